@@ -1,0 +1,1 @@
+"""One file per format: the header of each is its documentation."""

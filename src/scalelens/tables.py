@@ -1,0 +1,248 @@
+"""Every table and column of the warehouse: type, unit, meaning.
+
+Measured columns end in their unit (`_s _ns _w _j _bytes _per_s`).  NULL means unknown, never 0.
+Times are UTC where the zone is known; a naive time is kept as it stands and marked by `ts_origin`.
+Stored tables carry `file_id, part, line` so that each number traces back to a line of a file; in SQL they begin
+`run_id, file_id, line` once `members` has said which run a part belongs to.
+"""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
+SMALL = pa.int32()
+
+PHASES_OF_STEPS = ("train", "validation", "warmup")
+VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
+RATE_SCOPES = ("global", "rank")
+OUTCOMES = (
+    "completed", "oom", "collective_timeout", "time_limit", "node_failure", "error", "cancelled", "unknown",
+)  # fmt: skip
+ORIGINS = ("sidecar", "log", "scheduler", "nccl", "environment", "path", "inferred")
+
+
+class Column(NamedTuple):
+    name: str
+    type: pa.DataType
+    meaning: str
+
+
+KEY = (
+    Column("file_id", TEXT, "sha256 of the stored bytes of the file, in hexadecimal"),
+    Column("part", SMALL, "which run within a file that holds several, from 0"),
+    Column("line", INT, "line of the file, from 1; in files without lines the record's number"),
+)
+RANK = (
+    Column("attempt", SMALL, "restart of the same run, from 0: the iteration went back"),
+    Column("rank", SMALL, "global rank, NULL where the file does not say"),
+    Column("place", TEXT, "local rank, node label or host, where that is all the launcher's prefix says"),
+)
+STAMP = (
+    Column("ts", TIME, "time of the record; UTC unless ts_origin says otherwise"),
+    Column("ts_origin", TEXT, "`utc` the zone is known, `naive` local time of an unknown zone"),
+)
+
+# Tables with segments of their own.
+STORED: dict[str, tuple[Column, ...]] = {
+    "params": (
+        *KEY,
+        Column("key", TEXT, "name of the fact: a column of `runs`, or the writer's own argument name"),
+        Column("value", TEXT, "value as text"),
+        Column("unit", TEXT, "unit of the value, NULL for none"),
+        Column("origin", TEXT, "where it comes from, in order of precedence: " + " ".join(ORIGINS)),
+    ),
+    "steps": (
+        *KEY, *RANK,
+        Column("phase", TEXT, "train, validation or warmup"),
+        Column("epoch", FLOAT, "epoch, from 0; a fraction where the log counts so"),
+        Column("step", INT, "global step as the log counts it; the last step of an interval"),
+        Column("step_s", FLOAT, "seconds per step (see value_kind)"),
+        Column("averaged_steps", INT, "how many steps step_s is a mean of"),
+        Column("value_kind", TEXT, "instant, interval_mean, running_mean, epoch_mean, run_mean or run_median"),
+        Column("samples", FLOAT, "samples per step, of the global batch"),
+        Column("tokens", FLOAT, "tokens per step, of the global batch"),
+        Column("samples_per_s", FLOAT, "samples per second as printed (see rate_scope)"),
+        Column("rate_scope", TEXT, "whether the printed rates are of the whole job (global) or of one rank"),
+        Column("tflops_per_device", FLOAT, "TFLOP/s per device as printed, by the writer's own formula"),
+        Column("data_s", FLOAT, "seconds of the step spent waiting for data"),
+        Column("loss", FLOAT, "training loss as printed"),
+        Column("accuracy", FLOAT, "top-1 accuracy, 0 to 1"),
+        Column("learning_rate", FLOAT, "learning rate"),
+        Column("grad_norm", FLOAT, "gradient norm"),
+        Column("peak_memory_bytes", FLOAT, "largest memory of the device so far"),
+        Column("skipped_steps", INT, "iterations skipped in the interval (loss scale overflow)"),
+        Column("nan_steps", INT, "iterations with a NaN loss in the interval"),
+        Column("energy_j", FLOAT, "joules per step and device, as the log says"),
+        Column("power_w", FLOAT, "watts per device, as the log says"),
+        *STAMP,
+    ),
+    "phases": (
+        *KEY, *RANK,
+        Column("phase", TEXT, "epoch, train, validation, compile, checkpoint, evaluation, startup or run"),
+        Column("epoch", FLOAT, "epoch, from 0"),
+        Column("step", INT, "step at which the phase happened"),
+        Column("span_s", FLOAT, "seconds it took"),
+        Column("samples", FLOAT, "samples processed"),
+        Column("samples_per_s", FLOAT, "samples per second"),
+        Column("origin", TEXT, "`logged` or `derived` from other lines"),
+        *STAMP,
+    ),
+    "metrics": (
+        *KEY, *RANK,
+        Column("step", INT, "step the value belongs to"),
+        Column("name", TEXT, "name as the writer prints it"),
+        Column("value", FLOAT, "value in `unit`"),
+        Column("unit", TEXT, "unit of the value"),
+        Column("stat", TEXT, "value, min, max or mean: over the ranks"),
+    ),
+    "power": (
+        *KEY,
+        Column("node", TEXT, "host name"),
+        Column("device", TEXT, "device as the tool numbers it"),
+        Column("scope", TEXT, "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"),
+        *STAMP,
+        Column("power_w", FLOAT, "watts"),
+        Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero"),
+    ),
+    "energy": (
+        *KEY,
+        Column("node", TEXT, "host name"),
+        Column("device", TEXT, "device as the tool numbers it"),
+        Column("scope", TEXT, "what the sensor covers, as in `power`"),
+        Column("energy_j", FLOAT, "joules"),
+        Column("span_s", FLOAT, "seconds covered"),
+        Column("method", TEXT, "how the tool came to it: counter riemann_right riemann_left trapezoid mean_times_time tool"),
+    ),
+    "events": (
+        *KEY,
+        Column("rank", SMALL, "global rank of the process that was traced"),
+        Column("ph", TEXT, "phase of the trace event format: X complete, i instant, C counter"),
+        Column("name", TEXT, "name of the event"),
+        Column("category", TEXT, "category in lower case (cpu_op, kernel, gpu_memcpy, user_annotation, ...)"),
+        Column("start_ns", INT, "start in nanoseconds since 1970 where the trace has a base, else since its own zero"),
+        Column("duration_ns", INT, "duration in nanoseconds"),
+        Column("process", TEXT, "process id as the trace gives it"),
+        Column("thread", TEXT, "thread id as the trace gives it"),
+        Column("stream", INT, "device stream"),
+        Column("correlation", INT, "joins a launch with the work it launched"),
+        Column("train_step", INT, "step of the annotation (ProfilerStep#N) that the event starts in"),
+        Column("collective", TEXT, "collective operation as the trace names it"),
+        Column("process_group", TEXT, "process group name"),
+        Column("group_size", INT, "ranks in the group"),
+        Column("message_bytes", INT, "bytes a rank puts into the collective"),
+        Column("dtype", TEXT, "element type of the message"),
+        Column("args", TEXT, "arguments of the event, raw JSON text"),
+    ),
+    "jobs": (
+        *KEY,
+        Column("job_id", TEXT, "scheduler's job id"),
+        Column("step_id", TEXT, "job step, NULL for the job itself"),
+        Column("state", TEXT, "state as the scheduler names it"),
+        Column("nodes", SMALL, "nodes allocated"),
+        Column("node_list", TEXT, "host names, expanded, separated by commas"),
+        Column("devices", SMALL, "devices allocated"),
+        Column("submitted_at", TIME, "time of submission"),
+        Column("started_at", TIME, "time of start"),
+        Column("ended_at", TIME, "time of end"),
+        Column("elapsed_s", FLOAT, "seconds between start and end"),
+        Column("energy_j", FLOAT, "joules as the scheduler accounts them"),
+    ),
+    "problems": (
+        *KEY,
+        Column("format", TEXT, "format that the line belongs to, NULL where none is known"),
+        Column("reason", TEXT, "what was not understood, in a sentence"),
+        Column("text", TEXT, "the text itself, cut at 500 characters"),
+    ),
+}  # fmt: skip
+
+# Tables made from the commit records when a warehouse is opened.
+FILES: tuple[Column, ...] = (
+    Column("file_id", TEXT, "sha256 of the stored bytes that were parsed"),
+    Column("path", TEXT, "absolute path under which the content was seen first"),
+    Column("paths", pa.list_(TEXT), "all paths that hold this content"),
+    Column("size_bytes", INT, "bytes parsed"),
+    Column("modified_at", TIME, "time of the last change, UTC"),
+    Column("formats", pa.list_(TEXT), "formats that took lines of it"),
+    Column("status", TEXT, "ok, partial, unknown, empty, document or duplicate"),
+    Column("rows", INT, "rows it gave"),
+    Column("problems", INT, "rows of `problems` it gave"),
+    Column("note", TEXT, "what is worth knowing about it"),
+    Column("parser_version", TEXT, "formats and versions that read it"),
+    Column("ingested_at", TIME, "time of the commit, UTC"),
+)
+MEMBERS: tuple[Column, ...] = (
+    Column("file_id", TEXT, "file"),
+    Column("part", SMALL, "part of the file"),
+    Column("run_id", TEXT, "run it belongs to"),
+    Column("why", TEXT, "the rule that joined them: sidecar, job id, folder or file"),
+)
+
+# View over `params`: one row per run.  Each of these is a key of `params`, chosen by the precedence of its origin.
+RUN_FACTS: tuple[Column, ...] = (
+    Column("framework", TEXT, "what trained: megatron-lm, pytorch, ..."),
+    Column("model", TEXT, "model as named, or from its shape"),
+    Column("parameters", FLOAT, "number of parameters"),
+    Column("precision", TEXT, "fp32 tf32 fp16 bf16 fp8 amp ..."),
+    Column("dataset", TEXT, "data set, `synthetic` where the log says so"),
+    Column("system", TEXT, "machine"),
+    Column("nodes", SMALL, "nodes"),
+    Column("devices", SMALL, "devices that took part, in device_unit"),
+    Column("devices_per_node", SMALL, "devices per node"),
+    Column("device_model", TEXT, "model of the device"),
+    Column("device_unit", TEXT, "gpu, gcd, ipu, hpu or cpu"),
+    Column("micro_batch_size", INT, "samples per device and forward pass"),
+    Column("global_batch_size", INT, "samples per step over all devices"),
+    Column("seq_length", INT, "tokens per sample"),
+    Column("tp", SMALL, "tensor parallel size"),
+    Column("pp", SMALL, "pipeline parallel size"),
+    Column("dp", SMALL, "data parallel size"),
+    Column("cp", SMALL, "context parallel size"),
+    Column("job_id", TEXT, "scheduler's job id"),
+    Column("outcome", TEXT, "completed, oom, collective_timeout, time_limit, node_failure, error, cancelled or unknown"),
+)
+RUNS: tuple[Column, ...] = (
+    Column("run_id", TEXT, "one training job with one configuration"),
+    Column("name", TEXT, "name of the file or folder it comes from"),
+    Column("path", TEXT, "file that carries its steps, else its first file"),
+    *RUN_FACTS,
+    Column("outcome_line", INT, "line that says how it ended"),
+    Column("started_at", TIME, "first time stamp"),
+    Column("ended_at", TIME, "last time stamp"),
+    Column("attempts", SMALL, "times it was started"),
+)
+STEP_TIMES: tuple[Column, ...] = (
+    Column("run_id", TEXT, "run"),
+    Column("file_id", TEXT, "file of the slowest rank's record"),
+    Column("line", INT, "line of the slowest rank's record"),
+    Column("attempt", SMALL, "restart"),
+    Column("epoch", FLOAT, "epoch"),
+    Column("step", INT, "step"),
+    Column("step_s", FLOAT, "seconds, the largest over the ranks"),
+    Column("averaged_steps", INT, "steps the value is a mean of: its weight"),
+    Column("value_kind", TEXT, "instant, interval_mean, running_mean, epoch_mean, run_mean or run_median"),
+    Column("samples", FLOAT, "samples per step, of the global batch, counted once"),
+    Column("tokens", FLOAT, "tokens per step, of the global batch, counted once"),
+    Column("tflops_per_device", FLOAT, "TFLOP/s per device as printed"),
+    Column("skipped_steps", INT, "iterations skipped in the interval"),
+    Column("ranks", INT, "ranks that logged the step"),
+    Column("ts", TIME, "time of the record"),
+)
+
+RUN_ID = Column("run_id", TEXT, "run the row belongs to")
+
+
+def schema(columns: tuple[Column, ...]) -> pa.Schema:
+    """Arrow schema of a table."""
+    return pa.schema([(column.name, column.type) for column in columns])
+
+
+SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STORED.items()}
+
+
+def documented() -> dict[str, tuple[Column, ...]]:
+    """Tables as SQL sees them: the name of each, and its columns in order."""
+    stored = {
+        name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()
+    }
+    return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES}
