@@ -1,0 +1,228 @@
+"""Text as lines offered to line formats: one pass, bounded memory, each line to the formats whose anchor it holds.
+
+The text is searched for the literal anchors of all formats at once (Aho-Corasick); only lines that hold one, or that
+a format has claimed, become Python strings.  ANSI codes, carriage returns and the prefixes that launchers put before
+a line are taken off; the rank they name is kept.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import NamedTuple, Protocol
+
+import ahocorasick_rs
+
+from scalelens.rows import Rows
+
+LONGEST = 1 << 20  # a "line" longer than this is offered in pieces
+CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
+SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
+
+ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
+PREFIX = re.compile(
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:\ ?   # mpirun --tag-output
+      | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
+      | \[rank(?P<rank>\d+)\]:                                                         # torchrun, c10d
+      | \[(?P<role>[a-z_]+)(?P<local>\d+)\]:                                           # torchrun --tee
+      | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d+)/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
+      | \[(?P<impi>\d{1,6})\]\ (?!\[)                                                  # Intel MPI -prepend-rank
+      | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
+    """,
+    re.VERBOSE,
+)
+SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+
+
+class Line(NamedTuple):
+    """One line: its text without decoration, its number in the file, and whose it is."""
+
+    text: str
+    number: int
+    rank: int | None = None
+    place: str | None = None
+
+
+class Reader(Protocol):
+    """State of one line format for one file."""
+
+    claims: re.Pattern[str] | None
+
+    def __init__(self, rows: Rows) -> None: ...
+    def take(self, line: Line) -> bool: ...
+    def more(self, line: Line) -> None: ...
+
+
+def clean(raw: bytes, number: int) -> Line:
+    """A line without ANSI codes, carriage return and up to two nested launcher prefixes."""
+    text = raw.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    rank: int | None = None
+    outer = place = None
+    end = 0
+    for _ in range(2):
+        found = PREFIX.match(text, end)
+        if not found:
+            break
+        end = found.end()
+        kind = found.lastgroup or ""
+        label = found[kind]
+        if kind == "local":
+            label = f"{found['role']}{label}"
+        place = f"{outer}/{label}" if outer else label
+        # A label before another one names the node or the task that started the ranks, not the rank.
+        rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
+        outer = place
+        if kind not in ("srun", "host", "mpi"):
+            break
+    return Line(text[end:], number, rank, None if rank is not None else place)
+
+
+class Offer:
+    """Offers the lines of one file to the readers of all line formats."""
+
+    def __init__(self, formats: Sequence[ModuleType], rows: Rows) -> None:
+        self.rows = rows
+        self.lines = 0
+        self._readers: dict[str, Reader] = {name_of(format): format.Reader(rows) for format in formats}
+        anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
+        words = sorted({anchor for anchor, _ in anchors})
+        self._words = [word.encode() for word in words]
+        self._finder = ahocorasick_rs.BytesAhoCorasick(self._words)
+        self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
+        # The finder reports matches that do not overlap: an anchor may hide another one that shares characters with it.
+        self._hidden = [
+            [(self._words[k], self._takers[k]) for k, other in enumerate(words) if other != word and overlaps(word, other)]
+            for word in words
+        ]
+        self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
+
+    def read(self, blocks: Iterable[bytes]) -> None:
+        """All lines of a text, given as blocks of UTF-8 bytes."""
+        rest = b""
+        for block in blocks:
+            text = rest + block
+            cut = text.rfind(b"\n") + 1
+            # srun's cut lines are joined with the next one, which must be at hand.
+            if cut and SRUN_LABEL.match(text, text.rfind(b"\n", 0, cut - 1) + 1) and len(text) - cut < LONGEST:
+                cut = text.rfind(b"\n", 0, cut - 1) + 1
+            if not cut:
+                cut = text.rfind(b"\r") + 1
+                if not cut and len(text) >= LONGEST:
+                    cut = len(text)
+            rest = text[cut:]
+            if cut:
+                self._read(text[:cut])
+        if rest:
+            self._read(rest)
+            self.lines += not rest.endswith(b"\n")
+        for name, reader in self._readers.items():
+            if finish := getattr(reader, "finish", None):
+                self.rows.format = name
+                finish()
+
+    def _read(self, text: bytes) -> None:
+        """The lines of `text`: those that hold an anchor, and those that are claimed."""
+        number, counted, done = self.lines, 0, 0
+        hits = iter(self._finder.find_matches_as_indexes(text))
+        hit = next(hits, None)
+        while True:
+            if self._claiming:
+                if done >= len(text):
+                    break
+                start = done
+            elif hit is None:
+                break
+            else:
+                start = continued(text, max(text.rfind(b"\n", done, hit[1]) + 1, done), done)
+            number += text.count(b"\n", counted, start)
+            counted = start
+            end = text.find(b"\n", start)
+            end = len(text) if end < 0 else end
+            raw = text[start:end]
+            if len(raw) > SRUN_CUT:
+                raw, end = joined(text, start, end)
+            found: list[int] = []
+            while hit is not None and hit[1] < end:
+                found.append(hit[0])
+                hit = next(hits, None)
+            done = end + 1
+            if b"\r" in raw.rstrip(b"\r"):
+                for piece in raw.split(b"\r"):
+                    self._deliver(piece, number + 1, [k for k, word in enumerate(self._words) if word in piece] if found else [])
+            else:
+                self._deliver(raw.rstrip(b"\r"), number + 1, found)
+        self.lines = number + text.count(b"\n", counted)
+
+    def _deliver(self, raw: bytes, number: int, found: list[int]) -> None:
+        line = clean(raw, number)
+        claimer = None
+        for name, (rank, place, left) in list(self._claiming.items()):
+            reader = self._readers[name]
+            if (rank, place) != (line.rank, line.place):
+                if left <= 0:
+                    del self._claiming[name]
+                else:
+                    self._claiming[name] = (rank, place, left - 1)
+            elif left > 0 and reader.claims and reader.claims.match(line.text):
+                self._claiming[name] = (rank, place, left - 1)
+                self.rows.format = name
+                reader.more(line)
+                claimer = name
+            else:
+                del self._claiming[name]
+        if not found:
+            return
+        offered: list[str] = []
+        for word in found:
+            offered += self._takers[word]
+            for hidden, takers in self._hidden[word]:
+                if hidden in raw:
+                    offered += takers
+        for name in dict.fromkeys(offered):
+            if name == claimer:
+                continue
+            reader = self._readers[name]
+            self.rows.format = name
+            if reader.take(line):
+                self.rows.taken[name] = self.rows.taken.get(name, 0) + 1
+                if reader.claims:
+                    self._claiming[name] = (line.rank, line.place, CLAIM_LIMIT)
+
+
+def name_of(format: ModuleType) -> str:
+    """Name of a format: that of its file."""
+    return format.__name__.rpartition(".")[2]
+
+
+def overlaps(word: str, other: str) -> bool:
+    """Whether a match of `word` can hide one of `other` in the same text."""
+    return other in word or word in other or any(
+        word.endswith(other[:k]) or other.endswith(word[:k]) for k in range(1, min(len(word), len(other)))
+    )
+
+
+def continued(text: bytes, start: int, earliest: int) -> int:
+    """Start of the line that the one at `start` continues, where `srun -l` cut it."""
+    while start > earliest and (label := SRUN_LABEL.match(text, start)):
+        before = text.rfind(b"\n", earliest, start - 1) + 1 or earliest
+        if start - 1 - before != len(label[0]) + SRUN_CUT or not text.startswith(label[0], before):
+            break
+        start = before
+    return start
+
+
+def joined(text: bytes, start: int, end: int) -> tuple[bytes, int]:
+    """A line that `srun -l` cut after 1024 bytes, joined with the lines of the same label that continue it."""
+    label = SRUN_LABEL.match(text, start)
+    raw = text[start:end]
+    if not label:
+        return raw, end
+    piece = end - start
+    while piece == len(label[0]) + SRUN_CUT and text.startswith(label[0], end + 1):
+        start = end + 1 + len(label[0])
+        end = text.find(b"\n", start)
+        end = len(text) if end < 0 else end
+        raw += text[start:end]
+        piece = end - start + len(label[0])
+    return raw, end

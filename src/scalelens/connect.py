@@ -1,0 +1,158 @@
+"""A warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from scalelens import queries
+from scalelens.members import runs_of
+from scalelens.tables import FILES, MEMBERS, ORIGINS, OUTCOMES, RUN_FACTS, STORED, TEXT, Column, schema
+from scalelens.warehouse import Live, Warehouse, segment
+
+_RUN_BASICS = (
+    Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("path", TEXT, ""),
+    Column("started_at", TEXT, ""), Column("ended_at", TEXT, ""), Column("attempts", pa.int32(), ""),
+)  # fmt: skip
+
+# A run that completed after a restart completed; otherwise the most telling line wins over the mere "error" after it.
+_OUTCOME_ORDER = ("completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown")
+assert set(_OUTCOME_ORDER) == set(OUTCOMES)
+
+STEP_TIMES = """
+CREATE VIEW step_times AS
+SELECT run_id,
+       coalesce(arg_max(file_id, step_s), any_value(file_id)) AS file_id,
+       coalesce(arg_max(line, step_s), any_value(line)) AS line,
+       attempt, min(epoch) AS epoch, step,
+       max(step_s) AS step_s,
+       coalesce(arg_max(averaged_steps, step_s), any_value(averaged_steps)) AS averaged_steps,
+       coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
+       max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
+       max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
+FROM steps
+WHERE phase = 'train'
+GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END
+"""
+
+
+def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPyConnection:
+    """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
+
+    Raises UserError where there is no warehouse at `root`, or one written by a newer version.
+    """
+    warehouse = Warehouse(root)
+    live = warehouse.live()
+    connection = duckdb.connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+    _files_and_runs(connection, live)
+    for table, columns in STORED.items():
+        connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}")
+        named = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
+        connection.execute(
+            f"CREATE VIEW {table} AS SELECT m.run_id, {named} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
+        )
+    connection.execute(_runs_view())
+    connection.execute(STEP_TIMES)
+    queries.create(connection, queries.load(query_folders))
+    return connection
+
+
+def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
+    """The tables that follow from the commit records alone: files, members, and what runs need beside params."""
+    paths = defaultdict(list)
+    for path, entry in sorted(live.paths.items()):
+        paths[entry.file_id].append(entry)
+    files = []
+    for file_id, entries in paths.items():
+        entry = live.providers.get(file_id, entries[0])
+        files.append({
+            "file_id": file_id, "path": entries[0].path, "paths": [other.path for other in entries],
+            "size_bytes": entry.size_bytes, "modified_at": entry.modified_ns // 1000, "formats": entry.formats,
+            "status": entry.status, "rows": entry.rows, "problems": entry.problems, "note": entry.note,
+            "parser_version": entry.parser_version, "ingested_at": entry.committed_ns // 1000,
+        })  # fmt: skip
+    providers = [
+        msgspec.structs.replace(live.providers[file_id], path=entries[0].path, root=entries[0].root)
+        for file_id, entries in paths.items()
+        if file_id in live.providers
+    ]
+    runs = runs_of(providers)
+    members = [
+        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why} for run in runs for part in run.parts
+    ]
+    basics = [
+        {
+            "run_id": run.run_id, "name": run.name, "path": run.parts[0].path,
+            "started_at": min((p.facts["started_at"] for p in run.parts if "started_at" in p.facts), default=None),
+            "ended_at": max((p.facts["ended_at"] for p in run.parts if "ended_at" in p.facts), default=None),
+            "attempts": max(part.facts["attempts"] for part in run.parts),
+        }
+        for run in runs
+    ]  # fmt: skip
+    for name, rows, columns in (("files", files, FILES), ("members", members, MEMBERS), ("_run_basics", basics, _RUN_BASICS)):
+        table = pa.Table.from_pylist(rows, schema=schema(columns))
+        connection.register("_arrow", table)
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
+        connection.unregister("_arrow")
+
+
+def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live: Live) -> str:
+    """SQL for the live rows of a stored table.  A batch whose contents all count needs no filter."""
+    current: dict[str, set[str]] = defaultdict(set)
+    for file_id, entry in live.providers.items():
+        current[entry.batch].add(file_id)
+    whole, selects = [], []
+    names = ", ".join(column.name for column in columns)
+    for batch in live.batches.values():
+        counting = current.get(batch.id)
+        if not counting or table not in batch.tables:
+            continue
+        path = _quoted(str(warehouse.segments / segment(table, batch.id)))
+        if stale := set(batch.file_ids) - counting:
+            left_out = ", ".join(_quoted(file_id) for file_id in sorted(stale))
+            selects.append(f"SELECT {names} FROM read_parquet({path}) WHERE file_id NOT IN ({left_out})")
+        else:
+            whole.append(path)
+    if whole:
+        selects.insert(0, f"SELECT {names} FROM read_parquet([{', '.join(whole)}])")
+    if not selects:
+        types = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {column.name}" for column in columns)
+        return f"SELECT {types} WHERE false"
+    return " UNION ALL ".join(selects)
+
+
+def _runs_view() -> str:
+    """One row per run: of each fact the candidate of the most trusted origin, then the first said."""
+    precedence = " ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS))
+    gravity = " ".join(f"WHEN '{outcome}' THEN {rank}" for rank, outcome in enumerate(_OUTCOME_ORDER))
+    facts = ", ".join(
+        f"TRY_CAST(max(value) FILTER (key = '{fact.name}') AS {_sql_type(fact)}) AS {fact.name}" for fact in RUN_FACTS
+    )
+    wanted = ", ".join(f"'{fact.name}'" for fact in RUN_FACTS)
+    names = ", ".join(f"f.{fact.name}" for fact in RUN_FACTS if fact.name != "outcome")
+    return f"""
+CREATE VIEW runs AS
+WITH candidates AS (
+    SELECT run_id, key, value, line, row_number() OVER (
+        PARTITION BY run_id, key
+        ORDER BY CASE WHEN key = 'outcome' THEN CASE value {gravity} END END,
+                 CASE origin {precedence} END, file_id, line) AS place
+    FROM params WHERE key IN ({wanted})),
+facts AS (
+    SELECT run_id, {facts}, max(line) FILTER (key = 'outcome') AS outcome_line
+    FROM candidates WHERE place = 1 GROUP BY run_id)
+SELECT b.run_id, b.name, b.path, {names}, coalesce(f.outcome, 'unknown') AS outcome, f.outcome_line,
+       CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts
+FROM _run_basics b LEFT JOIN facts f USING (run_id)"""
+
+
+def _sql_type(column: Column) -> str:
+    names = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER", "double": "DOUBLE", "timestamp[us]": "TIMESTAMP"}
+    return names.get(str(column.type), "VARCHAR[]")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

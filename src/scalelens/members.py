@@ -1,0 +1,136 @@
+"""Which run each part of each file belongs to, decided when a warehouse is opened.
+
+A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
+runs, whatever else says.  Otherwise files belong together by the same job id within one ingested root, by the same
+folder where they complement each other (the logs and traces of several ranks, a power file beside a log), else a file
+is its own run.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from scalelens.warehouse import Entry
+
+# slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
+JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
+RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
+
+
+class Part(NamedTuple):
+    """A part of a file, and what is known of it without reading its rows."""
+
+    file_id: str
+    part: int
+    path: str
+    root: str
+    facts: dict[str, Any]
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def job_id(self) -> str | None:
+        named = JOB_ID.search(self.path.rpartition("/")[2])
+        return self.facts.get("job_id") or (named[1] if named else None)
+
+
+class Run(NamedTuple):
+    """Parts that belong together; the first carries the steps, if any does."""
+
+    parts: list[Part]
+    why: str
+
+    @property
+    def run_id(self) -> str:
+        first = self.parts[0]
+        return first.file_id[:12] + (f"-{first.part}" if first.part else "")
+
+    @property
+    def name(self) -> str:
+        first = self.parts[0]
+        if len({part.path for part in self.parts if part.facts["steps"]}) > 1:
+            return PurePath(first.folder).name
+        stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
+        return f"{stem} ({first.part + 1})" if first.part else stem
+
+
+def runs_of(entries: Iterable[Entry]) -> list[Run]:
+    """All runs of a warehouse, from the entries that provide its contents."""
+    parts = [
+        Part(entry.file_id, int(number), entry.path, entry.root, facts)
+        for entry in entries
+        for number, facts in entry.parts.items()
+        if set(facts["rows"]) != {"problems"}
+    ]
+    parts.sort(key=lambda part: (part.path, part.part))
+    runs: list[Run] = []
+    left: list[Part] = []
+    by_job: dict[tuple[str, str], list[Part]] = defaultdict(list)
+    by_folder: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.job_id:
+            by_job[part.root, part.job_id].append(part)
+        else:
+            by_folder[part.folder].append(part)
+    for group in by_job.values():
+        runs += joined(group, "job id", left)
+    for group in by_folder.values():
+        runs += joined(group, "folder", left)
+    at_home: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        for folder in {part.folder for part in run.parts}:
+            at_home[folder].append(run)
+    for part in left:
+        home = at_home[part.folder]
+        if len(home) == 1:
+            home[0].parts.append(part)
+        else:
+            runs.append(Run([part], "file"))
+    return runs
+
+
+def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
+    """The runs of parts that share a job id or a folder.  Parts that no run can be named for go to `left`."""
+    carriers = [part for part in group if part.facts["steps"]]
+    traced = [part for part in group if not part.facts["steps"] and part.facts.get("traced")]
+    others = [part for part in group if not part.facts["steps"] and not part.facts.get("traced")]
+    runs = complementing(carriers, why)
+    traces = complementing(traced, why)
+    if len(runs) == 1 and len(traces) == 1:
+        runs[0].parts.extend(traces[0].parts)
+    else:
+        runs += traces
+    launches = {part.path for part in carriers}
+    if len(runs) == 1 or (why == "job id" and len(launches) == 1):
+        runs[-1].parts.extend(others)  # what a job says of its end is of its last launch
+    elif why == "job id" and not runs and others:
+        runs = [Run(others, why)]
+    else:
+        left.extend(others)
+    for run in runs:
+        yield run if len({part.path for part in run.parts}) > 1 else run._replace(why="file")
+
+
+def complementing(parts: list[Part], why: str) -> list[Run]:
+    """Parts as runs: together where no two of them hold the same rank, else by name without the rank, else alone."""
+    if not parts:
+        return []
+    sets = [ranks_of(part) for part in parts]
+    if len(parts) == 1 or (all(sets) and len(set().union(*sets)) == sum(map(len, sets))):
+        return [Run(sorted(parts, key=lambda part: min(ranks_of(part), default=0)), why)]
+    stems: dict[tuple[str, int], list[Part]] = defaultdict(list)
+    for part in parts:
+        stems[RANK_IN_NAME.sub("#", part.path), part.part].append(part)
+    if len(stems) > 1:
+        return [run for group in stems.values() for run in complementing(group, why)]
+    return [Run([part], why) for part in parts]
+
+
+def ranks_of(part: Part) -> set[int]:
+    """Ranks whose steps or events the part holds; empty where it does not say."""
+    ranks = part.facts["steps"] or part.facts.get("traced") or []
+    return set() if any(rank in ("None", None) for rank in ranks) else {int(rank) for rank in ranks}

@@ -1,0 +1,50 @@
+"""Megatron's memory report of a rank.
+
+Tool: Megatron-LM and its forks
+Versions: v1.0 to core 0.19
+Yields: metrics
+Source: megatron/training/utils.py, report_memory()
+
+Several ranks may print onto one line.
+
+Samples:
+    [Rank 0] (after 10 iterations) memory (MB) | allocated: 1464.33154296875 | max allocated: 2000.5 | reserved: 3000.0 | max reserved: 3000.0
+    [Rank 1] (before save_checkpoint for iteration 10) memory (MB) | allocated: 4337.30 | max allocated: 5446.25 | reserved: 13180.00 | max reserved: 63166.00
+    after 10 iterations memory (MB) | allocated: 9075.26220703125 | max allocated: 14251.189453125 | cached: 16488.0 | max cached: 16488.0
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("memory (MB) |",)
+
+REPORT = re.compile(
+    r"(?:\[Rank (\d+)\] *)?\(?(?:after (\d+) iterations|[^()|]*?(?:iteration (\d+))?)\)? memory \(MB\)((?: \| [a-z ]+: [\d.]+)+)"
+)
+VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def take(self, line: Line) -> bool:
+        reports = REPORT.findall(line.text)
+        for rank, after, before, values in reports:
+            for name, value in VALUE.findall(values):
+                try:
+                    megabytes = float(value)
+                except ValueError:
+                    self.rows.problem(line.number, f"the memory '{name}' is no number", line.text)
+                    continue
+                rank_or_none = int(rank) if rank else line.rank
+                step = int(after or before) if after or before else self.rows.step
+                self.rows.metric(line.number, rank_or_none, line.place, step, f"memory {name}", megabytes * 1024**2, "bytes")
+        if len(reports) < line.text.count("memory (MB) |"):
+            self.rows.problem(line.number, "a memory report is cut", line.text)
+        return True

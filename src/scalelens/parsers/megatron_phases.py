@@ -1,0 +1,96 @@
+"""What Megatron does besides steps: start, evaluation, checkpoints, exit.
+
+Tool: Megatron-LM, Megatron-DeepSpeed, GPT-NeoX
+Versions: v1.0 to core 0.19
+Yields: phases, metrics, params
+Source: megatron/training/training.py, evaluate_and_print_results(), save_checkpoint_and_time(), print_datetime()
+
+Up to core 0.4 the interval's timer runs on through evaluation and saving: the record after one is longer than its
+steps.  The rows of `phases` say which records those are.
+
+Samples:
+     validation loss at iteration 100 | lm loss value: 8.017406E+00 | lm loss PPL: 3.033300E+03 |
+     validation results at iteration 100 | lm_loss value: 8.0E+00 | lm_loss_ppl value: 3.0E+03 |
+    saving checkpoint at iteration     100 to results/run1 in torch_dist format
+      successfully saved checkpoint at iteration     100 to results/run1
+    [before the start of training step] datetime: 2021-05-23 08:41:05
+    [after training is done] datetime: 2023-06-10 09:31:19
+    [exiting program at iteration 500] datetime: 2023-06-10 09:31:19
+    [exiting program after 235.1 minutes] datetime: 2023-06-10 09:31:19
+"""
+
+import re
+from datetime import datetime
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" at iteration", "saved checkpoint", "] datetime: ", "[exiting program", "on validation set", "on test set")
+
+EVALUATED = re.compile(
+    r"(?:(?P<set>[\w./ -]*?) ?(?:loss|results) at (?:iteration (?P<step>\d+)|the end of training)[^|]*"
+    r"|iteration (?P<other>\d+) on (?P<name>\w+) set[^|]*)\|(?P<values>.*)"
+)
+VALUE = re.compile(r"\s*([^|:]+?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf)\s*\|")
+SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
+SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
+LOADED = re.compile(r"successfully loaded checkpoint .*at iteration (\d+)")
+MOMENT = re.compile(r"\[((?:before|after) [^\]]+|exiting program[^\]]*)\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?")
+ENDS = re.compile(r"after training is done|exiting program (?:at iteration|after [\d.]+ minutes)")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.seen: set[tuple[int, int, str, int | None]] = set()
+
+    def take(self, line: Line) -> bool:
+        text = line.text
+        if (evaluated := EVALUATED.search(text)) and (values := VALUE.findall(evaluated["values"] + "|")):
+            step = evaluated["step"] or evaluated["other"]
+            number = int(step) if step else self.rows.step
+            self.phase(line, "evaluation", number)
+            name = (evaluated["set"] or evaluated["name"] or "").strip(" -|") or "validation"
+            for metric, value in values:
+                self.rows.metric(line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value))
+            return True
+        if saving := SAVING.match(text) or SAVED.search(text):
+            self.phase(line, "checkpoint", int(saving[1]))
+            return True
+        if loaded := LOADED.search(text):
+            self.rows.param("resumed_from_step", loaded[1], line.number)
+            return True
+        if moment := MOMENT.search(text):
+            return self.moment(line, moment[1], moment[2])
+        return False
+
+    def moment(self, line: Line, name: str, stamp: str | None) -> bool:
+        try:
+            ts = datetime.fromisoformat(stamp) if stamp else None
+        except ValueError:
+            self.rows.problem(line.number, "the time is not one", line.text)
+            return True
+        ending = ENDS.search(name)
+        if ts:
+            self.rows.add(
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                phase="run" if ending else "startup", origin="logged", ts=ts, ts_origin="naive",
+            )  # fmt: skip
+        if ending:
+            self.rows.param("outcome", "completed", line.number)
+        elif "SIGTERM" in name:
+            self.rows.param("outcome", "cancelled", line.number)
+        return bool(ts or ending or "exiting program" in name)
+
+    def phase(self, line: Line, phase: str, step: int | None) -> None:
+        """Once for each step, however many ranks, data sets or lines speak of it."""
+        key = (self.rows.part, self.rows.attempt, phase, step)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.rows.add(
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                phase=phase, step=step, origin="logged",
+            )  # fmt: skip

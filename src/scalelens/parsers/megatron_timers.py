@@ -1,0 +1,78 @@
+"""Megatron's timers: milliseconds per iteration of each part of a step.
+
+Tool: Megatron-LM, Megatron-DeepSpeed, GPT-NeoX, DeepSpeed's wall clock breakdown
+Versions: v1.0 to core 0.19
+Yields: metrics
+Source: megatron/core/timers.py, Timers.log(); v1.0 to v2.6: megatron/global_vars.py; DeepSpeed: utils/timer.py
+
+One line up to v2.6, a block since: least and largest over the ranks, or the largest alone.  Values belong to the
+record printed before them.
+
+Samples:
+    time (ms) | forward-compute: 306.62 | forward-recv: 527.58 | optimizer: 11.07
+    (min, max) time across ranks (ms):
+    INFO:megatron.core.timers:(min, max) time across ranks (ms):
+    max time across ranks (ms):
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("time (ms) |", "time across ranks (ms):", "times across ranks (ms):")
+
+INLINE = re.compile(r"([^|:]+): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
+PAIR = re.compile(r"\s+(\S[^:]*?) ?\.*: \(([\d.]+), ([\d.]+)\)\s*$")
+SINGLE = re.compile(r"\s+(\S[^:]*?) ?\.*: ([\d.]+)\s*$")
+HEADING = re.compile(r"\s+(\S[^:]*):\s*$")
+EACH_RANK = re.compile(r"rank +(\d+)$")
+BLOCK = re.compile(r"\s+\S[^:|]*:(?: [\d.]+| \([\d.]+, [\d.]+\)|)\s*$")
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.stat = "value"
+        self.heading = ""
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if "across ranks (ms):" in line.text:
+            if not line.text.rstrip().endswith("ranks (ms):"):
+                return False
+            self.stat = "max" if "max" in line.text else "value"
+            self.claims = BLOCK
+            return True
+        before, _, values = line.text.partition("time (ms) |")
+        if "comm op" in before or "elapsed" in before:
+            return False
+        found = INLINE.findall(values)
+        for name, value in found:
+            self.metric(line, name.strip(), value, "value")
+        if values.strip() and (not found or values.count("|") + 1 - values.rstrip().endswith("|") > len(found)):
+            self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)
+        return True
+
+    def more(self, line: Line) -> None:
+        if found := PAIR.match(line.text):
+            self.metric(line, found[1], found[2], "min")
+            self.metric(line, found[1], found[3], "max")
+        elif found := SINGLE.match(line.text):
+            if each := EACH_RANK.match(found[1]):
+                self.metric(line, self.heading, found[2], "value", int(each[1]))
+            else:
+                self.metric(line, found[1], found[2], self.stat)
+        elif found := HEADING.match(line.text):
+            self.heading = found[1]
+
+    def metric(self, line: Line, name: str, value: str, stat: str, rank: int | None = None) -> None:
+        try:
+            number = float(value)
+        except ValueError:
+            self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
+            return
+        self.rows.metric(line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat)

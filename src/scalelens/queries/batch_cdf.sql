@@ -1,0 +1,41 @@
+-- Cumulative distribution of step times, run by run.
+--
+-- Answers: Which share of the steps took at most this long?
+--   Only single steps show their tail.  Means over an interval are given and labelled; running means, and means of an
+--   epoch or a run, are refused: one row without numbers that says why.
+--
+-- Sources: selected_steps
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--
+-- Columns:
+--   run_id     VARCHAR     run
+--   step_s     DOUBLE s    time of a step
+--   cdf        DOUBLE      share of the records that took at most step_s, 0 to 1
+--   n_steps    BIGINT      records of the run
+--   label      VARCHAR     what one record is: `single steps`, `means of 10 steps`
+--   refusal    VARCHAR     why there is no distribution, NULL where there is one
+WITH
+records AS (
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) WHERE left_out IS NULL),
+kinds AS (
+    SELECT run_id, count(*) AS n_steps,
+        CASE WHEN max(averaged_steps) = 1 THEN 'single steps'
+            WHEN min(averaged_steps) = max(averaged_steps) THEN format('means of {} steps', max(averaged_steps))
+            ELSE format('means of {} to {} steps', min(averaged_steps), max(averaged_steps)) END AS label,
+        string_agg(DISTINCT value_kind, ' and ' ORDER BY value_kind)
+            FILTER (WHERE value_kind NOT IN ('instant', 'interval_mean')) AS smoothed
+    FROM records GROUP BY run_id),
+shares AS (
+    SELECT run_id, step_s, sum(count(*)) OVER (PARTITION BY run_id ORDER BY step_s) AS n_at_most
+    FROM records GROUP BY run_id, step_s)
+SELECT run_id, step_s, n_at_most / n_steps AS cdf, n_steps, label, NULL::VARCHAR AS refusal
+FROM kinds JOIN shares USING (run_id) WHERE smoothed IS NULL
+UNION ALL
+SELECT run_id, NULL, NULL, n_steps, NULL, smoothed || ': a mean of many steps hides the tail of single ones'
+FROM kinds WHERE smoothed IS NOT NULL
+ORDER BY run_id, step_s

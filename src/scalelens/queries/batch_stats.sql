@@ -1,0 +1,65 @@
+-- Time of a step, run by run: median with its interval, mean, percentiles, rates.
+--
+-- Answers: How long does a step take, how sure is that, and what was left out of it?
+--   The interval of the median is distribution-free and allows for neighbouring steps that are alike
+--   (`median_interval` in statistics.py).  It speaks of this run only, not of what another run would give.
+--
+-- Sources: selected_steps
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--
+-- Columns:
+--   run_id               VARCHAR             run
+--   n_steps              BIGINT              records that the statistics rest on
+--   step_s               DOUBLE s            median over the records
+--   step_s_low           DOUBLE s            lower end of its interval
+--   step_s_high          DOUBLE s            upper end of its interval
+--   interval_kind        VARCHAR             ci95, or range (smallest to largest) where 95 % cannot be claimed
+--   mean_s               DOUBLE s            total time over total steps
+--   p5_s                 DOUBLE s            5th percentile of the records, exact, between two of them by line
+--   p25_s                DOUBLE s            25th percentile
+--   p75_s                DOUBLE s            75th percentile
+--   p95_s                DOUBLE s            95th percentile
+--   p99_s                DOUBLE s            99th percentile
+--   n_eff                DOUBLE              uncorrelated records that would say as much
+--   autocorrelation      DOUBLE              lag-1, of the ranks
+--   samples_per_s        DOUBLE samples/s    total samples over total time, of the whole job
+--   tokens_per_s         DOUBLE tokens/s     total tokens over total time, of the whole job
+--   tflops_per_device    DOUBLE TFLOP/s      median as printed, by the writer's own formula
+--   timed_steps          BIGINT              steps that the records cover
+--   timed_s              DOUBLE s            seconds that they took
+--   value_kinds          VARCHAR             what the records are: instant, interval_mean, ...
+--   n_excluded           BIGINT              records left out (exclusions)
+--   note                 VARCHAR             why there is no 95 % interval; what the records cannot say
+WITH
+records AS (FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+statistics AS (
+    SELECT run_id,
+        median_interval(list(step_s ORDER BY attempt, epoch, step, line)) AS around,
+        median(step_s) AS step_s,
+        quantile_cont(step_s, [0.05, 0.25, 0.75, 0.95, 0.99]) AS percentiles,
+        sum(averaged_steps)::BIGINT AS timed_steps,
+        sum(step_s * averaged_steps) AS timed_s,
+        sum(samples * averaged_steps) / sum(step_s * averaged_steps) FILTER (WHERE samples IS NOT NULL) AS samples_per_s,
+        sum(tokens * averaged_steps) / sum(step_s * averaged_steps) FILTER (WHERE tokens IS NOT NULL) AS tokens_per_s,
+        median(tflops_per_device) AS tflops_per_device,
+        string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
+    FROM records WHERE left_out IS NULL GROUP BY run_id),
+counts AS (
+    SELECT run_id, count(*) FILTER (WHERE left_out IS NULL) AS n_steps, count(left_out) AS n_excluded
+    FROM records GROUP BY run_id)
+SELECT run_id, n_steps, step_s, around.low AS step_s_low, around.high AS step_s_high, around.kind AS interval_kind,
+    timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s, percentiles[3] AS p75_s,
+    percentiles[4] AS p95_s, percentiles[5] AS p99_s, around.n_eff AS n_eff, around.autocorrelation AS autocorrelation,
+    samples_per_s, tokens_per_s, tflops_per_device, timed_steps, timed_s, value_kinds, n_excluded,
+    nullif(concat_ws('; ',
+        CASE WHEN n_steps = 0 THEN 'every record is left out: exclude := ''none'' shows them' END,
+        around.reason,
+        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
+        CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean holds the warm-up too' END), '') AS note
+FROM counts LEFT JOIN statistics USING (run_id)
+ORDER BY run_id

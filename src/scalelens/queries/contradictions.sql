@@ -1,0 +1,33 @@
+-- Facts about a run on which its sources disagree.
+--
+-- Answers: Which settings of `runs` are in doubt, who says what, and which value was taken?
+--   Two texts that are the same number do not disagree.
+--
+-- Sources: params, runs, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id     VARCHAR    run
+--   file_id    VARCHAR    file that says so
+--   line       BIGINT     line that says so
+--   key        VARCHAR    fact: a column of `runs`
+--   value      VARCHAR    value as text
+--   unit       VARCHAR    unit of the value
+--   origin     VARCHAR    where it comes from: sidecar log scheduler nccl environment path inferred
+--   chosen     BOOLEAN    whether `runs` has this value
+WITH
+candidates AS (
+    SELECT run_id, file_id, line, key, value, unit, origin,
+        coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS said
+    FROM params
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND key IN (SELECT column_name FROM (DESCRIBE runs))),
+taken AS (
+    SELECT run_id, key, coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS said
+    FROM (UNPIVOT (SELECT run_id, COLUMNS(* EXCLUDE (run_id))::VARCHAR FROM runs)
+        ON COLUMNS(* EXCLUDE (run_id)) INTO NAME key VALUE value)),
+disputed AS (SELECT run_id, key FROM candidates GROUP BY run_id, key HAVING count(DISTINCT said) > 1)
+SELECT run_id, file_id, line, key, value, unit, origin, coalesce(c.said = t.said, false) AS chosen
+FROM candidates AS c JOIN disputed USING (run_id, key) LEFT JOIN taken AS t USING (run_id, key)
+ORDER BY run_id, key, chosen DESC, origin, file_id, line, value

@@ -1,0 +1,26 @@
+-- Records that the statistics leave out, and the rule of each.
+--
+-- Answers: What is not in the numbers, and why?
+--   One row per record and rule; `selected_steps` defines the rules.  Nothing is left out for being slow.
+--
+-- Sources: selected_steps
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--
+-- Columns:
+--   run_id            VARCHAR      run
+--   file_id           VARCHAR      file of the record
+--   line              BIGINT       line of the record
+--   attempt           INTEGER      restart
+--   epoch             DOUBLE       epoch
+--   step              BIGINT       step, the last of an interval
+--   step_s            DOUBLE s     time of a step
+--   averaged_steps    BIGINT       steps that the time is a mean of
+--   rule              VARCHAR      warmup, first_of_epoch, last_of_epoch, evaluation, checkpoint, skipped or summary
+SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, unnest(left_out) AS rule
+FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+ORDER BY run_id, attempt, epoch, step, line, rule

@@ -1,0 +1,44 @@
+-- What was run: one row per run, with its settings and how it ended.
+--
+-- Answers: What is in this warehouse?
+--
+-- Sources: runs, step_times, problems, selected_runs, batch_stats
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
+--   warmup := 2             records left out at the start of each attempt; for step_s
+--   exclude := 'default'    'none' leaves nothing out; for step_s
+--
+-- Columns:
+--   run_id               VARCHAR         run
+--   name                 VARCHAR         name of the file or folder it comes from
+--   framework            VARCHAR         what trained
+--   model                VARCHAR         model as named, or from its shape
+--   system               VARCHAR         machine
+--   precision            VARCHAR         number format
+--   nodes                INTEGER         nodes
+--   devices              INTEGER         devices that took part
+--   micro_batch_size     BIGINT samples  per device and forward pass
+--   global_batch_size    BIGINT samples  per step over all devices
+--   tp                   INTEGER         tensor parallel size
+--   pp                   INTEGER         pipeline parallel size
+--   dp                   INTEGER         data parallel size
+--   cp                   INTEGER         context parallel size
+--   n_records            BIGINT          step records in the log, before anything is left out
+--   first_step           BIGINT          smallest step of a record
+--   last_step            BIGINT          largest step of a record
+--   step_s               DOUBLE s        median time of a step (batch_stats)
+--   outcome              VARCHAR         completed, oom, collective_timeout, time_limit, ... or unknown
+--   attempts             INTEGER         times it was started
+--   n_problems           BIGINT          lines that were not understood
+WITH
+logged AS (SELECT run_id, count(*) AS n_records, min(step) AS first_step, max(step) AS last_step FROM step_times GROUP BY run_id),
+complaints AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
+times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude))
+SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
+    tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s, outcome, attempts,
+    coalesce(n_problems, 0) AS n_problems
+FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
+LEFT JOIN logged USING (run_id) LEFT JOIN complaints USING (run_id) LEFT JOIN times USING (run_id)
+ORDER BY system, model, r.precision, devices, run_id

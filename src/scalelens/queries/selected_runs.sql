@@ -1,0 +1,15 @@
+-- Runs that a condition selects.
+--
+-- Answers: Which runs does `runs := '...'` stand for?
+--   Every query takes it and asks here.  A quote within the condition is doubled:
+--   selected_runs(runs := 'system = ''lumi'' AND devices >= 8')
+--
+-- Sources: runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id    VARCHAR    run
+SELECT run_id
+FROM query('SELECT run_id FROM runs WHERE ' || CASE WHEN trim(runs) = '' THEN 'true' ELSE '(' || runs || ')' END)
