@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from scalelens import formats as known
 from scalelens.formats import Formats
-from scalelens.ingest import parse
+from scalelens.ingestion import parse
 from scalelens.lines import Line, name_of
 from scalelens.rows import Rows
 from scalelens.source import is_archive, open_members, open_source

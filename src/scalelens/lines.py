@@ -6,7 +6,8 @@ a line are taken off; the rank they name is kept.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
@@ -90,11 +91,7 @@ class Offer:
         self._words = [word.encode() for word in words]
         self._finder = ahocorasick_rs.BytesAhoCorasick(self._words)
         self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
-        # The finder reports matches that do not overlap: an anchor may hide another one that shares characters with it.
-        self._hidden = [
-            [(self._words[k], self._takers[k]) for k, other in enumerate(words) if other != word and overlaps(word, other)]
-            for word in words
-        ]
+        self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
         self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -119,12 +116,12 @@ class Offer:
         for name, reader in self._readers.items():
             if finish := getattr(reader, "finish", None):
                 self.rows.format = name
-                finish()
+                self._guarded(lambda _, finish=finish: finish(), Line("", self.lines))
 
     def _read(self, text: bytes) -> None:
         """The lines of `text`: those that hold an anchor, and those that are claimed."""
         number, counted, done = self.lines, 0, 0
-        hits = iter(self._finder.find_matches_as_indexes(text))
+        hits = iter(self._finder.find_matches_as_indexes(text, overlapping=True))
         hit = next(hits, None)
         while True:
             if self._claiming:
@@ -155,51 +152,62 @@ class Offer:
         self.lines = number + text.count(b"\n", counted)
 
     def _deliver(self, raw: bytes, number: int, found: list[int]) -> None:
+        """Hands a line to the format that claimed it, and to those whose anchors, given by index, it holds."""
         line = clean(raw, number)
-        claimer = None
-        for name, (rank, place, left) in list(self._claiming.items()):
-            reader = self._readers[name]
-            if (rank, place) != (line.rank, line.place):
-                if left <= 0:
-                    del self._claiming[name]
-                else:
-                    self._claiming[name] = (rank, place, left - 1)
-            elif left > 0 and reader.claims and reader.claims.match(line.text):
-                self._claiming[name] = (rank, place, left - 1)
-                self.rows.format = name
-                reader.more(line)
-                claimer = name
-            else:
-                del self._claiming[name]
+        claimer = self._claimed(line) if self._claiming else None
         if not found:
             return
-        offered: list[str] = []
-        for word in found:
-            offered += self._takers[word]
-            for hidden, takers in self._hidden[word]:
-                if hidden in raw:
-                    offered += takers
-        for name in dict.fromkeys(offered):
+        key = tuple(found)
+        offered = self._offers.get(key)
+        if offered is None:
+            offered = self._offers[key] = list(dict.fromkeys(name for word in found for name in self._takers[word]))
+        rows = self.rows
+        for name in offered:
             if name == claimer:
                 continue
             reader = self._readers[name]
-            self.rows.format = name
-            if reader.take(line):
-                self.rows.taken[name] = self.rows.taken.get(name, 0) + 1
+            rows.format = name
+            if self._guarded(reader.take, line):
+                rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = (line.rank, line.place, CLAIM_LIMIT)
+
+    def _claimed(self, line: Line) -> str | None:
+        """Hands a line to the format that claimed it.  Lines of other prefixes in between do not end a claim."""
+        claimer = None
+        for name, (rank, place, left) in list(self._claiming.items()):
+            reader = self._readers[name]
+            same = (rank, place) == (line.rank, line.place)
+            if left <= 0 or (same and not (reader.claims and reader.claims.match(line.text))):
+                del self._claiming[name]
+                continue
+            self._claiming[name] = (rank, place, left - 1)
+            if same and claimer is None:
+                self.rows.format = claimer = name
+                self._guarded(reader.more, line)
+        return claimer
+
+    def _guarded(self, read: Callable[[Line], object], line: Line) -> bool:
+        """A defect of a format costs one line, and is a problem with its place; it never ends an ingest."""
+        try:
+            return bool(read(line))
+        except Exception as error:
+            self.rows.problem(line.number, defect(self.rows.format, error), line.text)
+            return True
+
+
+def defect(format: str | None, error: Exception) -> str:
+    """A sentence on an exception that a format did not see coming."""
+    traceback = error.__traceback__
+    while traceback and traceback.tb_next:
+        traceback = traceback.tb_next
+    place = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
+    return f"the format {format} failed at {place} ({type(error).__name__}: {error}); please report this line"
 
 
 def name_of(format: ModuleType) -> str:
     """Name of a format: that of its file."""
     return format.__name__.rpartition(".")[2]
-
-
-def overlaps(word: str, other: str) -> bool:
-    """Whether a match of `word` can hide one of `other` in the same text."""
-    return other in word or word in other or any(
-        word.endswith(other[:k]) or other.endswith(word[:k]) for k in range(1, min(len(word), len(other)))
-    )
 
 
 def continued(text: bytes, start: int, earliest: int) -> int:

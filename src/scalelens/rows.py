@@ -8,7 +8,9 @@ A reader of a format gets one `Rows` per file and calls
     rows.new_part()                                      what follows is another run
 """
 
-from collections.abc import Callable
+import itertools
+import operator
+from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -44,17 +46,39 @@ class Rows:
         self.parts: dict[int, dict[str, Any]] = {}
         self._write = write
         self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._metrics: list[tuple[Any, ...]] = []
         self._facts: set[tuple[int, str, str, str]] = set()
 
     def add(self, table: str, line: int | None, **values: Any) -> None:
         """One row of `table`, from `line`.  Units are those of the column names; columns left out are NULL."""
-        values["line"] = line
-        values["part"] = self.part
+        self.put(table, line, values)
+
+    def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
+        """`add` with the row as a dict, which is kept: it may be amended until the next rows are added."""
+        row["line"], row["part"] = line, self.part
         held = self._held[table]
-        held.append(values)
+        held.append(row)
         self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
         if len(held) >= BATCH:
             self._hand_over(table)
+
+    def metric(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
+        unit: str | None = None, stat: str = "value",
+    ) -> None:  # fmt: skip
+        """A number with no column of its own."""
+        self.metrics(line, rank, place, step, ((name, value, unit),), stat)
+
+    def metrics(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None,
+        values: Sequence[tuple[str, float, str | None]], stat: str = "value",
+    ) -> None:  # fmt: skip
+        """Numbers of one line, as name, value, unit.  Logs hold many more of these than of steps: tuples, not dicts."""
+        part, attempt = self.part, self.attempt
+        self._metrics += [(part, line, attempt, rank, place, step, name, value, unit, stat) for name, value, unit in values]
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + len(values)
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
 
     def param(self, key: str, value: Any, line: int | None = None, unit: str | None = None, origin: str = "log") -> None:
         """A fact about the run.  The same fact said twice is one row; another value is kept beside the first."""
@@ -65,19 +89,6 @@ class Rows:
         if fact not in self._facts:
             self._facts.add(fact)
             self.add("params", line, key=key, value=str(value), unit=unit, origin=origin)
-
-    def metric(
-        self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
-        unit: str | None = None, stat: str = "value",
-    ) -> None:  # fmt: skip
-        """A number with no column of its own."""
-        self.add(
-            "metrics", line, attempt=self.attempt, rank=rank, place=place, step=step, name=name, value=value, unit=unit, stat=stat
-        )
-
-    def latest(self, table: str) -> dict[str, Any] | None:
-        """The row added last, while it can still be amended."""
-        return self._held[table][-1] if self._held[table] else None
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         """Ours and not understood: kept, with the reason in a sentence."""
@@ -92,6 +103,7 @@ class Rows:
 
     def flush(self) -> None:
         """Hands over everything that is still held."""
+        self._hand_over_metrics()
         for table in SCHEMAS:
             self._hand_over(table)
 
@@ -99,31 +111,74 @@ class Rows:
         held, self._held[table] = self._held[table], []
         if not held:
             return
-        for row in held:
-            row["file_id"] = self.file_id
-            if self.zone and row.get("ts_origin") == "naive" and row["ts"]:
-                row["ts"] = row["ts"].replace(tzinfo=self.zone).astimezone(UTC).replace(tzinfo=None)
-                row["ts_origin"] = "utc"
+        if self.zone:
+            for row in held:
+                in_utc(row, self.zone)
         self._summarise(table, held)
         if self._write:
-            self._write(table, pa.RecordBatch.from_pylist(held, schema=SCHEMAS[table]))
+            self._write(table, batch_of(held, SCHEMAS[table], self.file_id))
+
+    def _hand_over_metrics(self) -> None:
+        held, self._metrics = self._metrics, []
+        if not held:
+            return
+        for number, rows in itertools.groupby(held, key=operator.itemgetter(0)):
+            counts = self._part(number)["rows"]
+            counts["metrics"] = counts.get("metrics", 0) + sum(1 for _ in rows)
+        if self._write:
+            schema = SCHEMAS["metrics"]
+            columns = zip(*held, strict=True)
+            arrays = [column(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)]
+            ids = pa.repeat(self.file_id, len(held))
+            self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
+
+    def _part(self, number: int) -> dict[str, Any]:
+        return self.parts.setdefault(number, {"rows": {}, "steps": {}, "attempts": 0})
 
     def _summarise(self, table: str, held: list[dict[str, Any]]) -> None:
         """What must be known of each part to join files into runs, without reading the rows again."""
-        for row in held:
-            part = self.parts.get(row["part"])
-            if part is None:
-                part = self.parts[row["part"]] = {"rows": {}, "steps": {}, "attempts": 0}
-            part["rows"][table] = part["rows"].get(table, 0) + 1
+        for number, rows in itertools.groupby(held, key=operator.itemgetter("part")):
+            part, of_part = self._part(number), list(rows)
+            part["rows"][table] = part["rows"].get(table, 0) + len(of_part)
             if table == "steps":
-                rank, step = str(row.get("rank")), row.get("step") or 0
-                low, high = part["steps"].get(rank, (step, step))
-                part["steps"][rank] = (min(low, step), max(high, step))
-                part["attempts"] = max(part["attempts"], (row.get("attempt") or 0) + 1)
-            elif table == "events" and row.get("rank") not in (ranks := part.setdefault("traced", [])):
-                ranks.append(row.get("rank"))
-            elif table == "params" and row["key"] == "job_id":
-                part.setdefault("job_id", row["value"])
-            if table in ("steps", "phases") and (ts := row.get("ts")) is not None:
-                part["started_at"] = min(part.get("started_at", ts), ts)
-                part["ended_at"] = max(part.get("ended_at", ts), ts)
+                for rank, of_rank in itertools.groupby(of_part, key=lambda row: str(row.get("rank"))):
+                    steps = [row.get("step") or 0 for row in of_rank]
+                    low, high = part["steps"].get(rank, (steps[0], steps[0]))
+                    part["steps"][rank] = (min(low, *steps), max(high, *steps))
+                part["attempts"] = max(part["attempts"], 1 + max(row.get("attempt") or 0 for row in of_part))
+            elif table == "events":
+                part["traced"] = list({*part.get("traced", ()), *(row.get("rank") for row in of_part)})
+            elif table == "params" and "job_id" not in part:
+                part.update((key, row["value"]) for row in of_part if (key := row["key"]) == "job_id")
+            if table in ("steps", "phases") and (times := [ts for row in of_part if (ts := row.get("ts")) is not None]):
+                part["started_at"] = min(part.get("started_at", times[0]), *times)
+                part["ended_at"] = max(part.get("ended_at", times[0]), *times)
+
+
+def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
+    """Rows as Arrow.  Most rows fill few of a table's columns: the others are not looked for."""
+    filled: dict[str, Any] = {}
+    for row in held:
+        filled.update(row)
+    arrays = []
+    for field in schema:
+        if field.name == "file_id":
+            arrays.append(pa.repeat(file_id, len(held)))
+        elif field.name in filled:
+            arrays.append(column([row.get(field.name) for row in held], field.type))
+        else:
+            arrays.append(pa.nulls(len(held), field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values as Arrow.  Many columns hold one value throughout, and counting is cheaper than converting."""
+    if values.count(values[0]) == len(values):
+        return pa.nulls(len(values), kind) if values[0] is None else pa.repeat(pa.scalar(values[0], kind), len(values))
+    return pa.array(values, type=kind)
+
+
+def in_utc(row: dict[str, Any], zone: tzinfo) -> None:
+    """Turns a naive time of a row into UTC."""
+    if row.get("ts_origin") == "naive" and row.get("ts"):
+        row["ts"], row["ts_origin"] = row["ts"].replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None), "utc"

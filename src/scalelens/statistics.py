@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 Values = npt.NDArray[np.float64]
 
@@ -130,6 +131,6 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
                 _over_lists(statistic),
                 ["DOUBLE[]"],
                 f"STRUCT({_STRUCT})",
-                type="arrow",
-                null_handling="special",
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
             )

@@ -36,7 +36,7 @@ def ingest(
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     """
-    from scalelens import ingest as work
+    from scalelens import ingestion as work
 
     bar = Bar()
     with bar:
@@ -86,7 +86,7 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
     """What was understood, what was not, and what to do next."""
     import polars as pl
 
-    from scalelens.connect import connect
+    from scalelens.database import connect
 
     by_format: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     others: dict[str, list[str]] = defaultdict(list)
@@ -154,7 +154,7 @@ def forget(
 
     Examples:  scalelens forget logs/bad.out      scalelens forget 3f9a0c1d2e4b
     """
-    from scalelens.connect import connect
+    from scalelens.database import connect
     from scalelens.warehouse import Warehouse
 
     store = Warehouse(warehouse)

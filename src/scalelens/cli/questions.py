@@ -24,7 +24,7 @@ def run(warehouse: Path, statement: str, folders: list[Path] | None = None) -> A
     import duckdb
     import polars as pl
 
-    from scalelens.connect import connect
+    from scalelens.database import connect
 
     connection = connect(warehouse, tuple(folders or ()))
     try:

@@ -17,7 +17,12 @@ Samples:
      samples/sec: 36.917 | iteration       10/   11000 | elapsed time per iteration (ms): 1950.3 | approx flops per GPU: 59.4TFLOPS | lm_loss: 1.1E+01 | number of nan iterations:   0 |
 """
 
+import contextlib
+import functools
+import math
+import operator
 import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -27,24 +32,49 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = ("iteration ",)
 
-RECORD = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|")
-STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]\s*$")
+NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+STAMP = r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]"
+START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"
+RECORD = re.compile(START)
+STAMPED = re.compile(STAMP + r"\s*$")
+FIRST_NUMBER = re.compile(NUMBER, re.IGNORECASE)
+PLAIN_FIELD = re.compile(rf"([^|]*):\s*{NUMBER}\s*")
 CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
-NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)", re.IGNORECASE)
 FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
-SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 BEHIND_LAST = re.compile(r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)")  # fields of forks, behind the nan counter
 LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
+SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 
 COLUMNS = {
+    "elapsed time per iteration (ms)": "step_ms", "elapsed time per iteration (s)": "step_s",
     "learning rate": "learning_rate", "global batch size": "samples", "lm loss": "loss", "lm-loss": "loss", "lm_loss": "loss",
     "grad norm": "grad_norm", "number of skipped iterations": "skipped_steps", "number of nan iterations": "nan_steps",
     "throughput per gpu (tflop/s/gpu)": "tflops_per_device", "tflops": "tflops_per_device",
     "samples per second": "samples_per_s", "samples/sec": "samples_per_s",
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
-WHOLE = ("skipped_steps", "nan_steps")
-UNITS = {"tokens": "tokens/s", "samples": "samples", "norm": None, "seqlen": "tokens"}
+UNITS = {"tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
+
+Metric = tuple[str, float, str | None]
+
+
+class Layout:
+    """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
+
+    def __init__(self, keys: list[str]) -> None:
+        body = "".join(rf"{re.escape(key)}:([^|_]*)\|" for key in keys)
+        self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
+        targets = [target(key.strip()) for key in keys]
+        named = [k for k, (column, _, _) in enumerate(targets) if column]
+        others = [k for k, (column, _, _) in enumerate(targets) if not column]
+        self.names = [column for column, _, _ in targets if column]
+        self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
+        self.others = [(k, targets[k][1], targets[k][2]) for k in others]
+
+    def read(self, numbers: tuple[float, ...]) -> tuple[dict[str, Any], list[Metric]]:
+        """What `columns` gives, for the values of a record."""
+        row = dict(zip(self.names, self.values(numbers), strict=False))
+        return in_units(row), [(name, numbers[k], unit) for k, name, unit in self.others]
 
 
 class Reader:
@@ -53,12 +83,19 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.part = -1
-        self.last: dict[int | str | None, int] = {}  # last step by who printed it
-        self.recent: dict[tuple[int, str], int] = {}  # records of the last lines, to know one that is printed twice
+        self.layout: Layout | None = None
+        self.last: dict[int | None, int] = {}  # last step by the rank that printed it
+        self.copy: tuple[int, int, float, float | None] | None = None  # line and values of the last record
         self.first: dict[str, Any] | None = None  # first record of an attempt, until its interval is known
         self.first_step: int | None = None
 
     def take(self, line: Line) -> bool:
+        if self.layout and (found := self.layout.pattern.match(line.text)):
+            stamp, step, of, *texts = found.groups()
+            with contextlib.suppress(ValueError):
+                row, metrics = self.layout.read(tuple(map(float, texts)))
+                self.add(line, int(step), of, stamp, row, metrics)
+                return True
         starts = list(RECORD.finditer(line.text))
         if not starts:
             if CUT.match(line.text):
@@ -88,92 +125,87 @@ class Reader:
             whole = True
         if closing is not None:  # another rank's line may follow without a line break
             fields[closing + 1 :] = [field for field in fields[closing + 1 :] if BEHIND_LAST.match(field)]
-        row, metrics = self.values(line, leading + fields)
         if not whole:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        row, metrics = columns(self.numbers(line, leading + fields))
         if "step_s" not in row:
             if whole:
                 self.rows.problem(line.number, "the record has no time that can be read", line.text)
             return True
-        self.add(line, int(start[1]), start[2], STAMP.search(before), row, metrics)
+        stamp = STAMPED.search(before)
+        self.add(line, int(start[1]), start[2], stamp[1] if stamp else None, row, metrics)
+        if whole and not leading:
+            self.layout = layout_of(fields)
         return True
 
-    def values(self, line: Line, fields: list[str]) -> tuple[dict[str, Any], list[tuple[str, float, str | None]]]:
-        """Fields as columns of `steps`, and those without a column of their own as name, value, unit."""
-        row: dict[str, Any] = {}
-        metrics: list[tuple[str, float, str | None]] = []
+    def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:
+        """Fields as key and number; keys hold parentheses and slashes, and the last colon stands before the value."""
         for field in fields:
             key, colon, value = field.rpartition(":")
             if not colon:  # 2019: `learning rate 1.5E-04`, without a colon
                 key, _, value = field.strip().rpartition(" ")
-            key = key.strip()
-            found = NUMBER.match(value.strip())
-            if not found:
+            key, value = key.strip(), value.strip()
+            if not (found := FIRST_NUMBER.match(value)):
                 if field.strip():
                     self.rows.problem(line.number, f"the field '{key or field.strip()}' holds no number", field)
                 continue
             number = float(found[0].replace(",", ""))  # `current/average` of Primus: the current one
-            name = key.lower()
-            if name.startswith("elapsed time per iteration"):
-                row["step_s"] = number if name.endswith("(s)") else number / 1000
-            elif name == "approx flops per gpu":
-                row["tflops_per_device"] = number * SCALE.get(value.strip()[found.end() : found.end() + 1], 1e-12)
-            elif column := COLUMNS.get(name):
-                row[column] = (int(number) if number == number else None) if column in WHOLE else number
-            else:
-                metrics.append((key, number, next((unit for word, unit in UNITS.items() if word in name), None)))
-        return row, metrics
+            if key == "approx flops per GPU":  # NeoX glues the unit to the number
+                key, number = "TFLOPs", number * SCALE.get(value[found.end() : found.end() + 1], 1e-12)
+            yield key, number
 
-    def add(
-        self, line: Line, step: int, of: str, stamp: re.Match[str] | None, row: dict[str, Any],
-        metrics: list[tuple[str, float, str | None]],
-    ) -> None:  # fmt: skip
+    def add(self, line: Line, step: int, of: str, stamp: str | None, row: dict[str, Any], metrics: list[Metric]) -> None:
         rows = self.rows
         if self.part != rows.part:
-            self.part, self.last, self.first, self.first_step = rows.part, {}, None, None
+            self.part, self.last, self.first, self.copy = rows.part, {}, None, None
         rank, place = whose(line, rows.params.get("devices"))
-        copy = (step, f"{row['step_s']} {row.get('loss')}")
-        if line.number - self.recent.get(copy, -100) < 50 and self.last.get(rank) == step:
-            return  # Primus prints each record twice
-        self.recent = {copy: line.number, **{k: n for k, n in self.recent.items() if line.number - n < 50}}
         previous = self.last.get(rank)
+        copy = (line.number, step, row["step_s"], row.get("loss"))
+        if self.copy and previous == step and self.copy[1:] == copy[1:] and line.number - self.copy[0] < 50:
+            return  # Primus prints each record twice
+        self.copy = copy
         if previous is not None and step <= previous:
             rows.attempt += 1
             self.last, previous, self.first = {}, None, None
         self.last[rank] = step
         if stamp:
-            row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp[1]), "naive"
-        timer_kept = bool(stamp and "." in stamp[1])
+            row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
+        timer_kept = bool(stamp and "." in stamp)
+        averaged: int | None
         if previous is not None:
             averaged = step - previous + (timer_kept and previous == self.first_step)
         else:
             self.first_step = step
             averaged = 1 if timer_kept else whole_number(rows.params.get("log_interval"))
-        sequence = next((value for name, value, _ in metrics if name.endswith("seqlen")), rows.params.get("seq_length"))
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
             row["samples"] = float(batch)
-        if "samples" in row and sequence:
+        sequence = row.pop("seqlen", None) or rows.params.get("seq_length")
+        if sequence and "samples" in row:
             row["tokens"] = row["samples"] * float(sequence)
-        row.update(averaged_steps=averaged, value_kind=kind(averaged), rate_scope="global", rank=rank, place=place)
-        rows.add("steps", line.number, phase="train", step=step, attempt=rows.attempt, **row)
-        self.settle(rows, step, averaged)
-        for name, value, unit in metrics:
-            rows.metric(line.number, rank, place, step, name, value, unit)
+        row.update(
+            phase="train", step=step, attempt=rows.attempt, rank=rank, place=place, rate_scope="global",
+            averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean",
+        )  # fmt: skip
+        rows.put("steps", line.number, row)
+        self.settle(row, averaged)
+        if metrics:
+            rows.metrics(line.number, rank, place, step, metrics)
         rows.step, rows.steps_line = step, line.number
         if previous is None:
             self.facts(line, row, metrics)
         if of == str(step):
             rows.param("outcome", "completed", line.number, origin="inferred")
 
-    def settle(self, rows: Rows, step: int, averaged: int | None) -> None:
+    def settle(self, row: dict[str, Any], averaged: int | None) -> None:
         """Gives the first record of an attempt the interval that the second one shows."""
         if averaged is None:
-            self.first = rows.latest("steps")
+            self.first = row
         elif self.first is not None:
-            self.first.update(averaged_steps=averaged, value_kind=kind(averaged))
+            self.first.update(averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean")
             self.first = None
 
-    def facts(self, line: Line, row: dict[str, Any], metrics: list[tuple[str, float, str | None]]) -> None:
+    def facts(self, line: Line, row: dict[str, Any], metrics: list[Metric]) -> None:
+        """Which member of the family prints such records."""
         names = {name for name, _, _ in metrics}
         if any(name.startswith(("hip mem", "rocm mem")) for name in names):
             framework = "primus"
@@ -188,15 +220,48 @@ class Reader:
             self.rows.param("global_batch_size", int(row["samples"]), line.number)
 
 
+@functools.lru_cache(maxsize=1024)
+def target(key: str) -> tuple[str | None, str, str | None]:
+    """Column of `steps` for a field, or None with its unit: then it is a metric under its own name."""
+    name = key.lower()
+    unit = next((unit for word, unit in UNITS.items() if word in name), None)
+    return ("seqlen" if name.endswith("seqlen") else COLUMNS.get(name)), key, unit
+
+
+def columns(numbers: Iterable[tuple[str, float]]) -> tuple[dict[str, Any], list[Metric]]:
+    """Columns of `steps`, and what has no column of its own as name, value, unit."""
+    row: dict[str, Any] = {}
+    metrics: list[Metric] = []
+    for key, number in numbers:
+        column, name, unit = target(key)
+        if column is None:
+            metrics.append((name, number, unit))
+        else:
+            row[column] = number
+    return in_units(row), metrics
+
+
+def in_units(row: dict[str, Any]) -> dict[str, Any]:
+    """Milliseconds to seconds, counts to whole numbers."""
+    if "step_ms" in row:
+        row["step_s"] = row.pop("step_ms") / 1000
+    for column in ("skipped_steps", "nan_steps"):
+        if column in row:
+            row[column] = int(row[column]) if math.isfinite(row[column]) else None
+    return row
+
+
+def layout_of(fields: list[str]) -> Layout | None:
+    """The layout of a record whose fields are all plain numbers."""
+    keys = [found[1] for field in fields if (found := PLAIN_FIELD.fullmatch(field))]
+    return Layout(keys) if len(keys) == len(fields) else None
+
+
 def whose(line: Line, devices: Any) -> tuple[int | None, str | None]:
     """Rank of a record.  A label of `srun -l` is one only where it names the last rank, which prints; else a node's."""
     if line.rank is not None and devices is not None and line.rank != int(devices) - 1:
         return None, str(line.rank)
     return line.rank, line.place
-
-
-def kind(averaged: int | None) -> str:
-    return "instant" if averaged == 1 else "interval_mean"
 
 
 def whole_number(value: Any) -> int | None:

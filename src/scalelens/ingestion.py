@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from scalelens import formats as known
 from scalelens.errors import UserError
 from scalelens.formats import Formats
-from scalelens.lines import Offer, name_of
+from scalelens.lines import Offer, defect, name_of
 from scalelens.rows import Rows
 from scalelens.source import Source, encoding_of, is_archive, open_members, open_source
 from scalelens.warehouse import BatchWriter, Entry, Warehouse
@@ -255,13 +255,18 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
         rows.format = name_of(format)
         if recognised(format, head, source.name):
             rows.taken[name_of(format)] = 1
-            guarded(rows, lambda format=format: format.read(source, rows))  # type: ignore[misc]
+            try:
+                format.read(source, rows)
+            except (OSError, MemoryError):
+                raise
+            except Exception as error:
+                rows.problem(None, defect(rows.format, error))
             return ending(source, rows)
     if b"\0" in head and encoding_of(head)[0] is None:
         return "unknown", "not text, and no known file format"
     if not documents and (source.name.lower().endswith(DOCUMENT_SUFFIXES) or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
         return "document", "a document or source code, not a log; --documents reads it all the same"
-    guarded(rows, lambda: Offer(formats.of_lines, rows).read(source.utf8()))
+    Offer(formats.of_lines, rows).read(source.utf8())
     return ending(source, rows)
 
 
@@ -271,20 +276,6 @@ def recognised(format: Any, head: bytes, name: str) -> bool:
         return bool(format.recognise(head, name))
     except Exception:  # a user's format must not stop an ingest; that it does not recognise is seen in `identify`
         return False
-
-
-def guarded(rows: Rows, read: Callable[[], None]) -> None:
-    """Runs a reader.  A defect of a format costs the rest of the file, never the ingest, and is a problem with its place."""
-    try:
-        read()
-    except (UserError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        traceback = error.__traceback__
-        while traceback and traceback.tb_next:
-            traceback = traceback.tb_next
-        place = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else ""
-        rows.problem(None, f"the format {rows.format} failed at {place} ({type(error).__name__}: {error}); please report this")
 
 
 def ending(source: Source, rows: Rows) -> tuple[str, str | None]:

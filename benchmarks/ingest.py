@@ -1,0 +1,122 @@
+"""Speed and memory of `scalelens ingest` on Megatron logs, as ratios within one run.
+
+    python benchmarks/ingest.py [--megabytes 250] [--files 8] [--rounds 3]
+
+Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
+Prints one JSON object; the README quotes it with date and machine.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RECORD = (
+    " [2026-01-02 03:{m:02d}:{s:02d}.{u:06d}] iteration {i:8d}/ 9000000 | consumed samples: {c:12d} | elapsed time per iteration (ms): {e:.1f}"
+    " | throughput per GPU (TFLOP/s/GPU): {t:.1f} | learning rate: 2.991000E-04 | global batch size:   512 | lm loss: {l:.6E}"
+    " | loss scale: 1.0 | grad norm: {g:.3f} | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+)
+NOISE = (
+    "jwb0{k:03d}:21{k:03d}:21{k:03d} [{r}] NCCL INFO Channel {k:02d}/0 : {r}[{r}] -> {k}[{r}] via P2P/CUMEM/read\n",
+    "[rank{r}]:[W102 03:04:05.678901 ProcessGroupNCCL.cpp:4115] Warning: using GPU {r} to perform barrier as devices are unknown.\n",
+    " > loading shuffle-idx mapping from /data/indexmap/train_indexmap_{k}_document_shuffle_idx.npy\n",
+    "    total number of samples: 1{k:06d}\n",
+)
+
+
+def write_log(path: Path, megabytes: int, seed: int) -> None:
+    """A log with one record in nine lines."""
+    rng = random.Random(seed)
+    size, step = 0, 0
+    with path.open("w") as log:
+        while size < megabytes * 1_000_000:
+            lines = []
+            for _ in range(1000):
+                step += 1
+                lines.append(RECORD.format(
+                    i=step, c=step * 512, e=rng.gauss(1400, 20), t=rng.gauss(300, 5), l=rng.uniform(2, 3), g=rng.uniform(0, 1),
+                    m=step // 60 % 60, s=step % 60, u=rng.randrange(10**6),
+                ))  # fmt: skip
+                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(8)]
+            text = "".join(lines)
+            log.write(text)
+            size += len(text)
+
+
+START = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+) \|")
+
+
+def plain_script(path: Path) -> int:
+    """The bound: what a researcher's script does, every field of every record as a number."""
+    records = []
+    with path.open() as log:
+        for line in log:
+            if "elapsed time per iteration" in line and (found := START.search(line)):
+                record = {"iteration": float(found[1]), "of": float(found[2])}
+                for field in line[found.end() :].split("|"):
+                    key, colon, value = field.rpartition(":")
+                    if colon:
+                        record[key.strip()] = float(value)
+                records.append(record)
+    return len(records)
+
+
+def command(*arguments: str) -> tuple[float, float]:
+    """Seconds and peak resident megabytes of one process of a command."""
+    before = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "scalelens", *arguments], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - before
+    assert status == 0, arguments
+    return seconds, usage.ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=250)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "logs"
+        folder.mkdir()
+        for k in range(options.files):
+            write_log(folder / f"run{k}.log", options.megabytes, k)
+        one, warehouse = folder / "run0.log", Path(scratch) / "w"
+        bound, ours, memory, alone, both = [], [], [], [], []
+        for _ in range(options.rounds):
+            start = time.perf_counter()
+            records = plain_script(one)
+            bound.append(time.perf_counter() - start)
+            shutil.rmtree(warehouse, ignore_errors=True)
+            seconds, peak = command("ingest", str(one), "-w", str(warehouse), "--jobs", "1")
+            ours.append(seconds)
+            memory.append(peak)
+        for jobs, times in ((1, alone), (2, both)):
+            shutil.rmtree(warehouse, ignore_errors=True)
+            times.append(command("ingest", str(folder), "-w", str(warehouse), "--jobs", str(jobs))[0])
+        rows = subprocess.run(
+            [sys.executable, "-m", "scalelens", "sql", "SELECT count(*) FROM steps", "-w", str(warehouse), "--format", "csv"],
+            capture_output=True, text=True, check=True,
+        ).stdout.split()[-1]  # fmt: skip
+    print(json.dumps({
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "megabytes": options.megabytes, "records": records, "steps_of_all_files": int(rows),
+        "plain_script_s": round(min(bound), 2), "ingest_s": round(min(ours), 2),
+        "ingest_over_plain_script": round(min(ours) / min(bound), 2), "peak_memory_mb": round(max(memory)),
+        "files": options.files, "two_processes_over_one": round(min(both) / min(alone), 2),
+        "self_max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }, indent=1))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

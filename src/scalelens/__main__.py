@@ -1,0 +1,6 @@
+"""python -m scalelens"""
+
+from scalelens.cli import main
+
+if __name__ == "__main__":
+    main()
