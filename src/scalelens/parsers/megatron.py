@@ -85,9 +85,10 @@ class Reader:
         self.part = -1
         self.layout: Layout | None = None
         self.last: dict[int | None, int] = {}  # last step by the rank that printed it
-        self.copy: tuple[int, int, float, float | None] | None = None  # line and values of the last record
+        self.copy: tuple[int, int, float] | None = None  # line and values of the last record
         self.first: dict[str, Any] | None = None  # first record of an attempt, until its interval is known
         self.first_step: int | None = None
+        self.interval: int | None = None  # smallest step between records, where the log does not say log_interval
 
     def take(self, line: Line) -> bool:
         if self.layout and (found := self.layout.pattern.match(line.text)):
@@ -160,7 +161,7 @@ class Reader:
             self.part, self.last, self.first, self.copy = rows.part, {}, None, None
         rank, place = whose(line, rows.params.get("devices"))
         previous = self.last.get(rank)
-        copy = (line.number, step, row["step_s"], row.get("loss"))
+        copy = (line.number, step, row["step_s"])
         if self.copy and previous == step and self.copy[1:] == copy[1:] and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
         self.copy = copy
@@ -171,12 +172,14 @@ class Reader:
         if stamp:
             row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
         timer_kept = bool(stamp and "." in stamp)
-        averaged: int | None
-        if previous is not None:
-            averaged = step - previous + (timer_kept and previous == self.first_step)
-        else:
+        interval = whole_number(rows.params.get("log_interval")) or self.interval
+        if previous is None:
             self.first_step = step
-            averaged = 1 if timer_kept else whole_number(rows.params.get("log_interval"))
+            averaged = 1 if timer_kept else interval
+        elif timer_kept and previous == self.first_step:
+            averaged = step - previous + 1
+        else:  # a wider gap than the interval is records that were lost
+            averaged = self.interval = min(step - previous, interval or step - previous)
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
             row["samples"] = float(batch)
         sequence = row.pop("seqlen", None) or rows.params.get("seq_length")

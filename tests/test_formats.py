@@ -1,0 +1,90 @@
+"""One body for all formats: headings, samples taken by their format alone, and a golden CSV per fixture and table.
+
+Fixtures: tests/fixtures/<format>/<case>.<suffix>; goldens beside them: <case>.<table>.csv
+"""
+
+import csv
+import gzip
+import io
+from collections import defaultdict
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from conftest import FIXTURES
+
+from scalelens import formats
+from scalelens.identify import takers
+from scalelens.ingestion import parse
+from scalelens.lines import name_of
+from scalelens.rows import Rows
+from scalelens.source import Source, open_source
+
+LOADED = formats.load()
+MODULES = {name_of(module): module for module in (*LOADED.of_lines, *LOADED.of_files)}
+
+
+def is_golden(path: Path) -> bool:
+    return path.suffix == ".status" or (path.suffix == ".csv" and path.name.count(".") > 1)
+
+
+CASES = sorted(path for name in MODULES for path in (FIXTURES / name).glob("*") if not is_golden(path))
+
+
+def tables_of(source: Source) -> tuple[str, dict[str, pa.Table]]:
+    """Status of a file and its rows by table."""
+    batches = defaultdict(list)
+    rows = Rows("f", lambda table, batch: batches[table].append(batch))
+    status, _ = parse(source, LOADED, rows)
+    rows.flush()
+    return status, {table: pa.Table.from_batches(of_table) for table, of_table in sorted(batches.items())}
+
+
+def as_csv(table: pa.Table) -> str:
+    """Rows as CSV, without the columns that hold nothing."""
+    filled = [name for name in table.column_names if name != "file_id" and table[name].null_count < table.num_rows]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(filled)
+    for row in table.select(filled).to_pylist():
+        writer.writerow("" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values())
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_header_says_what_it_must(name: str) -> None:
+    module = MODULES[name]
+    assert formats.title(module).endswith(".")
+    for heading in ("Tool", "Versions", "Yields", "Source"):
+        assert formats.heading(module, heading), f"{name} lacks {heading}:"
+    assert isinstance(module.VERSION, int)
+    assert not hasattr(module, "ANCHORS") or formats.samples(module), f"{name} lacks samples"
+    assert list((FIXTURES / name).glob("*")), f"{name} has no fixture"
+
+
+@pytest.mark.parametrize(
+    ("name", "sample"), [(name_of(module), sample) for module in LOADED.of_lines for sample in formats.samples(module)]
+)
+def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
+    assert takers(sample, LOADED) == [name]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_fixture_gives_golden_rows(path: Path, golden) -> None:
+    status, tables = tables_of(open_source(path))
+    stem = path.name.split(".")[0]
+    golden(status + "\n", path.with_name(f"{stem}.status"))
+    old = {known.name for known in path.parent.glob(f"{stem}.*.csv")}
+    for table in sorted({*tables, *(name.split(".")[1] for name in old)}):
+        golden(as_csv(tables[table]) if table in tables else "", path.with_name(f"{stem}.{table}.csv"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "renamed.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    plain, other = tables_of(open_source(path)), tables_of(open_source(packed))
+    if path.parent.name not in ("kineto", "jpwr", "jpwr_energy"):  # these find a rank or a host in the name
+        assert plain == other
+    else:
+        assert {name: table.num_rows for name, table in plain[1].items()} == {n: t.num_rows for n, t in other[1].items()}
