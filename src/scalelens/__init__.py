@@ -46,6 +46,6 @@ def query(name: str, warehouse: str | PathLike[str] = HOME, **parameters: Any) -
 
 def plot(name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = HOME, **parameters: Any) -> None:
     """Draws a chart to a file; its suffix says how: .pdf .svg .png .html .json"""
-    from scalelens import database
+    from scalelens import plotting
 
-    database.draw(Path(warehouse), name, Path(path), parameters)
+    plotting.plot(Path(warehouse), name, Path(path), parameters)

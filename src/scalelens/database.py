@@ -1,13 +1,18 @@
 """A warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import re
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
+import polars as pl
 import pyarrow as pa
 
 from scalelens import queries
+from scalelens.errors import UserError
 from scalelens.members import runs_of
 from scalelens.tables import FILES, MEMBERS, ORIGINS, OUTCOMES, RUN_FACTS, STORED, TEXT, Column, schema
 from scalelens.warehouse import Live, Warehouse, segment
@@ -20,6 +25,13 @@ _RUN_BASICS = (
 # A run that completed after a restart completed; otherwise the most telling line wins over the mere "error" after it.
 _OUTCOME_ORDER = ("completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown")
 assert set(_OUTCOME_ORDER) == set(OUTCOMES)
+
+REMEDIES = {
+    "CatalogException": "see scalelens tables and scalelens queries",
+    "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
+    "IOException": "if a segment is missing, ingest the logs again",
+    "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
+}
 
 STEP_TIMES = """
 CREATE VIEW step_times AS
@@ -58,6 +70,50 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
     connection.execute(STEP_TIMES)
     queries.create(connection, queries.load(query_folders))
     return connection
+
+
+def ask(
+    root: Path, name: str, parameters: Mapping[str, Any] | None = None, query_folders: tuple[Path, ...] = ()
+) -> pl.DataFrame:
+    """Rows of a query.  Raises UserError for a query or parameter that does not exist."""
+    connection = connect(root, query_folders)
+    return rows_of(connection, f"FROM {call(name, parameters or {}, query_folders)}")
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
+    """Rows of a statement.  What DuckDB refuses becomes a UserError in one line."""
+    try:
+        relation = connection.sql(statement)
+        if relation is None:
+            return pl.DataFrame()
+        frame = pl.from_arrow(relation.to_arrow_table())
+    except duckdb.Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
+        raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "mend the SQL")) from None
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def call(name: str, parameters: Mapping[str, Any], query_folders: tuple[Path, ...] = ()) -> str:
+    """SQL that calls a query's macro, `batch_stats(warmup := 5)`."""
+    known = queries.load(query_folders)
+    if name not in known:
+        raise UserError(f"there is no query '{name}'", f"there are: {', '.join(sorted(known))}")
+    allowed = [parameter.name for parameter in known[name].parameters]
+    for key in parameters:
+        if key not in allowed:
+            takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+            raise UserError(f"'{key}' is no parameter of {name}", takes)
+    return f"{name}({', '.join(f'{key} := {_literal(value)}' for key, value in parameters.items())})"
+
+
+def _literal(value: Any) -> str:
+    """A parameter as SQL: numbers and booleans as they are, also where they come as text, the rest as text."""
+    text = str(value)
+    if value is None or re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
+        return "NULL" if value is None else text
+    return _quoted(text)
 
 
 def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:

@@ -1,8 +1,7 @@
 """Commands that answer: sql, query, queries, tables, explain."""
 
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,39 +18,6 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def run(warehouse: Path, statement: str, folders: list[Path] | None = None) -> Any:
-    """Rows of a statement as a polars DataFrame.  What DuckDB refuses becomes a UserError in one line."""
-    import duckdb
-    import polars as pl
-
-    from scalelens.database import connect
-
-    connection = connect(warehouse, tuple(folders or ()))
-    try:
-        relation = connection.sql(statement)
-        return pl.DataFrame() if relation is None else pl.from_arrow(relation.to_arrow_table())
-    except duckdb.Error as error:
-        raise UserError(said(error), remedy(error)) from None
-
-
-def said(error: Exception) -> str:
-    """DuckDB's message in one line."""
-    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
-    text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
-    return re.sub(r"\s+", " ", text).rstrip(".")
-
-
-def remedy(error: Exception) -> str:
-    name = type(error).__name__
-    if name == "CatalogException":
-        return "see scalelens tables and scalelens queries"
-    if name == "BinderException":
-        return "columns are listed by: scalelens tables"
-    if name in ("IOException", "InvalidInputException") and "No files found" in str(error):
-        return "a segment of the warehouse is missing; ingest the logs again"
-    return "mend the SQL"
-
-
 def sql(
     statement: Annotated[str, typer.Argument(metavar="SQL", help="A DuckDB statement.")],
     warehouse: Home = HOME,
@@ -66,7 +32,9 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    show(run(warehouse, statement, folders), format)
+    from scalelens.database import connect, rows_of
+
+    show(rows_of(connect(warehouse, tuple(folders or ())), statement), format)
 
 
 def query(
@@ -84,32 +52,20 @@ def query(
 
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
-    show(run(warehouse, f"FROM {call(name, parameters or [], folders)}", folders), format)
+    from scalelens.database import ask
+
+    show(ask(warehouse, name, pairs(parameters), tuple(folders or ())), format)
 
 
-def call(name: str, parameters: list[str], folders: list[Path] | None) -> str:
-    """SQL that calls a query's macro with parameters given as KEY=VALUE."""
-    from scalelens.queries import load
-
-    known = load(tuple(folders or ()))
-    if name not in known:
-        raise UserError(f"there is no query '{name}'", f"there are: {', '.join(sorted(known))}")
-    allowed = [parameter[0] for parameter in known[name].parameters]
-    arguments = []
-    for text in parameters:
+def pairs(parameters: list[str] | None) -> dict[str, str]:
+    """KEY=VALUE arguments."""
+    found = {}
+    for text in parameters or []:
         key, equals, value = text.partition("=")
-        if not equals or key not in allowed:
-            hint = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
-            raise UserError(f"'{text}' is no parameter of {name} in the form KEY=VALUE", hint)
-        arguments.append(f"{key} := {literal(value)}")
-    return f"{name}({', '.join(arguments)})"
-
-
-def literal(value: str) -> str:
-    """A parameter as SQL: numbers and booleans as they are, the rest as text."""
-    if re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|NULL", value):
-        return value
-    return "'" + value.replace("'", "''") + "'"
+        if not equals:
+            raise UserError(f"'{text}' is not of the form KEY=VALUE", "write for example warmup=5")
+        found[key] = value
+    return found
 
 
 def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:

@@ -1,31 +1,34 @@
 """Kineto trace (Chrome trace event JSON).
 
 Tool: PyTorch profiler, and others that write Chrome's trace event format
-Versions: PyTorch 1.8 to 2.13; top-level arrays and objects with `traceEvents`, microseconds whole or with a fraction
+Versions: PyTorch 1.8 to 2.13: top-level arrays, objects with `traceEvents`, microseconds whole or with a fraction
 Yields: events, params
 Source: libkineto/src/output_json.cpp, ChromeTraceLogger; torch/profiler/profiler.py, export_chrome_trace()
 
-Times are exact: the decimal text of `ts` becomes nanoseconds as an integer, added to `baseTimeNanoseconds` where the
-trace has one.  The params row `trace_clock` says what they count from: `unix`, or `relative` to a zero that the trace
-does not tell.  The rank is that of `distributedInfo`, else of the file name (rank0, rank-0, rank_0), else NULL.
+Times are exact: the decimal text of `ts` becomes whole nanoseconds, added to `baseTimeNanoseconds` where there is one.
+The params row `trace_clock` says what they count from: `unix`, or `relative` to a zero that the trace does not tell.
+The rank is that of `distributedInfo`, else of the file name (rank0, rank-0, rank_0), else NULL.
 
-Complete events (X), begin and end pairs (B E, as X), instants (i I R, as i) and counters (C) are rows.  Flows (s t f),
-metadata (M) and the rest are counted in params rows `trace_events_<ph>`.  A line is an event's place in the array.
+Complete events (X), pairs of begin and end (B E, as X), instants (i I R, as i) and counters (C) are rows; a line is an
+event's place in the array.  Flows (s t f), metadata (M) and the rest are counted in params rows `trace_events_<ph>`.
 
-Texts that are no valid JSON (control characters, bytes that are not UTF-8, bare nan) are mended; an event that cannot be
-read is one problem, and so is a cut end.  The trace is read twice, as its base time and its steps may follow the events.
+An event that cannot be read is a problem, and so is a cut end; the others are kept.  Texts that are not quite JSON
+(control characters, bytes that are not UTF-8, bare nan) are mended.  The trace is read twice: its base time and the
+annotations of its steps may stand behind the events they belong to.
 
 Samples:
-    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 71, "tid": 71, "ts": 5125096980867.834, "dur": 71.965, "args": {"External id": 3}}
-    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 5125096980951.102, "dur": 8.608, "args": {"stream": 7, "correlation": 9}}
-    {"ph": "X", "cat": "Operator", "name": "aten::fill_", "pid": 67, "tid": "4093687616", "ts": 1606910596297059, "dur": 7, "args": {"Device": 0}}
-    {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 1606910597297059}
-    {"ph": "C", "name": "memory", "pid": 67, "ts": 1606910596297060, "args": {"allocated": 4096}}
+    {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2},
+    "displayTimeUnit": "ms", "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 71, "tid": 71, "ts": 5125096980867.834, "dur": 71.965, "args": {"External id": 3}},
+    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 5125096980951.102, "dur": 8.608, "args": {"stream": 7, "correlation": 9}},
+    {"ph": "s", "id": 9, "pid": 71, "tid": 71, "ts": 5125096980901.5, "cat": "ac2g", "name": "ac2g"},
+    {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 5125096990000.000}
+    ], "traceName": "rank1.json"}
 """  # noqa: E501
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import chain
@@ -38,30 +41,34 @@ from scalelens.source import Source
 
 VERSION = 1
 
-LARGEST = 1 << 18  # beside damage, an event of more bytes than this is taken for damage itself
-PROBLEMS = 100  # malformed events of a file that get a row each; the rest are counted
-ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[')
+LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
+
+ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
 NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
-CLOSED = re.compile(rb"\s*,?\s*\]")
+CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
+BLANK = b", \t\r\n"
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
-MENDABLE = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?\b(?:nan|NaN|inf|Infinity)\b', re.DOTALL)
-SALVAGE = re.compile(rb'"(baseTimeNanoseconds|rank|world_size)"\s*:\s*(\d{1,19})(?=\s*[,}])')
+SOUND = rb'(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))++'
+MENDABLE = re.compile(SOUND + rb'|("(?:[^"\\]|\\.)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
+ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
+BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
+JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
+NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#(\d{1,18})\Z")
-RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
-PHASES = {"X": "X", "i": "i", "I": "i", "R": "i", "C": "C"}
+ROW = {"X": "X", "i": "i", "I": "i", "R": "i", "C": "C"}
 FACTS = (
-    "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules",
-    "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version", "hip_driver_version",
-    "roctracer_version",
+    "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
+    "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
+    "hip_driver_version", "roctracer_version",
 )  # fmt: skip
-# Sizes of PyTorch's ScalarType, by the name that is in `dtype`.
+# PyTorch's ScalarType by the name that `dtype` gives it.
 DTYPE_BYTES = {
-    "byte": 1, "char": 1, "bool": 1, "short": 2, "half": 2, "bfloat16": 2, "int": 4, "float": 4, "long": 8, "double": 8,
-    "complexhalf": 4, "complexfloat": 8, "complexdouble": 16, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e5m2fnuz": 1,
-    "float8_e4m3fnuz": 1, "uint16": 2, "uint32": 4, "uint64": 8,
+    "byte": 1, "char": 1, "bool": 1, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e5m2fnuz": 1, "float8_e4m3fnuz": 1,
+    "short": 2, "uint16": 2, "half": 2, "bfloat16": 2, "int": 4, "uint32": 4, "float": 4, "complexhalf": 4,
+    "long": 8, "uint64": 8, "double": 8, "complexfloat": 8, "complexdouble": 16,
 }  # fmt: skip
 
-UNREADABLE = (ValueError, RecursionError)  # what msgspec raises on text that is not JSON, or not of the expected type
+UNREADABLE = (ValueError, RecursionError)  # what msgspec raises where the text is not JSON or not of the type
 ABSENT = msgspec.Raw(b"")
 
 
@@ -86,6 +93,7 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
+Items = list[Event | bytes]  # events, and as bytes what should be one
 EVENTS = msgspec.json.Decoder(list[Event])
 ARGS = msgspec.json.Decoder(Args)
 
@@ -93,132 +101,141 @@ ARGS = msgspec.json.Decoder(Args)
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
-        return bool(re.match(rb"\[\s*\{", text) and re.search(rb'"ph"\s*:\s*"', text) and re.search(rb'"(ts|pid)"\s*:', text))
-    if not text.startswith(b"{"):
-        return False
+        return bool(re.match(rb"\[\s*\{", text)) and all(
+            re.search(key, text) for key in (rb'"ph"\s*:\s*"', rb'"(?:ts|pid)"\s*:')
+        )
     # The metadata before the events may be longer than the head: process groups of thousands of ranks.
-    keys = rb'"(deviceProperties|distributedInfo|record_shapes|with_stack|trace_id|baseTimeNanoseconds)"\s*:'
-    return bool(ARRAY.search(text) or (re.search(rb'"schemaVersion"\s*:', text) and re.search(keys, text)))
+    kineto = rb'"(?:deviceProperties|distributedInfo|record_shapes|with_stack|trace_id|baseTimeNanoseconds)"\s*:'
+    return text.startswith(b"{") and bool(
+        ARRAY.search(text) or (re.search(rb'"schemaVersion"\s*:', text) and re.search(kineto, text))
+    )
 
 
 def read(source: Source, rows: Rows) -> None:
     trace = Trace(source)
-    steps = Steps(event for items in trace.slices() for event in items if isinstance(event, Event))
-    around = trace.around()
-    writer = Writer(rows, around, steps, source.name)
-    line, broken = 0, 0
-    for items in trace.slices():
-        for item in items:
-            line += 1
-            if reason := "this is no event" if isinstance(item, bytes) else writer.put(item, line):
-                broken += 1
-                if broken <= PROBLEMS:
-                    rows.problem(line, reason, item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item.name))
-        if trace.mended and not writer.mended:
-            writer.mended = line
-    if broken > PROBLEMS:
-        rows.problem(None, f"{broken - PROBLEMS} more events could not be read")
-    if writer.mended:
-        rows.problem(writer.mended, "about here, texts are no valid JSON (control characters, bytes not UTF-8, bare nan) and were mended")
-    writer.finish(line)
-    if not trace.closed:
-        why = source.damage or ("the array of its events is not closed" if trace.found else "it holds no array of events")
-        lost = "" if "baseTimeNanoseconds" in around else "; its base time may be lost"
-        rows.problem(line or None, f"the trace is cut or damaged here: {why}{lost}")
+    steps = Steps(event for event in chain.from_iterable(trace.slices()) if isinstance(event, Event))
+    metadata = trace.metadata()
+    facts(metadata, rows)
+    writer = Writer(rows, metadata, steps, source.name)
+    line, item = 0, None
+    for line, item in enumerate(chain.from_iterable(trace.slices()), 1):
+        if isinstance(item, bytes):
+            text = item.decode("utf-8", "replace")
+            rows.problem(line, "this is no whole event: it is damaged, or the trace is cut", text)
+        elif wrong := writer.put(item, line):
+            rows.problem(line, wrong, text_of(item.name) or "")
+    writer.finish()
+    if trace.mended_at:
+        rows.problem(trace.mended_at, "from about this event on, texts that are not quite JSON were mended")
+    if not trace.closed and not isinstance(item, bytes):
+        what = "is not closed" if trace.found else "is missing"
+        rows.problem(line or None, f"the array of events {what}: the trace is cut")
+    if trace.closed and trace.torn:
+        rows.problem(line or None, "what stands around the events is damaged or cut")
+
+
+def facts(metadata: dict[str, Any], rows: Rows) -> None:
+    """Facts about the run from what stands around the events."""
+    job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
+    found = {key: metadata.get(key) for key in FACTS}
+    if isinstance(job, dict):
+        found |= {"devices": integer(job.get("world_size"), 32)}
+        found |= {key: job.get(key) for key in ("backend", "nccl_version")}
+    names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
+    found["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
+    if metadata.keys() & {"schemaVersion", "distributedInfo", "deviceProperties"}:
+        rows.param("framework", "pytorch", origin="inferred")
+    for key, value in found.items():
+        rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
 class Writer:
     """Turns events into rows."""
 
-    def __init__(self, rows: Rows, around: dict[str, Any], steps: "Steps", name: str) -> None:
+    def __init__(self, rows: Rows, metadata: dict[str, Any], steps: "Steps", name: str) -> None:
         self.rows, self.steps = rows, steps
-        self.mended = 0
         self.counts: Counter[str] = Counter()
-        self.begun: dict[tuple[str | None, str | None], list[tuple[int, dict[str, Any]]]] = {}
-        job = around.get("distributedInfo")
-        job = job if isinstance(job, dict) else {}
-        in_name = RANK.search(name)
-        self.rank = small(job.get("rank", int(in_name[1]) if in_name else None))
-        self.base = integer(around.get("baseTimeNanoseconds"))
-        rows.param("framework", "pytorch", origin="inferred")
-        rows.param("devices", small(job.get("world_size")))
-        for key in ("backend", "nccl_version"):
-            rows.param(key, scalar(job.get(key)))
-        devices = around.get("deviceProperties")
-        names = {d.get("name"): None for d in devices if isinstance(d, dict)} if isinstance(devices, list) else {}
-        rows.param("device_model", ", ".join(name for name in names if isinstance(name, str) and name) or None)
-        for key in FACTS:
-            rows.param(key, scalar(around.get(key)))
-        self.unix = self.base is not None
-        self.clocked = False
+        self.begun: defaultdict[tuple[Any, Any], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+        job, named = metadata.get("distributedInfo"), NAME_RANK.search(name)
+        rank = job.get("rank") if isinstance(job, dict) else None
+        self.rank = integer(int(named[1]) if rank is None and named else rank, 32)
+        self.base = integer(metadata.get("baseTimeNanoseconds"))
+        self.clock: str | None = None
 
     def put(self, event: Event, line: int) -> str | None:
         """Takes an event.  Returns what is wrong with it."""
         ph = event.ph
-        if ph in PHASES or ph == "B":
-            values = self.values(event)
-            if isinstance(values, str):
-                return values
-            if ph == "B":
-                self.begun.setdefault((values["process"], values["thread"]), []).append((line, values))
-                return None
-            duration = nanoseconds(event.dur) if ph == "X" else None
-            wrong = "its duration is negative" if duration is not None and duration < 0 else None
-            self.rows.add("events", line, ph=PHASES[ph], duration_ns=None if wrong else duration, **values)
-            return wrong
-        if ph == "E":
-            return self.end(event)
-        if not ph:
-            return "this is no event"
-        self.counts[ph if len(ph) == 1 else "other"] += 1
-        return None
-
-    def values(self, event: Event) -> dict[str, Any] | str:
-        """Columns of an event, or what is wrong with it."""
+        if ph not in ROW and ph not in ("B", "E"):
+            if ph:
+                self.counts[ph if len(ph) == 1 else "other"] += 1
+            return None if ph else "this is no event: it has no phase"
         time = nanoseconds(event.ts)
         start = None if time is None else integer(time + (self.base or 0))
-        if start is None:
+        if time is None or start is None:
             return "its time cannot be read"
-        if not self.clocked:
-            self.clocked = True
+        if ph == "E":
+            return self.end(event, start)
+        if not self.clock:
             # Before there was a base, Kineto wrote microseconds since 1970.
-            unix = self.base is not None or start > 1e18
-            self.rows.param("trace_clock", "unix" if unix else "relative", origin="log" if self.base else "inferred")
+            self.clock = "unix" if self.base is not None or start > 1e18 else "relative"
+            self.rows.param("trace_clock", self.clock, line, origin="inferred" if self.base is None else "log")
         process, thread = text_of(event.pid), text_of(event.tid)
         values: dict[str, Any] = {
             "rank": self.rank, "name": text_of(event.name), "category": (text_of(event.cat) or "").lower() or None,
             "start_ns": start, "process": process, "thread": thread, "train_step": self.steps.at(time, process, thread),
         }  # fmt: skip
         if event.args is not ABSENT:
-            raw = bytes(event.args)
-            try:
-                values["args"] = raw.decode()
-            except UnicodeDecodeError:
-                values["args"] = raw.decode("utf-8", "replace")
-            if b'"stream"' in raw or b'"correlation"' in raw or b'"Collective name"' in raw:
-                values |= from_args(raw)
-        return values
+            values |= from_args(bytes(event.args))
+        if ph == "B":
+            self.begun[process, thread].append((line, values))
+            return None
+        duration = nanoseconds(event.dur) if ph == "X" else None
+        wrong = "its duration cannot be right" if duration is not None and not 0 <= duration < 1 << 63 else None
+        self.rows.add("events", line, ph=ROW[ph], duration_ns=None if wrong else duration, **values)
+        return wrong
 
-    def end(self, event: Event) -> str | None:
+    def end(self, event: Event, end: int) -> str | None:
         """Pairs an end with the innermost begin of its thread."""
-        begun = self.begun.get((text_of(event.pid), text_of(event.tid)))
+        begun = self.begun[text_of(event.pid), text_of(event.tid)]
         if not begun:
-            return "an end without a begin"
+            return "it ends what did not begin"
         line, values = begun.pop()
-        time = nanoseconds(event.ts)
-        duration = None if time is None else integer(time + (self.base or 0) - values["start_ns"])
-        if duration is None or duration < 0:
-            return "the time of the end cannot be right"
+        if end < values["start_ns"]:
+            return "it ends before it begins"
         if event.args is not ABSENT and "args" not in values:
-            values["args"] = bytes(event.args).decode("utf-8", "replace")
-        self.rows.add("events", line, ph="X", duration_ns=duration, **values)
+            values |= from_args(bytes(event.args))
+        self.rows.add("events", line, ph="X", duration_ns=end - values["start_ns"], **values)
         return None
 
-    def finish(self, line: int) -> None:
+    def finish(self) -> None:
         for ph, count in sorted(self.counts.items()):
-            self.rows.param(f"trace_events_{ph}", count, line)
-        if left := [place for begun in self.begun.values() for place, _ in begun]:
+            self.rows.param(f"trace_events_{ph}", count)
+        if left := [line for begun in self.begun.values() for line, _ in begun]:
             self.rows.problem(min(left), f"{len(left)} events begin and do not end")
+
+
+class Steps:
+    """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
+
+    def __init__(self, events: Iterator[Event]) -> None:
+        spans: defaultdict[tuple[Any, Any] | None, list[tuple[int, int, int]]] = defaultdict(list)
+        for event in events:
+            if type(event.name) is str and event.ph == "X" and (step := STEP.match(event.name)):
+                start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
+                if start is not None and duration is not None:
+                    stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
+                    spans[stream].append((start, start + duration, int(step[1])))
+        self.spans = {stream: sorted(found) for stream, found in spans.items()}
+        self.starts = {stream: [span[0] for span in found] for stream, found in self.spans.items()}
+
+    def at(self, time: int, process: str | None, thread: str | None) -> int | None:
+        """The step in which something starts: by the annotation of its own stream, else by that of the host."""
+        for stream in ((process, thread), None):
+            if starts := self.starts.get(stream):
+                _, end, step = self.spans[stream][bisect_right(starts, time) - 1]
+                if starts[0] <= time < end:
+                    return step
+        return None
 
 
 class Trace:
@@ -227,183 +244,162 @@ class Trace:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.head = self.tail = b""
-        self.found = self.closed = self.mended = False
+        self.found = self.closed = self.torn = False
+        self.mended_at = self.count = 0
 
-    def slices(self) -> Iterator[list[Event | bytes]]:
-        """Events in order.  What is damaged is there as bytes."""
-        self.found = self.closed = self.mended = False
+    def slices(self) -> Iterator[Items]:
+        self.closed, self.mended_at, self.count = False, 0, 0
         blocks = self.source.utf8()
         text = self._open(blocks)
-        if not self.found:
-            return
-        for block in chain(blocks, (None,)):
+        for block in chain(blocks, (None,)) if self.found else ():
             text += block or b""
             cut = (len(text), len(text)) if block is None else boundary(text)
             if cut is None and len(text) < LARGEST:
                 continue
             items, text = self._decode(text, cut, final=block is None)
+            self.count += len(items)
             yield items
             if self.closed:
-                self.tail = text + b"".join(block for block in blocks if block)
+                self.tail = text + b"".join(block for block in blocks)
                 return
 
-    def around(self) -> dict[str, Any]:
-        """Metadata before and behind the events, after `slices` came to its end."""
-        head, tail = self.head.strip().strip(b"{,"), self.tail.strip().strip(b",")
+    def metadata(self) -> dict[str, Any]:
+        """What stands before and behind the events, once they were read."""
         found: dict[str, Any] = {}
-        for text in (b"{" + head + b"}", b"{" + (tail or b"}")):
+        tail = self.tail.strip(BLANK) if self.head.strip() else b"}"  # an array has no metadata
+        for text in (b"{" + self.head.strip(BLANK + b"{") + b"}", b"{" + tail):
             try:
                 part = msgspec.json.decode(mend(text))
-                found |= part if isinstance(part, dict) else {}
             except UNREADABLE:
-                numbers = {key.decode(): int(value) for key, value in SALVAGE.findall(text)}
-                found |= {"distributedInfo": numbers, **numbers}
+                self.torn = True
+                base, rank = BASE.search(text), JOB_RANK.search(text)
+                part = {"baseTimeNanoseconds": int(base[1])} if base else {}
+                part |= {"distributedInfo": {"rank": int(rank[1])}} if rank else {}
+            found |= part if isinstance(part, dict) else {}
         return found
 
     def _open(self, blocks: Iterator[bytes]) -> bytes:
+        """Reads up to the events.  Returns what was read of them."""
         text = b""
         for block in blocks:
-            seen = max(len(text) - 64, 0)
+            seen = len(text)
             text += block
-            if array := ARRAY.search(text, seen):
+            if array := ARRAY.search(text, max(seen - 64, 0)):
                 self.found, self.head = True, text[: array.start()]
-                return text[array.end() :]
-        self.head = text
+                return text[text.index(b"[", array.start()) + 1 :]
         return b""
 
-    def _decode(self, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[list[Event | bytes], bytes]:
-        """Events of the text up to the cut, and what is left.  Damage costs the time to look at each event alone."""
+    def _decode(self, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:
+        """Events up to the cut, and what is left of the text."""
         if cut:
-            for attempt in (bytes, mend):
-                piece = attempt(text[: cut[0]])
+            for piece, mended in tries(text[: cut[0]]):
                 try:
                     items, end = decoded(piece)
                 except UNREADABLE:
                     continue
-                self.mended |= attempt is mend
+                self.mended_at = self.mended_at or mended * (self.count + 1)
                 self.closed = end is not None
                 return items, piece[end:] + text[cut[0] :] if self.closed else text[cut[1] :]
         return self._one_by_one(text, final)
 
-    def _one_by_one(self, text: bytes, final: bool) -> tuple[list[Event | bytes], bytes]:
-        items: list[Event | bytes] = []
-        at, bad = 0, -1
+    def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
+        """Events of a damaged text, and what is left of it."""
+        items: Items = []
+        at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
         while (start := text.find(b"{", at)) >= 0:
-            if bad < 0 and text[at:start].strip(b", \t\r\n"):
+            if bad is None and text[at:start].strip(BLANK):
                 bad = at
             end = closing(text, start)
             if end is None and not final and len(text) - start < LARGEST:
-                return items + ([text[bad:start]] if bad >= 0 else []), text[start:]
-            event = None if end is None else self._event(text[start:end])
-            if end is None or event is None:
-                bad, at = (start if bad < 0 else bad), start + 1
+                return items + ([] if bad is None else [text[bad:start]]), text[start:]
+            event = self._event(text[start:end]) if end else None
+            if event is None or end is None:
+                at, bad = start + 1, start if bad is None else bad
                 continue
-            items += [event] if bad < 0 else [text[bad:start], event]
-            at, bad = end, -1
+            items += [event] if bad is None else [text[bad:start], event]
+            at, bad = end, None
             if closed := CLOSED.match(text, at):
                 self.closed = True
                 return items, text[closed.end() :]
-        rest = text[at if bad < 0 else bad :]
-        self.tail = rest
-        return items + ([rest] if rest.strip(b", \t\r\n") else []), b""
+        rest = text[at if bad is None else bad :]
+        self.tail = rest[rest.rfind(b"]") + 1 :]
+        return items + ([rest] if rest.strip(BLANK) else []), b""
 
     def _event(self, text: bytes) -> Event | None:
-        for attempt in (bytes, mend):
+        for piece, mended in tries(text):
             try:
-                (event,) = EVENTS.decode(b"[" + attempt(text) + b"]")
+                (event,) = EVENTS.decode(b"[" + piece + b"]")
             except UNREADABLE:
                 continue
-            self.mended |= attempt is mend
+            self.mended_at = self.mended_at or mended * (self.count + 1)
             return event if event.ph else None
         return None
 
 
-class Steps:
-    """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
-
-    def __init__(self, events: Iterator[Event]) -> None:
-        spans: dict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = {}
-        for event in events:
-            if type(event.name) is str and event.ph == "X" and (step := STEP.match(event.name)):
-                start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
-                if start is not None and duration is not None:
-                    lane = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    spans.setdefault(lane, []).append((start, start + duration, int(step[1])))
-        self.spans = {lane: sorted(found) for lane, found in spans.items()}
-        self.starts = {lane: [span[0] for span in found] for lane, found in self.spans.items()}
-
-    def at(self, time: int | None, process: str | None, thread: str | None) -> int | None:
-        """Step in which an event of a thread starts.  Work of a device has its stream's annotation, else the host's."""
-        for lane in ((process, thread), None) if time is not None else ():
-            starts = self.starts.get(lane)
-            if starts and (k := bisect_right(starts, time) - 1) >= 0 and time < self.spans[lane][k][1]:
-                return self.spans[lane][k][2]
-        return None
-
-
-def decoded(text: bytes) -> tuple[list[Event | bytes], int | None]:
-    """Events of a piece of the array, and where the array ended in it.  A cut at a wrong place does not decode."""
+def decoded(text: bytes) -> tuple[Items, int | None]:
+    """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
     try:
-        return EVENTS.decode(b"[" + text + b"]"), None  # type: ignore[return-value]
+        return [*EVENTS.decode(b"[" + text + b"]")], None
     except msgspec.DecodeError as error:
         behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-        if not behind:
+        end = int(behind[1]) - 1 if behind else 0
+        if not CLOSED.match(text, text.rfind(b"]", 0, end)):
             raise
-        end = int(behind[1]) - 1
-        return EVENTS.decode(b"[" + text[:end]), end  # type: ignore[return-value]
+        return [*EVENTS.decode(b"[" + text[:end])], end
 
 
 def boundary(text: bytes) -> tuple[int, int] | None:
-    """Where the last event but one ends and the last begins."""
+    """Where the last event but one ends, and where the last begins."""
     for window in (1 << 16, len(text)):
-        last = None
-        for last in NEXT.finditer(text, max(len(text) - window, 0)):
-            pass
-        if last:
-            return last.end(1), last.end()
+        if found := [*NEXT.finditer(text, max(len(text) - window, 0))]:
+            return found[-1].end(1), found[-1].end()
     return None
 
 
 def closing(text: bytes, start: int) -> int | None:
-    """End of the object that begins at `start`."""
+    """Where the object ends that begins at `start`."""
     depth = 0
     for token in TOKEN.finditer(text, start, start + LARGEST):
-        if (mark := token[0]) in b"{[":
-            depth += 1
-        elif mark in b"}]":
-            depth -= 1
-            if depth == 0:
-                return token.end()
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
     return None
 
 
+def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
+    """A text as it is, and mended."""
+    yield text, False
+    yield mend(text), True
+
+
 def mend(text: bytes) -> bytes:
-    """JSON text in which control characters are escaped, bytes that are not UTF-8 replaced, and bare nan is null."""
+    """JSON whose control characters and stray backslashes are escaped, and in which a bare nan is null."""
 
     def mended(found: re.Match[bytes]) -> bytes:
-        word = found[0]
-        if not word.startswith(b'"'):
-            return b"null"
-        word = re.sub(rb"[\x00-\x1f]", lambda c: b"\\u%04x" % ord(c[0]), word)
-        return re.sub(rb'\\(.)', lambda c: c[0] if c[1] in b'"\\/bfnrtu' else b"\\" + c[0], word)
+        if found[1]:
+            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), found[1])
+        return b"null" if found[2] else found[0]
 
     return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())
 
 
 def from_args(raw: bytes) -> dict[str, Any]:
     """Columns that come from the arguments of an event."""
+    values: dict[str, Any] = {"args": raw.decode("utf-8", "replace")}
+    if b'"stream"' not in raw and b'"correlation"' not in raw and b'"Collective name"' not in raw:
+        return values
     try:
         args = ARGS.decode(raw)
     except UNREADABLE:
-        return {}
-    if args.collective is None:
-        return {"stream": integer(args.stream), "correlation": integer(args.correlation)}
-    elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
-    return {
-        "stream": integer(args.stream), "correlation": integer(args.correlation), "collective": text_of(args.collective),
-        "process_group": text_of(args.group), "group_size": small(args.group_size), "dtype": text_of(args.dtype),
-        "message_bytes": None if elements is None or size is None else integer(elements * size),
-    }  # fmt: skip
+        return values
+    values["stream"], values["correlation"] = integer(args.stream), integer(args.correlation)
+    if args.collective is not None:
+        elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+        values["message_bytes"] = None if elements is None or size is None else integer(elements * size)
+        values["group_size"] = integer(args.group_size, 32)
+        values["collective"], values["process_group"] = text_of(args.collective), text_of(args.group)
+        values["dtype"] = text_of(args.dtype)
+    return values
 
 
 def nanoseconds(microseconds: msgspec.Raw) -> int | None:
@@ -411,27 +407,19 @@ def nanoseconds(microseconds: msgspec.Raw) -> int | None:
     text = bytes(microseconds)
     whole, _, fraction = text.partition(b".")
     try:
-        if len(fraction) <= 3:
+        if text and len(fraction) <= 3:
             return int(whole + fraction.ljust(3, b"0"))
-    except ValueError:
+    except ValueError:  # an exponent, or a string
         pass
     try:
         number = Decimal(text.strip(b'"').decode())
         return round(number * 1000) if abs(number) < 1 << 62 else None
-    except (InvalidOperation, ValueError):
+    except (ValueError, InvalidOperation):
         return None
 
 
-def integer(value: Any) -> int | None:
-    return value if type(value) is int and -1 << 63 <= value < 1 << 63 else None
-
-
-def small(value: Any) -> int | None:
-    return value if type(value) is int and -1 << 31 <= value < 1 << 31 else None
-
-
-def scalar(value: Any) -> str | int | float | None:
-    return value if isinstance(value, str | int | float) and len(str(value)) <= 200 else None
+def integer(value: Any, bits: int = 64) -> int | None:
+    return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
 
 
 def text_of(value: Any) -> str | None:

@@ -23,4 +23,4 @@
 --   rule              VARCHAR      warmup, first_of_epoch, last_of_epoch, evaluation, checkpoint, skipped or summary
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, unnest(left_out) AS rule
 FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-ORDER BY run_id, attempt, epoch, step, line, rule
+ORDER BY run_id, place_in_run, rule

@@ -33,7 +33,9 @@
 --   attempts             INTEGER         times it was started
 --   n_problems           BIGINT          lines that were not understood
 WITH
-logged AS (SELECT run_id, count(*) AS n_records, min(step) AS first_step, max(step) AS last_step FROM step_times GROUP BY run_id),
+logged AS (
+    SELECT run_id, count(*) AS n_records, min(step) AS first_step, max(step) AS last_step
+    FROM step_times GROUP BY run_id),
 complaints AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude))
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,

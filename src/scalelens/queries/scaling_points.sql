@@ -1,13 +1,9 @@
 -- What one run says about scaling: its size, its work, its time, and what a series must hold equal.
 --
 -- Answers: Which runs can be compared, and with which numbers does `scaling` do it?
---   Work is the global batch, time that of a step: runs without devices, batch or a step time are not here.
---   Two figures of TFLOP/s per device.  `model_tflops`, comparable between tools: tokens per second times
---   6 parameters + 12 layers * hidden size * sequence length (PaLM, appendix B: forward and backward pass, attention in
---   full, no recomputation), over the devices; NULL without that shape or for a mixture of experts.
---   `printed_tflops`: the writer's own formula, which differs between forks.
+--   Work is the global batch, time that of a step; runs without devices, batch or a step time are not here.
 --
--- Sources: runs, params, batch_stats
+-- Sources: runs, step_times, batch_stats, labels, model_flops
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -19,11 +15,11 @@
 --
 -- Columns:
 --   run_id               VARCHAR             run
---   settings             VARCHAR             what a series holds equal beside the model; what is unknown counts as equal
+--   settings             VARCHAR             what a series holds equal beside the model; unknown on both sides is equal
+--   layout               VARCHAR             what repeats of one size share besides
+--   system               VARCHAR             machine
 --   model                VARCHAR             model
 --   parameters           DOUBLE              parameters of the model
---   layout               VARCHAR             what repeats of one size share beside the settings
---   system               VARCHAR             machine
 --   precision            VARCHAR             number format
 --   nodes                INTEGER             nodes
 --   devices              INTEGER             devices
@@ -35,30 +31,32 @@
 --   interval_kind        VARCHAR             ci95 or range
 --   timed_s              DOUBLE s            seconds that the records cover
 --   samples_per_s        DOUBLE samples/s    total samples over total time
---   model_tflops         DOUBLE TFLOP/s      per device, of the model
---   printed_tflops       DOUBLE TFLOP/s      per device, as printed
+--   model_tflops         DOUBLE TFLOP/s      per device: tokens per second times model_flops, comparable between tools
+--   printed_tflops       DOUBLE TFLOP/s      per device, as printed, by the writer's own formula
 --   value_kinds          VARCHAR             what the records are
 WITH
-shapes AS (
-    SELECT run_id, max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key = 'num_layers') AS layers,
-        max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key = 'hidden_size') AS hidden_size,
-        coalesce(max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key IN ('num_experts', 'moe_num_experts')), 0) > 1 AS is_mixture
-    FROM params GROUP BY run_id),
--- Labels are what only the user said.  What grows with the size, or tells repeats apart, does not make another series.
-labels AS (
-    SELECT run_id, string_agg(DISTINCT key || '=' || value, ' ' ORDER BY key || '=' || value) AS labels
-    FROM params WHERE origin = 'sidecar' AND key NOT IN (
-        'nodes', 'devices', 'devices_per_node', 'device_model', 'device_unit', 'micro_batch_size', 'global_batch_size',
-        'tp', 'pp', 'dp', 'cp', 'job_id', 'outcome', 'name', 'parameters', 'repeat', 'trial', 'seed',
-        'system', 'framework', 'model', 'precision', 'dataset', 'seq_length')  -- these are compared anyway
-    GROUP BY run_id),
-further AS (FROM query('SELECT run_id, concat_ws('' '', ' || coalesce(nullif(array_to_string(list_transform(
-    string_split(nullif(trim(series_by), ''), ','), lambda key: '''' || trim(key) || '='' || ' || trim(key)), ', '), ''), 'NULL')
-    || ') AS further FROM runs')),
-stats AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
-largest AS (SELECT run_id, max(samples) AS samples FROM step_times GROUP BY run_id),
+times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM step_times GROUP BY run_id),
+further AS (
+    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
+    FROM query('SELECT run_id, further FROM runs, LATERAL (SELECT '
+        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
 points AS (
-    SELECT r.*, s.* EXCLUDE (run_id), labels, further, layers, hidden_size, is_mixture
-    FROM stats AS s JOIN runs AS r USING (run_id) JOIN further USING (run_id)
-    LEFT JOIN labels USING (run_id) LEFT JOIN shapes USING (run_id))
-SELECT 1
+    SELECT r.*, t.* EXCLUDE (run_id), labels, further, flops_per_token,
+        coalesce(global_batch_size, largest_batch) AS batch,
+        CASE metric WHEN 'step_s' THEN step_s WHEN 'mean_s' THEN mean_s
+            ELSE error('metric is ''step_s'' or ''mean_s''') END AS time_s
+    FROM times AS t JOIN runs AS r USING (run_id) JOIN further USING (run_id) JOIN model_flops() USING (run_id)
+    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id))
+SELECT run_id,
+    concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, further) AS settings,
+    {'nodes': nodes, 'micro_batch': micro_batch_size, 'tp': tp, 'pp': pp, 'dp': dp, 'cp': cp}::VARCHAR AS layout,
+    system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_steps,
+    time_s AS step_s, CASE metric WHEN 'step_s' THEN step_s_low END AS step_s_low,
+    CASE metric WHEN 'step_s' THEN step_s_high END AS step_s_high,
+    CASE metric WHEN 'step_s' THEN interval_kind END AS interval_kind,
+    timed_s, samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
+    tflops_per_device AS printed_tflops, value_kinds
+FROM points AS p
+WHERE devices > 0 AND batch > 0 AND time_s > 0
+ORDER BY settings, model, devices, batch, run_id

@@ -1,18 +1,17 @@
 -- Step records of the selected runs, each with the rules that leave it out.
 --
 -- Answers: What do the statistics read, and what do they leave out?
---   Nothing is left out for being slow.  The rules:
+--   Nothing is left out for being slow.  Rows come in no order: sort by place_in_run.  The rules:
 --   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run)
---   first_of_epoch  first batch of an epoch, in a log that has every batch of it, three or more
---   last_of_epoch   last batch of such an epoch, where it is known to be the last: another epoch follows, or an earlier
---                   one is as long
+--   first_of_epoch  first batch of an epoch whose every batch is logged (epochs_logged)
+--   last_of_epoch   last batch of such an epoch, where it is known to be the last
 --   evaluation      an evaluation lies within the interval, and the writer's timer runs on: interval means whose record
 --                   has no time stamp of its own (Megatron before core 0.6 and its forks, there single steps as well)
 --   checkpoint      the same of saving a checkpoint
 --   skipped         iterations of it were skipped (loss scale overflow)
 --   summary         mean of an epoch or a run whose steps are logged one by one as well
 --
--- Sources: step_times, runs, phases, selected_runs
+-- Sources: step_times, runs, phases, selected_runs, epochs_logged
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -34,6 +33,7 @@
 --   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
 --   tflops_per_device    DOUBLE TFLOP/s    as printed
 --   ts                   TIMESTAMP         time of the record
+--   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
 records AS (
@@ -42,43 +42,38 @@ records AS (
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
         tflops_per_device, skipped_steps, ts,
-        ts IS NULL AND (value_kind = 'interval_mean' OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
-        value_kind IN ('epoch_mean', 'run_mean', 'run_median') AS is_summary,
-        row_number() OVER (PARTITION BY t.run_id, attempt ORDER BY epoch, step, line) AS place_in_attempt,
+        ts IS NULL AND (value_kind = 'interval_mean'
+            OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
+        row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
+        row_number() OVER (PARTITION BY t.run_id, attempt ORDER BY epoch, step, file_id, line) AS place_in_attempt,
         bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps
     FROM step_times AS t JOIN runs USING (run_id)
     WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
-epochs_logged AS (
-    SELECT run_id, attempt, epoch, min(step) AS first_step, max(step) AS last_step,
-        -- every batch is a record of its own: no number is missing between the first and the last
-        count(*) = last_step - first_step + 1 AND count(*) >= 3 AND bool_and(averaged_steps = 1) AS has_every_batch,
-        lag(epoch) OVER attempt_order IS NOT NULL OR first_step <= 1 AS starts_in_log,
-        lead(epoch) OVER attempt_order IS NOT NULL
-            OR count(*) = max(count(*)) OVER (attempt_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ends_in_log
-    FROM records WHERE value_kind = 'instant' AND epoch = floor(epoch) GROUP BY run_id, attempt, epoch
-    WINDOW attempt_order AS (PARTITION BY run_id, attempt ORDER BY epoch)),
--- The latest evaluation and the latest checkpoint before the step; the interval (step - averaged_steps, step] holds what
--- happened after its first step, which is what its timer measured.
-evaluations AS (SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
-checkpoints AS (SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
+evaluations AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
+checkpoints AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
+-- Each record with the latest evaluation and checkpoint before its step.  What happens after step e is timed with step
+-- e + 1, so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
 judged AS (
     SELECT r.*, list_filter([
-        CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
-        CASE WHEN step = first_step AND has_every_batch AND starts_in_log THEN 'first_of_epoch' END,
-        CASE WHEN step = last_step AND has_every_batch AND ends_in_log THEN 'last_of_epoch' END,
-        CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
-        CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
-        CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-        CASE WHEN is_summary AND run_has_steps THEN 'summary' END], lambda rule: rule IS NOT NULL) AS rules
+            CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
+            CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
+            CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
+            CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
+            CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
+            CASE WHEN skipped_steps > 0 THEN 'skipped' END,
+            CASE WHEN run_has_steps AND value_kind IN ('epoch_mean', 'run_mean', 'run_median') THEN 'summary' END
+        ], lambda rule: rule IS NOT NULL) AS rules
     FROM records AS r
-    LEFT JOIN epochs_logged AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
+    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
     ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
     ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
 wanted_epochs AS (
     SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
     FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
-SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens, tflops_per_device,
-    ts,
+SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
+    tflops_per_device, ts, place_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'default' THEN CASE WHEN rules <> [] THEN rules END
         ELSE error('exclude is ''default'' or ''none''') END AS left_out
 FROM judged

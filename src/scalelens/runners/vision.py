@@ -1,4 +1,4 @@
-"""ResNet-50 under DistributedDataParallel on synthetic images: small enough to read, exact enough to publish.
+"""ResNet-50 under DistributedDataParallel on synthetic images.  Needs Linux and torch 2.4 or newer, nothing else.
 
 One process        python vision.py --out runs/n1
 Four GPUs          torchrun --standalone --nproc_per_node 4 vision.py --precision bf16 --batch-size 256 --out runs/n4
@@ -6,15 +6,13 @@ Two CPU ranks      torchrun --standalone --nproc_per_node 2 vision.py --device c
 Slurm, N nodes     srun --ntasks-per-node 1 torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 --rdzv_backend c10d
                         --rdzv_id $SLURM_JOB_ID --rdzv_endpoint $(hostname):29400 vision.py --out runs/n$SLURM_NNODES
 
-Rank R leaves rankR.log, a line `:::SCALELENS {json}` for each step, and trace_rankR.json.gz, a Kineto trace of the
-last steps of the warm-up.  `scalelens ingest runs` reads both.  Needs torch 2.4 or newer and nothing else.
+Rank R leaves rankR.log, a line for each step, and trace_rankR.json.gz, by Kineto: `scalelens ingest runs` reads both.
 """
 
 import argparse
 import atexit
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -25,8 +23,7 @@ from pathlib import Path
 STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from torch import nn  # noqa: E402
+from torch import distributed, nn  # noqa: E402
 
 RANK, WORLD = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 LOCAL_RANK, LOCAL_WORLD = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
@@ -43,8 +40,8 @@ def arguments():
     parser.add_argument("--steps", type=int, default=100, help="steps of an epoch")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--warmup-steps", type=int, default=5, help="first steps, marked `warmup`")
-    parser.add_argument("--profile-steps", type=int, default=2, help="traced at the end of the warm-up; 0: no trace")
-    parser.add_argument("--lr", type=float, help="learning rate; default 0.1 for 256 images, in proportion")
+    parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
+    parser.add_argument("--lr", type=float, default=0.01, help="learning rate")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
@@ -56,15 +53,14 @@ def arguments():
     args.batch_size, left = divmod(args.global_batch_size, WORLD)
     if left:
         parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {WORLD} devices")
-    args.lr = 0.1 * args.global_batch_size / 256 if args.lr is None else args.lr
-    args.warmup_steps = max(args.warmup_steps, args.profile_steps)  # a traced step is slower: no statistic may use it
+    # Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them.
+    args.warmup_steps = max(args.warmup_steps, args.profile_steps + 1 if args.profile_steps else 0)
     return args
 
 
 class Bottleneck(nn.Module):
-    def __init__(self, inputs, width, stride):
+    def __init__(self, inputs, width, outputs, stride):
         super().__init__()
-        outputs = 4 * width
         self.conv1, self.bn1 = nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width)
         self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
         self.conv3, self.bn3 = nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs)
@@ -84,13 +80,11 @@ class ResNet(nn.Sequential):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
-        inputs = 64
         for k, count in enumerate(blocks):
-            self.add_module(f"layer{k + 1}", layer := nn.Sequential())
-            for block in range(count):
-                layer.append(Bottleneck(inputs, 64 << k, stride=2 if k and block == 0 else 1))
-                inputs = 256 << k
-        self.avgpool, self.flatten, self.fc = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes)
+            first = Bottleneck(128 << k if k else 64, 64 << k, 256 << k, stride=2 if k else 1)
+            others = [Bottleneck(256 << k, 64 << k, 256 << k, stride=1) for _ in range(count - 1)]
+            self.add_module(f"layer{k + 1}", nn.Sequential(first, *others))
+        self.avgpool, self.flatten, self.fc = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, classes)
         for convolution in (module for module in self.modules() if isinstance(module, nn.Conv2d)):
             nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
 
@@ -98,12 +92,11 @@ class ResNet(nn.Sequential):
 def open_log(path):
     """The function that logs.  A thread writes the lines every two seconds: no step waits for the file system.
 
-    On SIGTERM and ^C it writes the rest and ends the process, even while training hangs in a collective, because
-    Python puts the signal's number into a pipe without waiting for the main thread.
+    On SIGTERM or ^C it writes the rest and ends the process, even while training hangs in a collective: Python puts
+    the number of the signal into a pipe without waiting for the main thread.
     """
-    lines, lock, file = [], threading.Lock(), open(path, "a")  # noqa: SIM115
-    if file.tell():
-        lines.append("\n")  # an earlier attempt may have been killed in the middle of a line
+    file = open(path, "ab", buffering=0)  # noqa: SIM115
+    lines, lock = ["\n"] if file.tell() else [], threading.Lock()  # a killed attempt may have left half a line
 
     def log(event, **values):
         values = {"event": event, "rank": RANK, **values, "time": round(time.time(), 6)}
@@ -111,8 +104,7 @@ def open_log(path):
 
     def write():
         with lock:
-            file.write("".join(lines.pop(0) for _ in range(len(lines))))
-            file.flush()
+            file.write("".join(lines.pop(0) for _ in range(len(lines))).encode())
 
     def serve():
         while not select.select([signals], [], [], 2.0)[0]:
@@ -121,8 +113,7 @@ def open_log(path):
         write()
         os._exit(128 + os.read(signals, 1)[0])
 
-    signals, wakeup = os.pipe()
-    os.set_blocking(wakeup, False)
+    signals, wakeup = os.pipe2(os.O_NONBLOCK)
     signal.set_wakeup_fd(wakeup)
     signal.signal(signal.SIGTERM, lambda *_: None)
     atexit.register(write)
@@ -135,40 +126,37 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     log = open_log(args.out / f"rank{RANK}.log")
     if gpu := args.device == "cuda":
-        # A launcher that gives each task a GPU of its own shows it as number 0.
-        device = torch.device("cuda", LOCAL_RANK % torch.cuda.device_count())
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(LOCAL_RANK % torch.cuda.device_count())  # Slurm may show each task one GPU, as number 0
         torch.backends.cudnn.benchmark = True
         torch.backends.cudnn.allow_tf32 = False  # torch's default would call TF32 convolutions fp32
         begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         device_model = torch.cuda.get_device_name()
     else:
-        device = torch.device("cpu")
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // LOCAL_WORLD))
-        device_model = dict(re.findall(r"^(model name)\s*: (.+)", Path("/proc/cpuinfo").read_text(), re.M)).get("model name")
-    torch.manual_seed(args.seed)
-    model = ResNet().to(device, memory_format=torch.channels_last)
+        device_model = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0] or None
+    synchronise = torch.cuda.synchronize if gpu else lambda: None
+    torch.manual_seed(args.seed + RANK)  # other data on each rank; DDP gives all the weights of rank 0
+    model = ResNet().to(args.device, memory_format=torch.channels_last)
     log(
         "run", framework="pytorch", framework_version=str(torch.__version__), model="resnet50",
         parameters=sum(p.numel() for p in model.parameters()), precision=args.precision, dataset="synthetic",
-        scaling=args.scaling, micro_batch_size=args.batch_size, global_batch_size=args.global_batch_size,
-        image_size=args.image_size, nodes=WORLD // LOCAL_WORLD, devices=WORLD, devices_per_node=LOCAL_WORLD,
+        image_size=args.image_size, scaling=args.scaling, micro_batch_size=args.batch_size, nodes=WORLD // LOCAL_WORLD,
+        global_batch_size=args.global_batch_size, devices=WORLD, devices_per_node=LOCAL_WORLD,
         device_model=device_model, device_unit="cpu" if not gpu else "gcd" if "MI250" in device_model else "gpu",
-        threads=torch.get_num_threads(), steps=args.steps, epochs=args.epochs, warmup_steps=args.warmup_steps,
+        threads=torch.get_num_threads(), steps_per_epoch=args.steps, epochs=args.epochs, warmup_steps=args.warmup_steps,
         seed=args.seed, host=socket.gethostname(), job_id=os.environ.get("SLURM_JOB_ID"),
     )  # fmt: skip
     if WORLD > 1:
-        dist.init_process_group("nccl" if gpu else "gloo")
-        model = nn.parallel.DistributedDataParallel(model, device_ids=[device] if gpu else None)
+        distributed.init_process_group("nccl" if gpu else "gloo")
+        model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), args.lr, momentum=0.9, weight_decay=1e-4)
     scaler = torch.amp.GradScaler(args.device, enabled=args.precision == "fp16")
     autocast = torch.autocast(args.device, PRECISIONS[args.precision], enabled=args.precision != "fp32")
-    noise = torch.Generator().manual_seed(args.seed + RANK)
-    batch = torch.randn(args.batch_size, 3, args.image_size, args.image_size, generator=noise)
-    classes = torch.randint(1000, (args.batch_size,), generator=noise)
-    synchronise = torch.cuda.synchronize if gpu else lambda: None
+    batches = torch.randn(4, args.batch_size, 3, args.image_size, args.image_size, pin_memory=gpu)
+    classes = torch.randint(1000, (4, args.batch_size), pin_memory=gpu)  # four batches repeat, so the loss falls
+    idle = args.warmup_steps - args.profile_steps - 1 if args.profile_steps else args.epochs * args.steps + 1
     tracer = torch.profiler.profile(
-        schedule=lambda step: ACTIONS[(step >= first - 1) + (step >= first) + ()],
+        schedule=torch.profiler.schedule(wait=idle, warmup=1, active=max(args.profile_steps, 1), repeat=1),
         on_trace_ready=lambda tracer: tracer.export_chrome_trace(str(args.out / f"trace_rank{RANK}.json.gz")),
     )
     tracer.start()
@@ -176,11 +164,9 @@ def main():
     for epoch in range(args.epochs):
         epoch_start = clock()
         for step in range(epoch * args.steps + 1, (epoch + 1) * args.steps + 1):
-            tracer.step()  # from here on the trace calls it ProfilerStep#{step}
-            if WORLD > 1 and step == args.warmup_steps + 1:
-                dist.barrier()  # ranks write traces at different speeds, which is no part of a step
+            tracer.step()  # the trace calls what follows ProfilerStep#{step}
             start = clock()
-            images, labels = batch.to(device), classes.to(device)
+            images, labels = (data[step % 4].to(args.device, non_blocking=True) for data in (batches, classes))
             synchronise()  # note: the copy cannot hide behind the computation, but its time is known
             data_s = clock() - start
             if gpu:
@@ -202,11 +188,11 @@ def main():
             )  # fmt: skip
             if RANK == 0 and step % 10 == 0:
                 print(f"epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step", flush=True)
-        span_s, samples = clock() - epoch_start, args.steps * args.global_batch_size
-        log("phase", phase="train", epoch=epoch, step=step, span_s=span_s, samples=samples)
+        span_s = clock() - epoch_start
+        log("phase", phase="train", epoch=epoch, step=step, span_s=span_s, samples=args.global_batch_size * args.steps)
     tracer.stop()
     if WORLD > 1:
-        dist.destroy_process_group()
+        distributed.destroy_process_group()
     log("end", outcome="completed")
 
 

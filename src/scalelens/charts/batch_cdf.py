@@ -1,0 +1,158 @@
+"""Cumulative distribution of the times of steps.
+
+Shows: which share of the steps took at most how long, one curve per run, so that the fast mode and the tail are seen
+    at once, which a mean hides.
+Query: batch_cdf
+Encodings:
+    x        time of a step in seconds, logarithmic where the slowest takes ten times the fastest
+    y        share of the steps in percent
+    curve    a run, by colour, shape and dash; named by what sets the runs apart
+    point    p50, where the curve reaches one half
+    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why
+Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 5 and 12
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style
+from scalelens.errors import UserError
+
+QUERY = "batch_cdf"
+FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
+
+LOGARITHMIC_FROM = 10  # slowest over fastest step
+SINGLE = "single steps"  # label of the query for runs whose records are of one step each
+DOTS_PER_POINT = 16  # of the grid on which curves are thinned: 1,152 dots per inch
+
+Row = dict[str, Any]
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `batch_cdf`.  Raises UserError where no run has a distribution."""
+    refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
+    known = rows.filter(pl.col("step_s").is_not_null()).sort("run_id", "step_s")
+    if known.is_empty():
+        reasons = "; ".join(sorted(set(refused["refusal"].drop_nulls())))
+        raise UserError(
+            f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
+            "see what the runs hold: scalelens query batch_stats",
+        )
+    labels = _labels(known)
+    looks = style.looks(sorted(labels.values(), key=style.natural))
+    smallest, largest = (float(value) for value in known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
+    is_log = largest >= LOGARITHMIC_FROM * smallest
+    curves = [
+        corner | {"label": labels[run[0]]}
+        for run, curve in known.group_by("run_id", maintain_order=True)
+        for corner in _curve(curve, smallest, largest, is_log, style.WIDTHS[width])
+    ]
+    halves = known.filter(pl.col("cdf") >= 0.5).group_by("run_id", maintain_order=True).first()
+    medians = [
+        {"label": labels[row["run_id"]], "step_s": row["step_s"], "percent": 50} for row in halves.iter_rows(named=True)
+    ]
+    x = alt.X(
+        "step_s:Q",
+        title="step time [s], logarithmic" if is_log else "step time [s]",
+        scale=alt.Scale(type="log" if is_log else "linear", zero=False, nice=False, padding=8),
+        axis=alt.Axis(format="~f", labelOverlap="greedy", labelSeparation=3, **_ticks(smallest, largest, is_log)),
+    )
+    y = alt.Y(
+        "percent:Q",
+        title="share of steps [%]",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100]),
+    )
+    by = style.encodings(looks)
+    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
+    half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
+    points = alt.Chart(style.values(medians)).mark_point()
+    panel = alt.layer(
+        half.encode(y="percent:Q"),
+        lines.encode(x, y, by["color"], by["strokeDash"]),
+        points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
+    )
+    legend = [look for look in looks if look.label]
+    caption = [*_caption(known, refused), style.exclusions(left_out)]
+    return style.figure([[style.Panel(panel)]], legend, caption, width)
+
+
+def _ticks(smallest: float, largest: float, is_log: bool) -> dict[str, Any]:
+    """Where the x axis has ticks: a logarithmic one at 1, 2 and 5 of each decade."""
+    if not is_log:
+        return {"tickCount": 6}
+    decades = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
+    return {"values": [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]}
+
+
+def _curve(curve: pl.DataFrame, smallest: float, largest: float, is_log: bool, width: int) -> list[Row]:
+    """Corners of a run's curve, less those that no printer would set apart.
+
+    The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than print the first
+    and the last are kept, so the curve passes through the same dots.
+    """
+    place = pl.col("step_s").log() if is_log else pl.col("step_s")
+    extent = (math.log(largest / smallest) if is_log else largest - smallest) or 1.0
+    column = (place / extent * width * DOTS_PER_POINT).floor()
+    kept = curve.with_columns(column=column).filter(
+        (pl.col("column") != pl.col("column").shift(1, fill_value=math.nan))
+        | (pl.col("column") != pl.col("column").shift(-1, fill_value=math.nan))
+    )
+    corners = [{"step_s": row["step_s"], "percent": 100 * row["cdf"]} for row in kept.iter_rows(named=True)]
+    return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
+
+
+def _labels(rows: pl.DataFrame) -> dict[str, str]:
+    """Label of each run: the facts that set it apart, its name where those do not, its id where nothing does."""
+    runs = rows.unique("run_id", maintain_order=True).to_dicts()
+    facts = [[_said(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
+    differ = [len(set(column)) > 1 for column in zip(*facts, strict=True)]
+    labels = [[text for text, tells in zip(row, differ, strict=True) if tells and text] for row in facts]
+    for further in ("name", "run_id"):
+        same = [labels.count(label) > 1 for label in labels]
+        labels = [
+            [*label, _said(run, further)] if alike else label
+            for label, run, alike in zip(labels, runs, same, strict=True)
+        ]
+    return {
+        run["run_id"]: " · ".join(label if run["label"] == SINGLE else [*label, run["label"]])
+        for run, label in zip(runs, labels, strict=True)
+    }
+
+
+def _said(run: Row, fact: str) -> str:
+    """A fact of a run in words, empty where it is not known."""
+    value = run.get("global_batch_size" if fact == "batch" else fact)
+    if value is None:
+        return ""
+    if fact == "devices":
+        return style.span([value], style.unit([run]).removesuffix("s"))
+    if fact == "batch":
+        return f"batch {value}"
+    return f"run {value[:8]}" if fact == "run_id" else f"{value}"
+
+
+def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
+    """What the runs share, counts, what a record is, and which runs are not drawn."""
+    runs = known.unique("run_id", maintain_order=True).to_dicts()
+    facts = [
+        {_said(run, fact) for run in runs} for fact in ("name", "system", "model", "precision", "devices", "batch")
+    ]
+    shared = " · ".join(values.pop() for values in facts if len(values) == 1 and "" not in values)
+    records = style.span([run["n_steps"] for run in runs], "record")
+    kinds = ", ".join(sorted({run["label"] for run in runs}))
+    counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
+    lines = [f"{shared}."] if shared else []
+    lines.append(f"{counts} ({kinds}). Marker: p50. No interval is drawn.")
+    for run in refused.iter_rows(named=True):
+        lines.append(f"Not drawn: {_said(run, 'name') or _said(run, 'run_id')} ({run['refusal']}).")
+    return lines

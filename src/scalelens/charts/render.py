@@ -1,0 +1,259 @@
+"""A chart as a file: PDF, SVG, PNG, HTML or Vega-Lite JSON, with its provenance inside.
+
+The same chart gives the same bytes, with no network: fonts and JavaScript come with vl-convert.  Provenance stands
+where each kind of file keeps metadata: XMP and document information of a PDF, `metadata` of an SVG, a text chunk of a
+PNG, a `meta` element of HTML, `usermeta` of JSON; `read` finds it again in all of them.
+"""
+
+import contextlib
+import hashlib
+import html
+import json
+import os
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from scalelens import __version__
+from scalelens.errors import UserError
+
+KEY = "scalelens:provenance"
+NAMESPACE = "urn:scalelens:provenance:"
+PPI = 300
+VL_CONVERT = version("vl-convert-python")
+
+Provenance = Mapping[str, Any]
+
+
+def provenance(
+    chart: str, sql: str, parameters: Mapping[str, str], inputs: Iterable[str], rows: pl.DataFrame
+) -> dict[str, Any]:
+    """What it takes to draw a figure again and to see that it is the same.
+
+    `inputs` are the file ids (sha256 of the contents) that went in; `rows` the rows drawn, hashed in any order and to
+    12 digits, because sums over many threads differ in the last.
+    """
+    files = sorted(set(inputs))
+    return {
+        "scalelens": __version__,
+        "renderer": f"vl-convert {VL_CONVERT}, Vega-Lite {_vega_lite()}",
+        "chart": chart,
+        "sql": sql,
+        "parameters": dict(parameters),
+        "rows_sha256": rows_sha256(rows),
+        "inputs_sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),
+        "inputs": files,
+    }
+
+
+def rows_sha256(rows: pl.DataFrame) -> str:
+    """Hash of rows that their order does not change."""
+
+    def plain(value: Any) -> str:
+        return f"{value:.12g}" if isinstance(value, float) else repr(value)
+
+    lines = sorted("\t".join(map(plain, row)) for row in rows.iter_rows())
+    return hashlib.sha256("\n".join(["\t".join(rows.columns), *lines]).encode()).hexdigest()
+
+
+def save(chart: Any, path: Path, said: Provenance) -> None:
+    """Writes a chart in the format that the suffix of `path` names.  Raises UserError for any other suffix."""
+    if path.suffix.lower() not in WRITERS:
+        kinds = ", ".join(WRITERS)
+        raise UserError(f"{path} has no suffix of a figure", f"name it with one of {kinds}")
+    content = WRITERS[path.suffix.lower()](specification(chart, said), said)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # an older figure stays whole until the new one is
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise UserError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from None
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Provenance of a figure that `save` wrote.  Raises UserError where a file holds none."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}", "name a figure") from None
+    for pattern in (
+        rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>",
+        rb'<meta name="scalelens:provenance" content="(.*?)">',
+        rb"tEXtscalelens:provenance\0([ -~]*)",
+    ):
+        if match := re.search(pattern, content, re.DOTALL):
+            text = match[1].decode()
+            return dict(json.loads(text if pattern.startswith(b"tEXt") else html.unescape(text)))
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        return dict(json.loads(content)["usermeta"]["scalelens"])
+    raise UserError(f"{path} does not say where it comes from", "only figures drawn by scalelens do")
+
+
+def specification(chart: Any, said: Provenance) -> dict[str, Any]:
+    """Vega-Lite of a chart, with its provenance as `usermeta`."""
+    spec: dict[str, Any] = chart.to_dict()
+    # vega-embed reads its options here: no link to an editor on the network.
+    embed = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
+    return {**spec, "usermeta": {"scalelens": dict(said), "embedOptions": embed}}
+
+
+def _vega_lite() -> str | None:
+    """Version of Vega-Lite that Altair writes, where vl-convert has it."""
+    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    return version if version in vl_convert.get_vegalite_versions() else None
+
+
+def _text(said: Provenance) -> str:
+    """Provenance as ASCII, which every metadata field can hold."""
+    return json.dumps(said, sort_keys=True)
+
+
+def _element(said: Provenance) -> str:
+    return f'<{KEY} xmlns:scalelens="{NAMESPACE}">{html.escape(_text(said), quote=False)}</{KEY}>'
+
+
+def _drawing(spec: dict[str, Any]) -> str:
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=_vega_lite(), allowed_base_urls=[]))
+
+
+def _svg(spec: dict[str, Any], said: Provenance) -> bytes:
+    """Vega's pixels are points of the paper."""
+    opening, rest = _drawing(spec).split(">", 1)
+    opening = re.sub(r'\b(width|height)="([\d.]+)"', r'\1="\2pt"', opening)
+    return f"{opening}><metadata>{_element(said)}</metadata>{rest}\n".encode()
+
+
+def _png(spec: dict[str, Any], said: Provenance) -> bytes:
+    png = bytes(vl_convert.svg_to_png(_drawing(spec), ppi=PPI))
+    chunk = b"tEXt" + f"{KEY}\0{_text(said)}".encode("ascii")
+    header = 8 + 25  # signature and IHDR, which has to be the first chunk
+    extra = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return png[:header] + extra + png[header:]
+
+
+def _json(spec: dict[str, Any], said: Provenance) -> bytes:
+    return (json.dumps(spec, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+HTML = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="generator" content="scalelens {version}">
+<meta name="scalelens:provenance" content="{said}">
+<title>{title}</title>
+<style>
+body {{ margin: 2em auto; max-width: {width}px; }}
+#figure {{ width: 100%; }}
+#figure svg {{ width: 100%; height: auto; }}
+</style>
+<script>{library}</script>
+</head>
+<body>
+<div id="figure"></div>
+<script>vegaEmbed("#figure", {spec});</script>
+</body>
+</html>
+"""
+
+
+def _html(spec: dict[str, Any], said: Provenance) -> bytes:
+    """One page that loads nothing.  On a screen the figure is drawn larger than on paper."""
+    # Within a script only "<" could end it or open a comment.
+    written = json.dumps(spec, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
+    page = HTML.format(
+        version=__version__,
+        said=html.escape(_text(said)),
+        title=html.escape(f"{said.get('chart', 'chart')} · ScaleLens"),
+        width=880,
+        library=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_vega_lite()),
+        spec=written,
+    )
+    return page.encode()
+
+
+XMP = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:CreatorTool="{tool}">
+{element}
+</rdf:Description>
+</rdf:RDF></x:xmpmeta>
+<?xpacket end="r"?>"""
+
+
+def _pdf(spec: dict[str, Any], said: Provenance) -> bytes:
+    """The PDF of vl-convert with metadata, its objects numbered in the order in which they are reached.
+
+    Where a figure needs two fonts, svg2pdf writes them in the order of a hash table that differs from call to call.
+    """
+    objects, root = _objects(vl_convert.svg_to_pdf(_drawing(spec)))
+    reached = [root]
+    for number in reached:  # grows while it is walked
+        reached += [n for n in dict.fromkeys(map(int, _REFERENCE.findall(objects[number][0]))) if n not in reached]
+    place = {number: n for n, number in enumerate(reached, 1)}
+    bodies = [
+        _REFERENCE.sub(lambda match: b"%d 0 R" % place[int(match[1])], head) + stream
+        for head, stream in (objects[number] for number in reached)
+    ]
+    tool = f"scalelens {__version__}"
+    xmp = XMP.format(tool=html.escape(tool), element=_element(said)).encode()
+    bodies[0] = bodies[0].rstrip().removesuffix(b">>") + b"  /Metadata %d 0 R\n>>\n" % (len(bodies) + 1)
+    bodies.append(
+        b"<<\n  /Type /Metadata\n  /Subtype /XML\n  /Length %d\n>>\nstream\n%s\nendstream\n" % (len(xmp), xmp)
+    )
+    producer = f"vl-convert {VL_CONVERT} (svg2pdf)"
+    bodies.append(f"<<\n  /Creator ({tool})\n  /Producer ({_escaped(producer)})\n>>\n".encode())
+
+    content, offsets = b"%PDF-1.7\n%\x80\x80\x80\x80\n", []
+    for n, body in enumerate(bodies, 1):
+        offsets.append(len(content))
+        content += b"%d 0 obj\n%sendobj\n" % (n, body)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(bodies) + 1
+    trailer = b"trailer\n<<\n  /Size %d\n  /Root 1 0 R\n  /Info %d 0 R\n>>\n" % (size, size - 1)
+    return b"%sxref\n0 %d\n0000000000 65535 f \n%s%sstartxref\n%d\n%%%%EOF\n" % (
+        content, size, table, trailer, len(content),
+    )  # fmt: skip
+
+
+_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+
+
+def _objects(pdf: bytes) -> tuple[dict[int, tuple[bytes, bytes]], int]:
+    """Objects of a PDF with a plain cross-reference table, as number to (dictionary, stream), and which is the root."""
+    start = int(pdf[pdf.rindex(b"startxref") + 9 :].split()[0])
+    offsets = [int(entry) for entry in re.findall(rb"(\d{10}) \d{5} n", pdf[start:])]
+    ends = dict(zip(sorted(offsets), [*sorted(offsets)[1:], start], strict=True))
+    objects = {}
+    for offset in offsets:
+        number, _, body = pdf[offset : ends[offset]].partition(b" 0 obj\n")
+        head, word, stream = body[: body.rindex(b"endobj")].partition(b"stream\n")
+        objects[int(number)] = (head, word + stream)
+    root = re.search(rb"/Root (\d+) 0 R", pdf[start:])
+    assert root
+    return objects, int(root[1])
+
+
+def _escaped(text: str) -> str:
+    """Text within a PDF's parentheses."""
+    return re.sub(r"([()\\])", r"\\\1", text)
+
+
+WRITERS: dict[str, Callable[[dict[str, Any], Provenance], bytes]] = {
+    ".pdf": _pdf,
+    ".svg": _svg,
+    ".png": _png,
+    ".html": _html,
+    ".json": _json,
+}

@@ -1,0 +1,182 @@
+"""Queries: each `.sql` file of a folder is a question, and becomes a DuckDB table macro of its name.
+
+A file is a comment header, which is its documentation page, and one SELECT:
+
+    -- Steps slower than a limit.
+    --
+    -- Answers: Which steps took too long?
+    --
+    -- Sources: step_times
+    --
+    -- Parameters:
+    --   slowest := 1.0    seconds
+    --
+    -- Columns:
+    --   run_id    VARCHAR     run
+    --   step_s    DOUBLE s    time of the step
+    SELECT run_id, step_s FROM step_times WHERE step_s > slowest
+
+Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from scalelens import statistics
+from scalelens.errors import UserError
+from scalelens.tables import documented
+
+FOLDER = Path(__file__).parent
+HEADINGS = ("Answers", "Sources", "Parameters", "Columns")
+HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
+NAME = re.compile(r"[a-z][a-z0-9_]*$")
+PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
+COLUMN = re.compile(r"  (\w+)  +([A-Z]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
+CONTINUED = re.compile(r"   +(\S.*)$")
+
+
+class Parameter(NamedTuple):
+    name: str
+    default: str  # as SQL: `2`, `''`
+    meaning: str
+
+
+class Column(NamedTuple):
+    name: str
+    type: str  # as DuckDB names it
+    unit: str | None
+    meaning: str
+
+
+class Query(NamedTuple):
+    name: str
+    title: str
+    sources: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Column, ...]
+    header: str  # the comment, without its marks
+    sql: str
+    text: str  # the file
+    path: Path
+
+    @property
+    def macro(self) -> str:
+        """The statement that creates it."""
+        parameters = ", ".join(f"{parameter.name} := {parameter.default}" for parameter in self.parameters)
+        return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
+
+
+def load(folders: Iterable[Path] = ()) -> dict[str, Query]:
+    """Queries of the package and of `folders` by name, each after those that it calls.
+
+    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name takes the place of ours.  Raises UserError
+    for a file that is no query, with what it lacks.
+    """
+    named = os.environ.get("SCALELENS_QUERIES", "").split(os.pathsep)
+    found: dict[str, Query] = {}
+    for folder in (FOLDER, *folders, *(Path(name) for name in named if name)):
+        if not folder.is_dir():
+            raise UserError(f"{folder} is not a folder", "give --queries a folder of .sql files")
+        found |= {path.stem: read(path) for path in sorted(folder.glob("*.sql"))}
+    try:
+        order = list(TopologicalSorter({name: calls(query, found) for name, query in found.items()}).static_order())
+    except CycleError as cycle:
+        ring = cycle.args[1]
+        raise UserError(
+            f"{found[ring[0]].path}: the queries call each other: {' -> '.join(ring)}", "break the ring"
+        ) from None
+    return {name: found[name] for name in order}
+
+
+def read(path: Path) -> Query:
+    """One query file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
+    if not NAME.match(path.stem) or path.stem in documented():
+        raise UserError(
+            f"{path}: '{path.stem}' cannot be the name of a query",
+            "take lower-case letters, digits and _, and not the name of a table",
+        )
+    lines = text.splitlines()
+    end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    header = [line[2:].removeprefix(" ").rstrip() for line in lines[:end]]
+    title, sections = _sections(path, header)
+    return Query(
+        name=path.stem,
+        title=title,
+        sources=tuple(re.findall(r"\w+", " ".join(sections["Sources"]))),
+        parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
+        columns=tuple(Column(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
+        header="\n".join(header),
+        sql=_select(path, "\n".join(lines[end:])),
+        text=text,
+        path=path,
+    )
+
+
+def calls(query: Query, others: Mapping[str, Query]) -> set[str]:
+    """Names of the queries that this one calls."""
+    code = re.sub(r"--[^\n]*", "", query.sql)
+    return {name for name in re.findall(r"(\w+)\s*\(", code) if name in others}
+
+
+def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
+    """Makes the queries table macros of a connection that has the documented tables, with the functions they call."""
+    statistics.register(connection)
+    for query in queries.values():
+        try:
+            connection.execute(query.macro)
+        except duckdb.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(f"{query.path}: {reason}", "correct the SQL") from None
+
+
+def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """Title of a header, and the lines below each of its headings."""
+    if not header or not header[0]:
+        raise UserError(f"{path}: the first line is no title", "begin the file with a comment: -- What it shows.")
+    sections: dict[str, list[str]] = {}
+    for number, line in enumerate(header[1:], start=2):
+        if heading := HEADING.match(line):
+            if heading[1] not in HEADINGS:
+                raise UserError(f"{path}, line {number}: unknown heading '{heading[1]}'", f"take {', '.join(HEADINGS)}")
+            sections[heading[1]] = [heading[2] or ""]
+        elif sections:
+            sections[next(reversed(sections))].append(line)
+    for required in ("Answers", "Sources", "Columns"):
+        if not any(sections.get(required, [])):
+            raise UserError(f"{path}: the header has no '{required}:'", f"add it; see {FOLDER / 'exclusions.sql'}")
+    return header[0], sections
+
+
+def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[list[str]]:
+    """Fields of each entry of a section, with the lines that go on with its meaning."""
+    entries: list[list[str]] = []
+    for line in filter(None, lines):
+        if found := pattern.match(line):
+            entries.append(list(found.groups()))
+        elif (more := CONTINUED.match(line)) and entries:
+            entries[-1][-1] += " " + more[1]
+        else:
+            shape = "name := default  meaning" if pattern is PARAMETER else "name  TYPE unit  meaning"
+            raise UserError(f"{path}: '{line.strip()}' is not an entry", f"write it as '  {shape}', two spaces between")
+    return entries
+
+
+def _select(path: Path, sql: str) -> str:
+    """The one SELECT of a query file."""
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise UserError(f"{path}: {str(error).strip().splitlines()[0]}", "correct the SQL") from None
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise UserError(f"{path}: a query is one SELECT below its header", "put the parts into WITH")
+    return sql.strip().rstrip(";").rstrip()

@@ -1,0 +1,83 @@
+-- Scaling: what more devices gave, against the smallest size of the series.
+--
+-- Answers: How well does training scale, weakly and strongly, and against which base?
+--   Efficiency E = (W / t) / ((n / n0) (W0 / t0)), with W the global batch, t the time of a step, n the devices, and
+--   n0, W0, t0 those of the base: the smallest size, of several configurations there the fastest.
+--   Its interval has the slow end of the one and the fast end of the other, so it carries the uncertainty of both.  It
+--   needs repeats of both, because within one run nothing says what the next would give.
+--   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.
+--
+-- Sources: scaling_series
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+--
+-- Columns:
+--   series               VARCHAR             what the series holds equal (scaling_series)
+--   scaling              VARCHAR             weak, strong or mixed
+--   run_id               VARCHAR             run; of repeats the one with the median time, the faster of two
+--   run_ids              VARCHAR[]           all runs of the row, the fastest first
+--   system               VARCHAR             machine
+--   model                VARCHAR             model
+--   precision            VARCHAR             number format
+--   nodes                INTEGER             nodes
+--   devices              INTEGER             devices
+--   baseline_devices     INTEGER             devices of the base
+--   global_batch_size    BIGINT samples      per step over all devices
+--   n_runs               BIGINT              runs
+--   n_steps              BIGINT              records that the statistics rest on, of all runs
+--   step_s               DOUBLE s            time of a step, by the metric; of repeats the median over the runs
+--   step_s_low           DOUBLE s            lower end of its interval
+--   step_s_high          DOUBLE s            upper end of its interval
+--   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
+--   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
+--   samples_per_s        DOUBLE samples/s    total samples over total time
+--   tflops_per_device    DOUBLE TFLOP/s      by tflops_kind
+--   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
+--   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
+--   speedup              DOUBLE              throughput W / t over that of the base
+--   efficiency           DOUBLE              E, 1 is ideal
+--   efficiency_low       DOUBLE              lower end: slow here, fast at the base; NULL where either has one run
+--   efficiency_high      DOUBLE              upper end: fast here, slow at the base
+--   efficiency_kind      VARCHAR             ci95 (at least) where both ends have one, else range
+--   warning              VARCHAR             what to doubt
+WITH
+points AS (
+    FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
+        series_by := series_by)),
+against_base AS (
+    SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, step_s / global_batch_size, run_ids) AS base,
+        count(*) OVER (PARTITION BY series, devices) > 1 AS has_rivals,
+        bool_and(model_tflops IS NOT NULL) OVER (PARTITION BY series) AS has_model_tflops
+    FROM points AS p),
+efficiencies AS (
+    SELECT *, base.devices AS baseline_devices,
+        (global_batch_size / step_s) / (base.global_batch_size / base.step_s) AS speedup,
+        speedup / (devices / baseline_devices) AS efficiency,
+        step_s / step_s_high * base.step_s_low / base.step_s AS at_worst,
+        step_s / step_s_low * base.step_s_high / base.step_s AS at_best,
+        scaling <> 'mixed' AS is_comparable,
+        is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval
+    FROM against_base)
+SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, run_ids, system, model, e.precision, nodes, devices,
+    baseline_devices, global_batch_size, n_runs, n_steps, step_s, step_s_low, step_s_high, interval_kind,
+    CASE WHEN interval_kind IS NOT NULL THEN interval_of END AS interval_of, samples_per_s,
+    CASE WHEN has_model_tflops THEN model_tflops ELSE printed_tflops END AS tflops_per_device,
+    CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
+    printed_tflops AS tflops_printed,
+    CASE WHEN is_comparable THEN speedup END AS speedup, CASE WHEN is_comparable THEN efficiency END AS efficiency,
+    CASE WHEN has_interval THEN efficiency * at_worst END AS efficiency_low,
+    CASE WHEN has_interval THEN efficiency * at_best END AS efficiency_high,
+    CASE WHEN has_interval THEN greatest(interval_kind, base.interval_kind) END AS efficiency_kind,  -- 'range' > 'ci95'
+    nullif(concat_ws('; ',
+        CASE WHEN NOT is_comparable THEN 'the model grows with the devices: compare TFLOP/s per device' END,
+        CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,
+        CASE WHEN has_rivals THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
+        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END), '') AS warning
+FROM efficiencies AS e
+ORDER BY series, devices, step_s / global_batch_size, run_ids
