@@ -70,7 +70,7 @@ def draw(
         "percent:Q",
         title="share of steps [%]",
         scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(values=[0, 25, 50, 75, 100]),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
     )
     by = style.encodings(looks)
     lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
@@ -91,7 +91,8 @@ def _ticks(smallest: float, largest: float, is_log: bool) -> dict[str, Any]:
     if not is_log:
         return {"tickCount": 6}
     decades = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
-    return {"values": [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]}
+    values = [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
+    return {"values": values, "tickCount": len(values)}
 
 
 def _curve(curve: pl.DataFrame, smallest: float, largest: float, is_log: bool, width: int) -> list[Row]:

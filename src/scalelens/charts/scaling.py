@@ -54,7 +54,7 @@ def draw(
     points: list[Row] = fastest_first.sort("series", "devices", "sample_s", "run_id").to_dicts()
     efficient = [row for row in points if row["scaling"] != "mixed"]
     growing = [row for row in points if row["scaling"] == "mixed"]
-    shared = [_name(group) for group in (efficient, growing) if group]
+    shared = [_name(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group]
     _judge(points)
     notes = _mark(points)
     looks = style.looks(sorted({row["label"] for row in points}, key=style.natural))
@@ -82,13 +82,13 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
         }
         for row in rows
     ]
-    shown = alt.Axis(tickCount=5)
-    hidden = alt.Axis(tickCount=5, labels=False, ticks=False, domain=False, minExtent=0, maxExtent=0)
+    ticks = style.ticks(110 * top)
+    bare = {"labels": False, "ticks": False, "domain": False, "minExtent": 0, "maxExtent": 0}
     y = alt.Y(
         "efficiency:Q",
         title="efficiency [%]" if has_axis else None,
         scale=alt.Scale(domain=[0, 110 * top], nice=False),
-        axis=shown if has_axis else hidden,
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), **({} if has_axis else bare)),
     )
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     line = ideal.mark_rule(color=style.GREY, strokeWidth=0.6, strokeDash=[2, 1.5]).encode(y="ideal:Q")
@@ -106,11 +106,13 @@ def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
             "choose other runs, or give the model's shape in a sidecar",
         )
     sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in known if row["is_fastest"]}
+    top = 1.15 * max(row["tflops_per_device"] for row in known)
+    ticks = style.ticks(top)
     y = alt.Y(
         "tflops_per_device:Q",
         title=f"TFLOP/s per {style.unit(rows).removesuffix('s')}",
-        scale=alt.Scale(domain=[0, 1.15 * max(row["tflops_per_device"] for row in known)], nice=False),
-        axis=alt.Axis(tickCount=5),
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks)),
     )
     overhang = max(map(style.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in known if row["is_fastest"]]
@@ -129,7 +131,7 @@ def _series(rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str
         "devices:Q",
         title=style.unit(rows),
         scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=overhang),
-        axis=alt.Axis(values=sizes, format="d", labelOverlap="greedy", labelSeparation=3),
+        axis=alt.Axis(values=sizes, tickCount=len(sizes), format="d", labelOverlap="greedy", labelSeparation=3),
     )
     by = style.encodings(looks)
     tips = [
@@ -161,7 +163,7 @@ def _values(rows: Sequence[Row], *fields: str) -> Any:
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])
 
 
-def _name(points: list[Row]) -> str:
+def _name(points: list[Row], whose: str) -> str:
     """Gives each row the label of its series: what sets it apart from the others.  Returns what all share."""
     tokens = {row["series"]: row["series"].split(" · ") for row in points}
     batches = {name: "".join(re.findall(r"\(([^,)]*)", parts.pop())) for name, parts in tokens.items()}
@@ -175,7 +177,7 @@ def _name(points: list[Row]) -> str:
             if other["scaling"] == row["scaling"] and labels[other["series"]] == labels[row["series"]]
         }
         row["label"] = " · ".join([*labels[row["series"]], *([row["batch"]] if len(same) > 1 else [])])
-    return f"{' · '.join(shared)}." if shared else ""
+    return f"{whose}{' · '.join(shared)}." if shared else ""
 
 
 def _judge(points: list[Row]) -> None:
@@ -210,7 +212,7 @@ def _mark(points: list[Row]) -> list[str]:
             continue
         mark = MARKS[marks % len(MARKS)] * (marks // len(MARKS) + 1)
         marks += 1
-        notes.append(f"{mark} {warning[0].upper()}{warning[1:]}.")
+        notes.append(f"{mark}\u00a0{warning[0].upper()}{warning[1:]}.")
         for row in rows:
             row["mark"] += mark
     return notes
@@ -218,7 +220,7 @@ def _mark(points: list[Row]) -> list[str]:
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     """Base cases, counts, statistic, intervals."""
-    lines = [_bases(points, kind) for kind in ("weak", "strong") if any(row["scaling"] == kind for row in points)]
+    lines = _bases(points)
     runs, steps = ([row[count] for row in points] for count in ("n_runs", "n_steps"))
     statistic = STATISTICS.get(parameters.get("metric", "step_s"), parameters.get("metric", ""))
     repeats = " of a run, median over the runs" if max(runs) > 1 else ""
@@ -231,32 +233,33 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
         without = "One run per size" if max(runs) == 1 else "No repeats of both a size and its base"
         lines.append(f"{without}: no interval for the efficiency.")
     kinds = {row["tflops_kind"] for row in points if row["scaling"] == "mixed" and row["tflops_kind"]}
+    if any(row["scaling"] == "mixed" and row.get("parameters") for row in points):
+        lines.append("Beside the points: parameters of the model.")
     return lines + [TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
-def _bases(points: Sequence[Row], kind: str) -> str:
+def _bases(points: Sequence[Row]) -> list[str]:
     """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`"""
-    bases = sorted(
-        (row for row in points if row["scaling"] == kind and row["is_base"]),
-        key=lambda row: style.natural(row["label"]),
-    )
-    said, devices = [], ""
-    for row in bases:
-        size = style.span([row["devices"]], style.unit([row]).removesuffix("s"))
-        words = (
-            f"{style.number(row['step_s'])} s a step on {size}"
-            if size != devices
-            else f"{style.number(row['step_s'])} s"
-        )
-        devices = size
-        said.append(f"{words} ({row['label']})" if row["label"] else words)
-    return f"Base of {kind} scaling: {', '.join(said)}."
+    kinds: dict[str, list[str]] = {}
+    for kind in ("weak", "strong"):
+        bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
+        said, before = [], ""
+        for row in sorted(bases, key=lambda row: style.natural(row["label"])):
+            size = style.span([row["devices"]], style.unit([row]).removesuffix("s"))
+            time = f"{style.number(row['step_s'])} s" + (f" a step on {size}" if size != before else "")
+            said.append(f"{time} ({row['label']})" if row["label"] else time)
+            before = size
+        if said:
+            kinds.setdefault(", ".join(said), []).append(kind)
+    return [f"Base of {' and '.join(kinds)} scaling: {text}." for text, kinds in kinds.items()]
 
 
 def _title(rows: Sequence[Row]) -> Any:
-    """What a panel shows, with the batch that its series hold equal where that is one."""
-    batches = {row["batch"] for row in rows}
-    return alt.TitleParams(PANELS[rows[0]["scaling"]], subtitle=sorted(batches) if len(batches) == 1 else [" "])
+    """What a panel shows, and the batch that each of its series holds equal: `batch 8, 16 per device`."""
+    batches = sorted({row["batch"] for row in rows}, key=style.natural)
+    sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
+    many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
+    return alt.TitleParams(PANELS[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))
 
 
 def _parameters(count: float | None) -> str:

@@ -126,18 +126,29 @@ class Panel(NamedTuple):
 
 
 def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], caption: Sequence[str], width: Width) -> Any:
-    """Rows of panels under one legend and above the caption, whose sentences are wrapped to the column."""
+    """Rows of panels under one legend and above the caption, which makes the figure as wide as the column."""
     room = WIDTHS[width] - 2 * MARGIN
-    parts = [_legend(legend, room - Y_AXIS)] if legend else []
+    parts = [_legend(legend, room)] if legend else []
     for row in grid:
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP
         sized = [panel.chart.properties(width=inner / len(row), height=HEIGHTS[width]) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
-    lines = wrap(" ".join(caption), room)
-    below = alt.TitleParams(
-        lines, orient="bottom", frame="bounds", anchor="start", fontSize=SMALL, lineHeight=LINE, color=GREY, offset=6
-    )
-    return alt.vconcat(*parts, spacing=6).properties(title=below).configure(**CONFIG)
+    parts.append(_caption(" ".join(caption), room))
+    return alt.concat(*parts, columns=1, align="none", spacing=6).configure(**CONFIG)
+
+
+def _caption(text: str, room: float) -> Any:
+    """The caption's lines; an unseen rule holds the width whatever the panels take."""
+    lines = wrap(text, room)
+    mark = alt.Chart(values([{}]))
+    texts = [
+        mark.mark_text(text=line, align="left", baseline="top", color=GREY).encode(
+            x=alt.value(0), y=alt.value(n * LINE)
+        )
+        for n, line in enumerate(lines)
+    ]
+    rule = mark.mark_rule(opacity=0).encode(x=alt.value(0), x2=alt.value(room), y=alt.value(0))
+    return alt.layer(rule, *texts, width=room, height=len(lines) * LINE)
 
 
 def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: Any) -> list[Any]:
@@ -152,7 +163,7 @@ def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: 
 def wrap(text: str, width: float, size: float = SMALL) -> list[str]:
     """Text in lines of at most `width` points."""
     lines = [""]
-    for word in text.split():
+    for word in text.split(" "):  # not at a no-break space
         longer = f"{lines[-1]} {word}".strip()
         if text_width(longer, size) <= width:
             lines[-1] = longer
@@ -200,6 +211,12 @@ def natural(text: str) -> list[tuple[bool, float, str]]:
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
 
 
+def ticks(top: float) -> list[float]:
+    """Round values from 0, at most seven, none so near the top that its label would stand out above the panel."""
+    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if top / s < 7)
+    return [n * step for n in range(7) if n * step <= 0.95 * top]
+
+
 def exclusions(left_out: Mapping[str, int]) -> str:
     """Sentence of the caption that says what the query left out, by rule."""
     if not left_out:
@@ -211,33 +228,36 @@ def exclusions(left_out: Mapping[str, int]) -> str:
 SAMPLE = 18  # length of a legend's sample
 
 
-def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
+def _legend(entries: Sequence[Look | Bar], room: float) -> Any:
     """Samples with their labels: series in columns, below them how intervals are drawn."""
     layers: list[Any] = []
     height = 0.0
     for kind in (Look, Bar):
         group = [entry for entry in entries if isinstance(entry, kind)]
         column = max((text_width(entry.label) for entry in group), default=0) + SAMPLE + 12
-        across = max(int((width + 8) // column), 1)
+        across = max(int((room - Y_AXIS + 8) // column), 1)
         for n, entry in enumerate(group):
-            layers += _sample(entry, n % across * column, height + n // across * (LINE + 1) + LINE / 2)
+            layers += _sample(entry, Y_AXIS + n % across * column, height + n // across * (LINE + 1) + LINE / 2)
         height += math.ceil(len(group) / across) * (LINE + 1)
-    return alt.layer(*layers, width=width, height=height)
+    rule = alt.Chart(values([{}])).mark_rule(opacity=0).encode(x=alt.value(0), x2=alt.value(room), y=alt.value(0))
+    return alt.layer(rule, *layers, width=room, height=height)
 
 
 def _sample(entry: Look | Bar, x: float, y: float) -> list[Any]:
     """Marks of one entry, placed in points."""
-    mark = alt.Chart(values([{}])).encode(opacity=alt.value(1))  # Vega-Lite wants some encoding
-    dash = list(entry.dash)
-    text = mark.mark_text(x=x + SAMPLE + 3, y=y, text=entry.label, align="left", baseline="middle")
+    mark = alt.Chart(values([{}]))
+
+    def line(x: float, y: float, x2: float, y2: float, colour: str, dash: Sequence[float] = (1, 0)) -> Any:
+        rule = mark.mark_rule(color=colour, strokeDash=list(dash), strokeWidth=entry.thickness)
+        return rule.encode(x=alt.value(x), y=alt.value(y), x2=alt.value(x2), y2=alt.value(y2))
+
+    text = mark.mark_text(text=entry.label, align="left", baseline="middle")
+    label = text.encode(x=alt.value(x + SAMPLE + 3), y=alt.value(y))
     if isinstance(entry, Look):
-        line = mark.mark_rule(x=x, x2=x + SAMPLE, y=y, color=entry.colour, strokeDash=dash, strokeWidth=entry.thickness)
-        return [line, mark.mark_point(x=x + SAMPLE / 2, y=y, color=entry.colour, shape=entry.shape), text]
+        point = mark.mark_point(color=entry.colour, shape=entry.shape)
+        point = point.encode(x=alt.value(x + SAMPLE / 2), y=alt.value(y))
+        return [line(x, y, x + SAMPLE, y, entry.colour, entry.dash), point, label]
     ends = (x + 3, x + SAMPLE - 3)
-    line = mark.mark_rule(x=ends[0], x2=ends[1], y=y, color=INK, strokeDash=dash, strokeWidth=entry.thickness)
-    caps = [
-        mark.mark_rule(x=end, y=y - entry.cap / 2, y2=y + entry.cap / 2, color=INK, strokeWidth=entry.thickness)
-        for end in ends
-        if entry.cap
-    ]
-    return [line, *caps, text]
+    half = entry.cap / 2
+    caps = [line(end, y - half, end, y + half, INK) for end in ends if entry.cap]
+    return [line(ends[0], y, ends[1], y, INK, entry.dash), *caps, label]

@@ -23,7 +23,7 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def show(rows: pl.DataFrame, format: Format | None, title: str | None = None) -> None:
+def show(rows: pl.DataFrame, format: Format | None) -> None:
     """Prints rows; a table for people on a terminal, CSV when piped."""
     chosen = format or (Format.table if sys.stdout.isatty() else Format.csv)
     if chosen is Format.parquet:
@@ -39,7 +39,7 @@ def show(rows: pl.DataFrame, format: Format | None, title: str | None = None) ->
     elif chosen is Format.latex:
         text = latex(rows)
     else:
-        print_table(rows, title)
+        print_table(rows)
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
@@ -82,9 +82,7 @@ def number(value: float) -> str:
     """Four significant digits; large whole numbers as they are."""
     if value != value:
         return "nan"
-    if value == int(value) and abs(value) < 1e15 if abs(value) != float("inf") else False:
-        return f"{int(value)}"
-    if 1e4 <= abs(value) < 1e15:
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e4):
         return f"{value:.0f}"
     return f"{value:.4g}"
 
@@ -109,39 +107,58 @@ def latex(rows: pl.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-WIDEST = 44  # characters of a text; longer ones are shortened in the middle of a path, at the end of other text
+WIDEST = 44  # characters of a text; longer ones are shortened
+ROWS_SHOWN = 1000
 
 
-def print_table(rows: pl.DataFrame, title: str | None = None) -> None:
-    """A table no wider than the terminal; what is not drawn is named below it, on stderr."""
+def print_table(rows: pl.DataFrame) -> None:
+    """Tables for people: rows of one `series` (or what stands first and repeats) together, under what they share."""
     console = Console(highlight=False)
-    missing = [name for name in rows.columns if rows.height and rows[name].null_count() == rows.height]
-    lines = [[shortened(text) for text in line] for line in cells(rows.drop(missing).head(1000))]
-    drawn, left = [], console.width + 2
-    schema = rows.drop(missing).schema
-    for k, name in enumerate(schema):
-        left -= 2 + max(len(name), *(len(line[k]) for line in lines)) if lines else 2 + len(name)
-        if left < 0 and drawn:
-            break
-        drawn.append(name)
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for name in drawn:
-        table.add_column(name, justify="right" if schema[name].is_numeric() else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(*(Text(text) for text in line[: len(drawn)]))
-    console.print(table)
-    undrawn = [name for name in schema if name not in drawn]
-    for names, why in ((undrawn, "no room for"), (missing, "nothing known of")):
+    shown = rows.head(ROWS_SHOWN)
+    first = rows.columns[0] if rows.columns else ""
+    grouped = bool(first) and rows.schema[first] == pl.String and 1 < shown[first].n_unique() < shown.height
+    missing: set[str] = set(rows.columns)
+    undrawn: set[str] = set()
+    for group in shown.partition_by(first, maintain_order=True) if grouped or first == "series" else [shown]:
+        missing &= {name for name in group.columns if group[name].null_count() == group.height}
+        undrawn |= print_group(console, group)
+    for names, why in ((undrawn, "no room for"), (missing if rows.height else (), "nothing known of")):
         if names:
-            errors.print(f"{why}: {', '.join(names)}", style="dim", markup=False)
-    if rows.height > 1000:
-        errors.print(f"{rows.height - 1000:,} more rows; --format csv prints all")
+            errors.print(f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False)
+    if rows.height > ROWS_SHOWN:
+        errors.print(f"{rows.height - ROWS_SHOWN:,} more rows; --format csv prints all")
     if not rows.height:
         errors.print("no rows", style="dim")
 
 
+def print_group(console: Console, rows: pl.DataFrame) -> set[str]:
+    """One table no wider than the terminal, and above it what is the same in all rows.  Returns what had no room."""
+    known = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
+    same = [name for name in known if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]
+    if same:
+        said = [cell(rows[name][0]) if name == "series" else f"{name} {cell(rows[name][0])}" for name in same]
+        console.print(Text(" \u00b7 ".join(said)), style="bold" if same[0] == "series" else "")
+    names = [name for name in known if name not in same]
+    lines = [[shortened(text) for text in line] for line in cells(rows.select(names))] if names else []
+    drawn: list[str] = []
+    left = console.width
+    for k, name in enumerate(names):
+        left -= max([len(name), *(len(line[k]) for line in lines)]) + 2 * bool(drawn)
+        if left < 0 and drawn:
+            break
+        drawn.append(name)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in drawn:
+        table.add_column(name, justify="right" if rows.schema[name].is_numeric() else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*(Text(text) for text in line[: len(drawn)]))
+    if drawn:
+        console.print(table)
+    return set(names) - set(drawn)
+
+
 def shortened(text: str) -> str:
-    """A text that leaves room for others."""
+    """A text that leaves room for others: the end of a path, the beginning of anything else."""
     text = text.replace("\n", " ")
     if len(text) <= WIDEST:
         return text

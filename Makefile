@@ -1,0 +1,38 @@
+# Two commands for a newcomer: `make demo` shows the main job on real input, `make test` runs the tests.
+# Each makes its own .venv and needs nothing but Python 3.11 or newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/scalelens demo -o demo-output
+
+test: $(VENV)/tested
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/tested
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/tested
+	$(BIN)/python benchmarks/ingest.py
+
+$(VENV)/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ScaleLens needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@echo "making $(VENV) and installing ScaleLens into it: a minute, once"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/tested: $(VENV)/installed pyproject.toml
+	@echo "installing what the tests need, PyTorch's CPU build among it: minutes, once"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-test.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo-output
