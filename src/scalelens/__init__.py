@@ -11,14 +11,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalelens.version import __version__
+
 if TYPE_CHECKING:
     import duckdb
     import polars
 
     from scalelens.ingestion import Report
 
-__version__ = "0.1.0"
-__all__ = ["connect", "ingest", "plot", "query"]
+__all__ = ["__version__", "connect", "ingest", "plot", "query"]
 
 HOME = "scalelens-warehouse"
 

@@ -316,9 +316,7 @@ def start_worker(options: Options, counter: Any) -> None:
     """Once per process: load the formats, look at what is held, and end with the parent, however that ends."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     if "SLURM_JOB_ID" not in os.environ:
         os.nice(5)
 
@@ -328,6 +326,14 @@ def start_worker(options: Options, counter: Any) -> None:
 
     held = {entry.file_id for entry in Warehouse(options.warehouse).live().paths.values() if entry.batch}
     _worker = (options, known.load(options.format_folders), held, progress)
+
+
+def end_with_parent() -> None:
+    """A parent that was killed cannot say so: its workers would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
 
 
 def work(batch: list[Found]) -> list[Entry]:

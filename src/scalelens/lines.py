@@ -116,7 +116,7 @@ class Offer:
         for name, reader in self._readers.items():
             if finish := getattr(reader, "finish", None):
                 self.rows.format = name
-                self._guarded(lambda _, finish=finish: finish(), Line("", self.lines))
+                self._guarded(finish, None)
 
     def _read(self, text: bytes) -> None:
         """The lines of `text`: those that hold an anchor, and those that are claimed."""
@@ -187,12 +187,12 @@ class Offer:
                 self._guarded(reader.more, line)
         return claimer
 
-    def _guarded(self, read: Callable[[Line], object], line: Line) -> bool:
+    def _guarded(self, read: Callable[..., object], line: Line | None) -> bool:
         """A defect of a format costs one line, and is a problem with its place; it never ends an ingest."""
         try:
-            return bool(read(line))
+            return bool(read(line) if line else read())
         except Exception as error:
-            self.rows.problem(line.number, defect(self.rows.format, error), line.text)
+            self.rows.problem(line and line.number, defect(self.rows.format, error), line.text if line else "")
             return True
 
 

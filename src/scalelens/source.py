@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import zstandard
 from isal import isal_zlib
@@ -23,6 +23,7 @@ CHUNK = 1 << 20
 FED = 1 << 14  # compressed bytes fed at once: zstandard cannot be told how much to give out
 IN_MEMORY = 32 << 20  # members of archives up to this size are not written to disk
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
+INFLATE_ERROR: type[Exception] = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
 
@@ -106,18 +107,16 @@ class Source:
                 self.progress(len(block))
             yield block
 
-    def _inflate(self, new: "type[Decompressor] | Factory", magic: bytes, size: int) -> Iterator[bytes]:
+    def _inflate(self, new: Callable[[], Any], magic: bytes, size: int) -> Iterator[bytes]:
         engine, out = new(), bytearray()
         ended = False
         try:
             for block in self._blocks(FED):
                 while block:
-                    if ended:
-                        if not block.startswith(magic[:2]):
-                            block = block.lstrip(b"\0")
-                            if block:
-                                self.damage = "there is something else behind the compressed stream"
-                                return
+                    if ended:  # several streams, one behind the other, and zeros that fill a tape's block
+                        if not block.startswith(magic[: len(block)][:2]):
+                            if block.strip(b"\0"):
+                                raise ValueError("there is something else behind its end")
                             break
                         engine, ended = new(), False
                     out += engine.decompress(block)
@@ -126,23 +125,12 @@ class Source:
                     while len(out) >= size:
                         yield bytes(out[:size])
                         del out[:size]
-        except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, isal_zlib.error) as error:
+        except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, INFLATE_ERROR) as error:
             self.damage = f"the compressed stream is damaged ({error})"
         if not ended and self.damage is None:
             self.damage = "the compressed stream is cut"
         if out:
             yield bytes(out)
-
-
-class Decompressor(Protocol):
-    eof: bool
-    unused_data: bytes
-
-    def decompress(self, data: bytes) -> bytes: ...
-
-
-class Factory(Protocol):
-    def __call__(self) -> Decompressor: ...
 
 
 def encoding_of(head: bytes) -> tuple[str | None, int]:

@@ -21,9 +21,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import scalelens
 from scalelens.errors import UserError
 from scalelens.tables import SCHEMAS
+from scalelens.version import __version__
 
 SCHEMA_VERSION = 1
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
@@ -129,7 +129,7 @@ class Warehouse:
         name = f"{now:020d}-{secrets.token_hex(4)}.json"
         for entry in entries:
             entry.committed_ns = entry.committed_ns or now
-        record = Record(SCHEMA_VERSION, f"scalelens {scalelens.__version__}", batches, entries, list(folds))
+        record = Record(SCHEMA_VERSION, f"scalelens {__version__}", batches, entries, list(folds))
         temporary = self.log / f".{name}.tmp"
         try:
             with temporary.open("wb") as file:

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from scalelens import __version__
+from scalelens.version import __version__
 from scalelens.cli import data, figures, questions
 from scalelens.cli.output import errors
 from scalelens.errors import UserError

@@ -1,5 +1,6 @@
 """Commands that draw: plot, and the demo that shows the whole way."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,11 @@ from scalelens.cli.data import HOME, Home
 from scalelens.cli.output import errors
 from scalelens.cli.questions import QueryFolders, pairs
 from scalelens.errors import UserError
+
+
+class ColumnWidth(StrEnum):
+    single = "single"
+    double = "double"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +27,7 @@ def plot(
     parameters: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: Home = HOME,
-    width: Annotated[str, typer.Option(help="Column width of the paper: single or double.")] = "single",
+    width: Annotated[ColumnWidth, typer.Option(help="Column width of the paper.")] = ColumnWidth.single,
     folders: QueryFolders = None,
 ) -> None:
     """Draw a chart for a paper.
@@ -36,9 +42,7 @@ def plot(
 
     if output is None:
         raise UserError("no file to draw to", f"name one: scalelens plot {name} -o {name}.pdf")
-    if width not in ("single", "double"):
-        raise UserError(f"'{width}' is no width", "give --width single or double")
-    draw(warehouse, name, output, pairs(parameters), width, tuple(folders or ()))
+    draw(warehouse, name, output, pairs(parameters), width.value, tuple(folders or ()))
     errors.print(f"{output}", markup=False)
 
 
@@ -67,4 +71,4 @@ def demo(
             query(name, warehouse=warehouse)
         for name, figure in (("scaling", "scaling.pdf"), ("scaling", "scaling.png"), ("batch_cdf", "batch_cdf.pdf")):
             step(f"plot {name} -o {output / figure} -w {warehouse}")
-            plot(name, output=output / figure, warehouse=warehouse, width="double")
+            plot(name, output=output / figure, warehouse=warehouse, width=ColumnWidth.double)

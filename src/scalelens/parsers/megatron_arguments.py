@@ -119,13 +119,13 @@ class Reader:
         if self.settings and settings != self.settings:
             self.shape(None)
             self.rows.new_part()
-            for key, value in self.sizes.items():
-                self.rows.param(key, value, next(iter(dump.values()))[1])
+            for size, count in self.sizes.items():
+                self.rows.param(size, count, next(iter(dump.values()))[1])
         self.settings = settings
         for name, (value, number) in dump.items():
-            if key := CANONICAL.get(name):
-                if value.isdigit() and (value != "0" or key != "pp"):
-                    self.rows.param(key, int(value), number)
+            if fact := CANONICAL.get(name):
+                if value.isdigit() and (value != "0" or fact != "pp"):
+                    self.rows.param(fact, int(value), number)
             elif name == "params_dtype" and value in PRECISIONS:
                 self.rows.param("precision", PRECISIONS[value], number)
             elif name in ("bf16", "fp16") and value == "True":
