@@ -1,5 +1,6 @@
 """A warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -7,24 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import msgspec
 import polars as pl
 import pyarrow as pa
 
 from scalelens import queries
 from scalelens.errors import UserError
 from scalelens.members import runs_of
-from scalelens.tables import FILES, MEMBERS, ORIGINS, OUTCOMES, RUN_FACTS, STORED, TEXT, Column, schema
+from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, STORED, TEXT, Column, schema
 from scalelens.warehouse import Live, Warehouse, segment
 
 _RUN_BASICS = (
     Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("path", TEXT, ""),
     Column("started_at", TEXT, ""), Column("ended_at", TEXT, ""), Column("attempts", pa.int32(), ""),
+    Column("outcome", TEXT, ""), Column("outcome_line", pa.int64(), ""),
 )  # fmt: skip
-
-# A run that completed after a restart completed; otherwise the most telling line wins over the mere "error" after it.
-_OUTCOME_ORDER = ("completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown")
-assert set(_OUTCOME_ORDER) == set(OUTCOMES)
 
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
@@ -61,7 +58,11 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
     connection.execute("SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
     _files_and_runs(connection, live)
     for table, columns in STORED.items():
-        connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}")
+        try:
+            connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}")
+        except duckdb.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(f"a segment of {root} is missing or damaged ({reason})", "make a new warehouse from the logs") from None
         named = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
         connection.execute(
             f"CREATE VIEW {table} AS SELECT m.run_id, {named} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
@@ -86,13 +87,28 @@ def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFra
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
-        frame = pl.from_arrow(relation.to_arrow_table())
-    except duckdb.Error as error:
+        frame = pl.from_arrow(plain(relation).to_arrow_table())
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
         raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "mend the SQL")) from None
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A relation that polars takes: each column has a name of its own, and intervals are text."""
+    names: list[str] = []
+    for name in relation.columns:
+        others = (f"{name}_{number}" for number in itertools.count(1))
+        names.append(next(other for other in others if other not in names) if name in names else name)
+    kinds = list(map(str, relation.types))
+    if names == relation.columns and not any("INTERVAL" in kind for kind in kinds):
+        return relation
+    values = (f"CAST(#{k} AS VARCHAR)" if "INTERVAL" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
+    return relation.project(", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True)))
 
 
 def call(name: str, parameters: Mapping[str, Any], query_folders: tuple[Path, ...] = ()) -> str:
@@ -120,22 +136,17 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
     """The tables that follow from the commit records alone: files, members, and what runs need beside params."""
     paths = defaultdict(list)
     for path, entry in sorted(live.paths.items()):
-        paths[entry.file_id].append(entry)
+        paths[entry.file_id or path].append(entry)  # of a file that could not be read there is no hash
     files = []
     for file_id, entries in paths.items():
         entry = live.providers.get(file_id, entries[0])
         files.append({
-            "file_id": file_id, "path": entries[0].path, "paths": [other.path for other in entries],
+            "file_id": entry.file_id or None, "path": entries[0].path, "paths": [other.path for other in entries],
             "size_bytes": entry.size_bytes, "modified_at": entry.modified_ns // 1000, "formats": entry.formats,
             "status": entry.status, "rows": entry.rows, "problems": entry.problems, "note": entry.note,
             "parser_version": entry.parser_version, "ingested_at": entry.committed_ns // 1000,
         })  # fmt: skip
-    providers = [
-        msgspec.structs.replace(live.providers[file_id], path=entries[0].path, root=entries[0].root)
-        for file_id, entries in paths.items()
-        if file_id in live.providers
-    ]
-    runs = runs_of(providers)
+    runs = runs_of(live)
     members = [
         {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why} for run in runs for part in run.parts
     ]
@@ -145,6 +156,7 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
             "started_at": min((p.facts["started_at"] for p in run.parts if "started_at" in p.facts), default=None),
             "ended_at": max((p.facts["ended_at"] for p in run.parts if "ended_at" in p.facts), default=None),
             "attempts": max(part.facts["attempts"] for part in run.parts),
+            "outcome": run.outcome[0], "outcome_line": run.outcome[1],
         }
         for run in runs
     ]  # fmt: skip
@@ -182,25 +194,23 @@ def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live
 
 def _runs_view() -> str:
     """One row per run: of each fact the candidate of the most trusted origin, then the first said."""
+    facts_of_params = [fact for fact in RUN_FACTS if fact.name != "outcome"]
     precedence = " ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS))
-    gravity = " ".join(f"WHEN '{outcome}' THEN {rank}" for rank, outcome in enumerate(_OUTCOME_ORDER))
     facts = ", ".join(
-        f"TRY_CAST(max(value) FILTER (key = '{fact.name}') AS {_sql_type(fact)}) AS {fact.name}" for fact in RUN_FACTS
+        f"TRY_CAST(max(value) FILTER (key = '{fact.name}') AS {_sql_type(fact)}) AS {fact.name}" for fact in facts_of_params
     )
-    wanted = ", ".join(f"'{fact.name}'" for fact in RUN_FACTS)
-    names = ", ".join(f"f.{fact.name}" for fact in RUN_FACTS if fact.name != "outcome")
+    wanted = ", ".join(f"'{fact.name}'" for fact in facts_of_params)
+    names = ", ".join(f"f.{fact.name}" for fact in facts_of_params)
     return f"""
 CREATE VIEW runs AS
 WITH candidates AS (
     SELECT run_id, key, value, line, row_number() OVER (
-        PARTITION BY run_id, key
-        ORDER BY CASE WHEN key = 'outcome' THEN CASE value {gravity} END END,
-                 CASE origin {precedence} END, file_id, line) AS place
+        PARTITION BY run_id, key ORDER BY CASE origin {precedence} END, file_id, line) AS place
     FROM params WHERE key IN ({wanted})),
 facts AS (
-    SELECT run_id, {facts}, max(line) FILTER (key = 'outcome') AS outcome_line
+    SELECT run_id, {facts}
     FROM candidates WHERE place = 1 GROUP BY run_id)
-SELECT b.run_id, b.name, b.path, {names}, coalesce(f.outcome, 'unknown') AS outcome, f.outcome_line,
+SELECT b.run_id, b.name, b.path, {names}, b.outcome, b.outcome_line,
        CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts
 FROM _run_basics b LEFT JOIN facts f USING (run_id)"""
 

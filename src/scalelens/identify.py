@@ -1,54 +1,72 @@
 """What a file is: which format takes which lines, and what none of them understands; and the test of format files."""
 
+import contextlib
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from scalelens import formats as known
+from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.ingestion import parse
-from scalelens.lines import Line, name_of
+from scalelens.lines import Line, defect, name_of
 from scalelens.rows import Rows
 from scalelens.source import is_archive, open_members, open_source
 
-SHOWN = ("format", "table", "rows", "first_line", "last_line", "example")
+SHOWN = pl.Schema(
+    {
+        "format": pl.String, "table": pl.String, "rows": pl.Int64,
+        "first_line": pl.Int64, "last_line": pl.Int64, "example": pl.String,
+    }
+)  # fmt: skip
+
+
+class Watched(Rows):
+    """Rows that are counted by format and table, not kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[tuple[str, str], list[Any]] = {}  # how many, from which line, to which, an example
+
+    def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
+        self.note(table, line, 1)
+        super().put(table, line, row)
+
+    def metrics(self, line: int | None, *facts: Any, **named: Any) -> None:
+        before = self.rows_of.get(self.format, 0)
+        super().metrics(line, *facts, **named)
+        self.note("metrics", line, self.rows_of.get(self.format, 0) - before)
+
+    def problem(self, line: int | None, reason: str, text: str = "") -> None:
+        self.note("problems", line, 1, reason)
+        super().problem(line, reason, text)
+
+    def note(self, table: str, line: int | None, count: int, example: str = "") -> None:
+        entry = self.found.setdefault((self.format or "", table), [0, line, line, example])
+        entry[0] += count
+        if line is not None:
+            entry[1], entry[2] = min(entry[1] or line, line), max(entry[2] or line, line)
 
 
 def identify(path: Path, format_folders: tuple[Path, ...] = ()) -> tuple[str, pl.DataFrame]:
-    """A sentence on the file, and a row for each format and table: how many rows, from which line to which."""
+    """A sentence on the file, and a row for each format and table: how many rows, from which line to which.
+
+    Raises UserError for a file that cannot be read.
+    """
     loaded = known.load(format_folders)
-    if is_archive(str(path)):
-        names = [f"{member.name}: {status_of(parse(member, loaded, Rows()))}" for member in open_members(path)]
-        return "archive of " + "; ".join(names), pl.DataFrame(schema=dict.fromkeys(SHOWN, pl.String))
-    found: list[tuple[str, str, int, int | None, int | None, str]] = []
-    rows = Rows(write=None)
-    gathered: dict[tuple[str, str], list[int]] = {}
-    examples: dict[tuple[str, str], str] = {}
-
-    class Watched(Rows):
-        def add(self, table: str, line: int | None, **values: object) -> None:
-            gathered.setdefault((self.format or "", table), []).append(line or 0)
-            super().add(table, line, **values)
-
-        def problem(self, line: int | None, reason: str, text: str = "") -> None:
-            key = (self.format or "", "problems")
-            gathered.setdefault(key, []).append(line or 0)
-            examples.setdefault(key, reason)
-            super().problem(line, reason, text)
-
-    rows = Watched(write=lambda table, batch: keep(examples, table, batch))
-    source = open_source(path)
-    status = parse(source, loaded, rows)
-    rows.flush()
-    for (format, table), lines in gathered.items():
-        found.append((format, table, len(lines), min(lines) or None, max(lines) or None, examples.get((format, table), "")))
-    frame = pl.DataFrame(found, schema=dict(zip(SHOWN, (pl.String, pl.String, pl.Int64, pl.Int64, pl.Int64, pl.String), strict=True)), orient="row")
-    return f"{path.name}: {status_of(status)}", frame
-
-
-def keep(examples: dict[tuple[str, str], str], table: str, batch: pa.RecordBatch) -> None:
-    """Nothing: rows of `identify` are counted, not kept."""
+    rows = Watched()
+    try:
+        if is_archive(str(path)):
+            names = [f"{member.name}: {status_of(parse(member, loaded, rows))}" for member in open_members(path)]
+            return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
+        with contextlib.closing(open_source(path)) as source:
+            status = parse(source, loaded, rows)
+    except (OSError, tarfile.TarError) as error:
+        raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
+    found = [(*of, *what) for of, what in rows.found.items()]
+    return f"{path.name}: {status_of(status)}", pl.DataFrame(found, schema=SHOWN, orient="row")
 
 
 def status_of(status: tuple[str, str | None]) -> str:
@@ -82,14 +100,23 @@ def check_formats(folder: Path) -> list[str]:
         if hasattr(format, "ANCHORS") and not known.samples(format):
             complaints.append(f"{name}: the docstring has no lines below 'Samples:', and without one nothing shows that it works")
         for sample in known.samples(format):
-            if (got := takers(sample, loaded)) != [name]:
+            try:
+                got = takers(sample, loaded)
+            except Exception as error:
+                complaints.append(f"{defect(name, error)}: {sample.strip()[:80]}")
+                continue
+            if got != [name]:
                 by = " and ".join(got) if got else "no format"
                 complaints.append(f"{name}: the sample is taken by {by}, not by {name} alone: {sample.strip()[:80]}")
         for fixture in sorted((folder / "fixtures" / name).glob("*")):
-            rows = Rows()
-            parse(open_source(fixture), loaded, rows)
+            rows = Watched()
+            with contextlib.closing(open_source(fixture)) as source:
+                parse(source, loaded, rows)
             if name not in rows.taken:
                 complaints.append(f"{name}: takes nothing of {fixture}")
+            for _, _, _, example in rows.found.values():
+                if example.startswith("the format "):
+                    complaints.append(f"{name}: {fixture}: {example}")
     if not own:
         complaints.append(f"{folder} holds no format files (*.py)")
     return complaints

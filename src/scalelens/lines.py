@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import ahocorasick_rs
 
+from scalelens.errors import UserError
 from scalelens.rows import Rows
 
 LONGEST = 1 << 20  # a "line" longer than this is offered in pieces
@@ -101,12 +102,11 @@ class Offer:
             text = rest + block
             cut = text.rfind(b"\n") + 1
             # srun's cut lines are joined with the next one, which must be at hand.
-            if cut and SRUN_LABEL.match(text, text.rfind(b"\n", 0, cut - 1) + 1) and len(text) - cut < LONGEST:
-                cut = text.rfind(b"\n", 0, cut - 1) + 1
-            if not cut:
-                cut = text.rfind(b"\r") + 1
-                if not cut and len(text) >= LONGEST:
-                    cut = len(text)
+            last = text.rfind(b"\n", 0, cut - 1) + 1 if cut else 0
+            if cut and SRUN_LABEL.match(text, last) and len(text) - (start := continued(text, last, 0)) < LONGEST:
+                cut = start
+            elif not cut and len(text) >= LONGEST:
+                cut = text.rfind(b"\r", 0, -1) + 1 or len(text)
             rest = text[cut:]
             if cut:
                 self._read(text[:cut])
@@ -144,7 +144,9 @@ class Offer:
                 found.append(hit[0])
                 hit = next(hits, None)
             done = end + 1
-            if b"\r" in raw.rstrip(b"\r"):
+            if b"\r" not in raw:
+                self._deliver(raw, number + 1, found)
+            elif b"\r" in raw.rstrip(b"\r"):
                 for piece in raw.split(b"\r"):
                     self._deliver(piece, number + 1, [k for k, word in enumerate(self._words) if word in piece] if found else [])
             else:
@@ -157,7 +159,7 @@ class Offer:
         claimer = self._claimed(line) if self._claiming else None
         if not found:
             return
-        key = tuple(found)
+        key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)
         if offered is None:
             offered = self._offers[key] = list(dict.fromkeys(name for word in found for name in self._takers[word]))
@@ -191,6 +193,8 @@ class Offer:
         """A defect of a format costs one line, and is a problem with its place; it never ends an ingest."""
         try:
             return bool(read(line) if line else read())
+        except UserError:  # the rows that it handed over cannot be written
+            raise
         except Exception as error:
             self.rows.problem(line and line.number, defect(self.rows.format, error), line.text if line else "")
             return True
@@ -212,8 +216,10 @@ def name_of(format: ModuleType) -> str:
 
 def continued(text: bytes, start: int, earliest: int) -> int:
     """Start of the line that the one at `start` continues, where `srun -l` cut it."""
-    while start > earliest and (label := SRUN_LABEL.match(text, start)):
-        before = text.rfind(b"\n", earliest, start - 1) + 1 or earliest
+    while start - SRUN_CUT > earliest:
+        before = max(text.rfind(b"\n", earliest, start - 1) + 1, earliest)
+        if start - 1 - before < SRUN_CUT or not (label := SRUN_LABEL.match(text, start)):
+            break
         if start - 1 - before != len(label[0]) + SRUN_CUT or not text.startswith(label[0], before):
             break
         start = before

@@ -8,11 +8,14 @@ is its own run.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from scalelens.warehouse import Entry
+import msgspec
+
+from scalelens.tables import OUTCOMES
+from scalelens.warehouse import Entry, Live
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
 JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
@@ -50,6 +53,13 @@ class Run(NamedTuple):
         return first.file_id[:12] + (f"-{first.part}" if first.part else "")
 
     @property
+    def outcome(self) -> tuple[str, int | None]:
+        """How it ended, and the line that says so."""
+        said = [(OUTCOMES.index(what), line) for part in self.parts for what, line in part.facts.get("outcomes", ()) if what in OUTCOMES]
+        gravest, line = min(said, key=lambda one: (one[0], one[1] or 0), default=(OUTCOMES.index("unknown"), None))
+        return OUTCOMES[gravest], line
+
+    @property
     def name(self) -> str:
         first = self.parts[0]
         if len({part.path for part in self.parts if part.facts["steps"]}) > 1:
@@ -58,8 +68,16 @@ class Run(NamedTuple):
         return f"{stem} ({first.part + 1})" if first.part else stem
 
 
-def runs_of(entries: Iterable[Entry]) -> list[Run]:
-    """All runs of a warehouse, from the entries that provide its contents."""
+def runs_of(live: Live) -> list[Run]:
+    """All runs of a warehouse, from what its commit records say of each file."""
+    first_path: dict[str, Entry] = {}
+    for _, entry in sorted(live.paths.items()):
+        first_path.setdefault(entry.file_id, entry)
+    entries = [
+        msgspec.structs.replace(provider, path=first_path[file_id].path, root=first_path[file_id].root)
+        for file_id, provider in live.providers.items()
+        if file_id in first_path
+    ]
     parts = [
         Part(entry.file_id, int(number), entry.path, entry.root, facts)
         for entry in entries

@@ -8,6 +8,7 @@ A reader of a format gets one `Rows` per file and calls
     rows.new_part()                                      what follows is another run
 """
 
+import contextlib
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from scalelens.tables import SCHEMAS
 
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
 TEXT_LIMIT = 500
+UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 
 Write = Callable[[str, pa.RecordBatch], None]
 
@@ -114,9 +116,28 @@ class Rows:
         if self.zone:
             for row in held:
                 in_utc(row, self.zone)
+        try:
+            batch = batch_of(held, SCHEMAS[table], self.file_id)
+        except UNFIT:
+            self._fit(table, held)
+            batch = batch_of(held, SCHEMAS[table], self.file_id)
         self._summarise(table, held)
         if self._write:
-            self._write(table, batch_of(held, SCHEMAS[table], self.file_id))
+            self._write(table, batch)
+
+    def _fit(self, table: str, held: list[dict[str, Any]]) -> None:
+        """Takes out what the columns of rows cannot hold: a number of thirty digits, half a character."""
+        for row in held:
+            for field in SCHEMAS[table]:
+                value = row.get(field.name)
+                try:
+                    pa.scalar(value, field.type)
+                except UNFIT:
+                    if isinstance(value, str) and field.type == pa.string():
+                        row[field.name] = value.encode("utf-8", "replace").decode()
+                    else:
+                        row[field.name] = None
+                        self.problem(row["line"], f"{field.name} is no value that the table {table} can hold")
 
     def _hand_over_metrics(self) -> None:
         held, self._metrics = self._metrics, []
@@ -128,7 +149,13 @@ class Rows:
         if self._write:
             schema = SCHEMAS["metrics"]
             columns = zip(*held, strict=True)
-            arrays = [column(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)]
+            try:
+                arrays = [column(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)]
+            except UNFIT:
+                rows = [dict(zip(schema.names[1:], values, strict=True)) for values in held]
+                self._fit("metrics", rows)
+                self._write("metrics", batch_of(rows, schema, self.file_id))
+                return
             ids = pa.repeat(self.file_id, len(held))
             self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
 
@@ -148,26 +175,32 @@ class Rows:
                 part["attempts"] = max(part["attempts"], 1 + max(row.get("attempt") or 0 for row in of_part))
             elif table == "events":
                 part["traced"] = list({*part.get("traced", ()), *(row.get("rank") for row in of_part)})
-            elif table == "params" and "job_id" not in part:
-                part.update((key, row["value"]) for row in of_part if (key := row["key"]) == "job_id")
+            elif table == "params":
+                for row in of_part:
+                    if row["key"] == "job_id":
+                        part.setdefault("job_id", row["value"])
+                    elif row["key"] == "outcome":
+                        part.setdefault("outcomes", []).append((row["value"], row["line"]))
             if table in ("steps", "phases") and (times := [ts for row in of_part if (ts := row.get("ts")) is not None]):
                 part["started_at"] = min(part.get("started_at", times[0]), *times)
                 part["ended_at"] = max(part.get("ended_at", times[0]), *times)
 
 
 def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
-    """Rows as Arrow.  Most rows fill few of a table's columns: the others are not looked for."""
-    filled: dict[str, Any] = {}
-    for row in held:
-        filled.update(row)
-    arrays = []
-    for field in schema:
-        if field.name == "file_id":
-            arrays.append(pa.repeat(file_id, len(held)))
-        elif field.name in filled:
-            arrays.append(column([row.get(field.name) for row in held], field.type))
-        else:
-            arrays.append(pa.nulls(len(held), field.type))
+    """Rows as Arrow.  Most rows fill few of a table's columns, and the same ones: the others are not looked for."""
+    names = list(held[0])
+    try:
+        if any(len(row) != len(names) for row in held):
+            raise KeyError
+        columns = zip(*map(operator.itemgetter(*names), held), strict=True)
+    except KeyError:
+        names = list(dict.fromkeys(name for row in held for name in row))
+        columns = ([row.get(name) for row in held] for name in names)  # type: ignore[assignment]
+    filled = dict(zip(names, columns, strict=True))
+    arrays = [
+        column(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type) for field in schema
+    ]
+    arrays[schema.get_field_index("file_id")] = pa.repeat(file_id, len(held))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -181,4 +214,5 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 def in_utc(row: dict[str, Any], zone: tzinfo) -> None:
     """Turns a naive time of a row into UTC."""
     if row.get("ts_origin") == "naive" and row.get("ts"):
-        row["ts"], row["ts_origin"] = row["ts"].replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None), "utc"
+        with contextlib.suppress(OverflowError):  # the year 1 or 9999: no time of a log
+            row["ts"], row["ts_origin"] = row["ts"].replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None), "utc"

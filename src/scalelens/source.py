@@ -6,6 +6,7 @@ rows as a copy of it.  A damaged or cut compression stream gives its exact prefi
 
 import bz2
 import codecs
+import contextlib
 import hashlib
 import lzma
 import os
@@ -166,8 +167,7 @@ def open_members(path: Path) -> Iterator[Source]:
 
     Raises tarfile.TarError where the bytes are no archive, after the members before the damage.
     """
-    archive = open_source(path)
-    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked:
+    with contextlib.closing(open_source(path)) as archive, tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked:
         for block in archive.chunks():
             unpacked.write(block)
         unpacked.seek(0)
@@ -180,7 +180,7 @@ def open_members(path: Path) -> Iterator[Source]:
                 assert stored is not None
                 while block := stored.read(CHUNK):
                     content.write(block)
-                yield Source(f"{path}!{member.name}", content, content.tell(), archive.modified_ns)  # type: ignore[arg-type]
+                name = member.name.encode("utf-8", "replace").decode()
+                yield Source(f"{path}!{name}", content, content.tell(), archive.modified_ns)  # type: ignore[arg-type]
         if archive.damage:
             raise tarfile.ReadError(archive.damage)
-    archive.close()

@@ -11,7 +11,6 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from duckdb.func import FunctionNullHandling, PythonUDFType
 
 Values = npt.NDArray[np.float64]
 
@@ -55,9 +54,9 @@ def median_interval(values: Values) -> Interval:
     """95 % interval of the median of one run's step times, shape (n,), distribution-free, for autocorrelated steps.
 
     The order statistics floor(n (0.5 - 0.98 / sqrt(n_eff))) and ceil(n (0.5 + 0.98 / sqrt(n_eff))) + 1, counted from
-    1, with n_eff = n (1 - r) / (1 + r) and r the lag-1 rank autocorrelation, not below 0.  With n_eff = n it is the
-    interval of Hahn and Meeker (Statistical Intervals, 5.2) in its normal approximation; n_eff is that of an AR(1)
-    process (Priestley, Spectral Analysis and Time Series, 5.3.2).
+    1, with n_eff = n (1 - r) / (1 + r) and r the lag-1 rank autocorrelation, not below 0.  For n_eff = n this is the
+    interval that Hoefler and Belli (SC'15, section 3.1) take from Le Boudec; n_eff is the number of independent
+    observations that a first-order autoregressive series is worth (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     n = len(values)
     if n == 0:
@@ -65,7 +64,8 @@ def median_interval(values: Values) -> Interval:
     if n == 1:
         return Interval(None, None, None, 1.0, None, "one record has no interval")
     r = rank_autocorrelation(values)
-    n_eff = n * (1 - max(r, 0.0)) / (1 + max(r, 0.0))
+    likeness = max(r, 0.0)
+    n_eff = n * (1 - likeness) / (1 + likeness)
     if n < FEWEST_STEPS:
         reason = f"{n} records are too few for a 95 % interval: the range of them"
         return Interval(float(np.min(values)), float(np.max(values)), "range", n_eff, r, reason)
@@ -81,8 +81,8 @@ def median_interval(values: Values) -> Interval:
 def median_interval_between_runs(medians: Values) -> Interval:
     """Interval of the median over runs, shape (n_runs,): the run is the unit.
 
-    From six runs on the narrowest pair of order statistics that covers 95 % by the binomial distribution (Hahn and
-    Meeker, 5.2); with fewer the range.
+    From six runs on the narrowest symmetric pair of order statistics that covers 95 %, exact by the binomial
+    distribution of the number of runs below the median; with fewer the range.
     """
     n = len(medians)
     if n < 2:
@@ -124,13 +124,7 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
     known = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
+    arrow: dict[str, Any] = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
     for name, statistic in FUNCTIONS.items():
         if name not in known:
-            connection.create_function(
-                name,
-                _over_lists(statistic),
-                ["DOUBLE[]"],
-                f"STRUCT({_STRUCT})",
-                type=PythonUDFType.ARROW,
-                null_handling=FunctionNullHandling.SPECIAL,
-            )
+            connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)

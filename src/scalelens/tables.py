@@ -16,8 +16,10 @@ SMALL = pa.int32()
 PHASES_OF_STEPS = ("train", "validation", "warmup")
 VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
 RATE_SCOPES = ("global", "rank")
+# How a run ended.  One that completed after a restart completed; otherwise the most telling line wins over the mere
+# error that follows it.
 OUTCOMES = (
-    "completed", "oom", "collective_timeout", "time_limit", "node_failure", "error", "cancelled", "unknown",
+    "completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown",
 )  # fmt: skip
 ORIGINS = ("sidecar", "log", "scheduler", "nccl", "environment", "path", "inferred")
 

@@ -69,6 +69,12 @@ class Record(msgspec.Struct):
     folds: list[str] = []
 
 
+class Header(msgspec.Struct):
+    """What all records share, of whatever schema."""
+
+    schema: int
+
+
 class Live(msgspec.Struct):
     """What counts now: entries by path, the entry that provides the rows of each content, and all batches."""
 
@@ -87,15 +93,15 @@ class Warehouse:
         self.segments = root / "segments"
 
     def exists(self) -> bool:
-        return self.log.is_dir()
+        return os.path.isdir(self.log)  # noqa: PTH112 - a folder that cannot be entered is no error here
 
     def create(self) -> None:
         """Makes the folders.  Raises UserError where that is not possible."""
         with explained(self.root):
             if self.root.is_dir() and not self.exists() and any(self.root.iterdir()):
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
-            self.segments.mkdir(parents=True, exist_ok=True)
-            self.log.mkdir(exist_ok=True)
+            self.log.mkdir(parents=True, exist_ok=True)  # first: by it another process knows that this is a warehouse
+            self.segments.mkdir(exist_ok=True)
 
     def live(self) -> Live:
         """Reads the log.  Raises UserError where there is no warehouse, or one of a newer schema."""
@@ -103,21 +109,21 @@ class Warehouse:
             raise UserError(f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root))
         with explained(self.root):
             while True:
+                names = sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
                 with contextlib.suppress(FileNotFoundError):  # folded away while we read: look again
-                    names = sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
                     return live_of({name: self._record(name) for name in names})
 
     def _record(self, name: str) -> Record:
         text = (self.log / name).read_bytes()
         try:
-            schema = msgspec.json.decode(text, type=dict[str, Any])["schema"] if b'"schema"' in text[:40] else 0
+            schema = msgspec.json.decode(text, type=Header).schema
             if schema > SCHEMA_VERSION:
                 raise UserError(
                     f"{self.root} was written by a newer ScaleLens (schema {schema}, this one knows {SCHEMA_VERSION})",
                     "upgrade with: pip install --upgrade scalelens",
                 )
             return msgspec.json.decode(text, type=Record)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UserError(
                 f"commit record {self.log / name} is damaged ({error})",
                 "move it away and ingest again: only the files it names are read once more",
@@ -154,9 +160,16 @@ class Warehouse:
             return
         kept = {(entry.path, entry.committed_ns): entry for entry in (*live.paths.values(), *live.providers.values())}
         needed = {entry.batch for entry in kept.values()}
-        self.commit([batch for batch in live.batches.values() if batch.id in needed], list(kept.values()), live.records)
-        for name in live.records:
-            (self.log / name).unlink(missing_ok=True)
+        hidden = [  # paths that were forgotten while the content they brought is there under another one
+            Entry(entry.path, status="forgotten", committed_ns=entry.committed_ns + 1)
+            for entry in live.providers.values()
+            if entry.path not in live.paths
+        ]
+        with explained(self.root):
+            batches = [batch for batch in live.batches.values() if batch.id in needed]
+            self.commit(batches, [*kept.values(), *hidden], live.records)
+            for name in live.records:
+                (self.log / name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Removes temporary files that a killed process left behind."""
@@ -229,7 +242,7 @@ def live_of(records: dict[str, Record]) -> Live:
     batches = {batch.id: batch for record in standing.values() for batch in record.batches}
     current = {path: entry for path, entry in paths.items() if entry.status != "forgotten"}
     held = {entry.file_id for entry in current.values()}
-    return Live(current, {key: entry for key, entry in providers.items() if key in held}, batches, sorted(standing))
+    return Live(current, {key: entry for key, entry in providers.items() if key in held}, batches, sorted(records))
 
 
 def link(temporary: Path, final: Path) -> None:
@@ -267,4 +280,4 @@ def explained(root: Path) -> Iterator[None]:
             raise UserError(f"{error.filename or root} cannot be written or read", "check its permissions, or give -w another folder") from None
         if isinstance(error, (NotADirectoryError, FileExistsError)):
             raise UserError(f"{root} is not a folder", "give -w a folder") from None
-        raise
+        raise UserError(f"{root} cannot be written or read ({error.strerror or error})", "run the same command again: what was committed is kept") from None

@@ -14,12 +14,12 @@ Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Syst
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style
+from scalelens.charts import style, words
 from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
@@ -48,33 +48,21 @@ def draw(
             "see what the runs hold: scalelens query batch_stats",
         )
     labels = _labels(known)
-    looks = style.looks(sorted(labels.values(), key=style.natural))
-    smallest, largest = (float(value) for value in known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
-    is_log = largest >= LOGARITHMIC_FROM * smallest
+    looks = style.looks(sorted(labels.values(), key=words.natural))
+    extent = _Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
     curves = [
         corner | {"label": labels[run[0]]}
         for run, curve in known.group_by("run_id", maintain_order=True)
-        for corner in _curve(curve, smallest, largest, is_log, style.WIDTHS[width])
+        for corner in _curve(curve, extent, style.WIDTHS[width])
     ]
     halves = known.filter(pl.col("cdf") >= 0.5).group_by("run_id", maintain_order=True).first()
     medians = [
         {"label": labels[row["run_id"]], "step_s": row["step_s"], "percent": 50} for row in halves.iter_rows(named=True)
     ]
-    x = alt.X(
-        "step_s:Q",
-        title="step time [s], logarithmic" if is_log else "step time [s]",
-        scale=alt.Scale(type="log" if is_log else "linear", zero=False, nice=False, padding=8),
-        axis=alt.Axis(format="~f", labelOverlap="greedy", labelSeparation=3, **_ticks(smallest, largest, is_log)),
-    )
-    y = alt.Y(
-        "percent:Q",
-        title="share of steps [%]",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
-    )
+    x, y = _axes(extent, sorted(set(known["label"])))
     by = style.encodings(looks)
-    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
+    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     points = alt.Chart(style.values(medians)).mark_point()
     panel = alt.layer(
         half.encode(y="percent:Q"),
@@ -82,28 +70,56 @@ def draw(
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
     )
     legend = [look for look in looks if look.label]
-    caption = [*_caption(known, refused), style.exclusions(left_out)]
+    caption = [*_caption(known, refused), words.exclusions(left_out)]
     return style.figure([[style.Panel(panel)]], legend, caption, width)
 
 
-def _ticks(smallest: float, largest: float, is_log: bool) -> dict[str, Any]:
-    """Where the x axis has ticks: a logarithmic one at 1, 2 and 5 of each decade."""
-    if not is_log:
-        return {"tickCount": 6}
-    decades = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
-    values = [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
-    return {"values": values, "tickCount": len(values)}
+class _Extent(NamedTuple):
+    """Fastest and slowest step of all runs, in seconds."""
+
+    low: float
+    high: float
+
+    @property
+    def is_log(self) -> bool:
+        return self.high >= LOGARITHMIC_FROM * self.low > 0
 
 
-def _curve(curve: pl.DataFrame, smallest: float, largest: float, is_log: bool, width: int) -> list[Row]:
+def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
+    """The x and y of curves whose records are of these kinds."""
+    parts = ["step time [s]"]
+    if len(kinds) == 1 and kinds != [SINGLE]:
+        parts += kinds
+    ticks: dict[str, Any] = {"tickCount": 6}
+    if extent.is_log:
+        parts.append("logarithmic")
+        decades = range(math.floor(math.log10(extent.low)), math.ceil(math.log10(extent.high)) + 1)
+        values = [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
+        ticks = {"values": values, "tickCount": len(values)}
+    x = alt.X(
+        "step_s:Q",
+        title=", ".join(parts),
+        scale=alt.Scale(type="log" if extent.is_log else "linear", zero=False, nice=False, padding=8),
+        axis=alt.Axis(format="~f", labelOverlap="greedy", labelSeparation=3, **ticks),
+    )
+    y = alt.Y(
+        "percent:Q",
+        title="share of steps [%]" if kinds == [SINGLE] else "share of records [%]",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
+    )
+    return x, y
+
+
+def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
     """Corners of a run's curve, less those that no printer would set apart.
 
     The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than print the first
     and the last are kept, so the curve passes through the same dots.
     """
-    place = pl.col("step_s").log() if is_log else pl.col("step_s")
-    extent = (math.log(largest / smallest) if is_log else largest - smallest) or 1.0
-    column = (place / extent * width * DOTS_PER_POINT).floor()
+    place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
+    span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
+    column = (place / span * width * DOTS_PER_POINT).floor()
     kept = curve.with_columns(column=column).filter(
         (pl.col("column") != pl.col("column").shift(1, fill_value=math.nan))
         | (pl.col("column") != pl.col("column").shift(-1, fill_value=math.nan))
@@ -124,8 +140,9 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
             [*label, _said(run, further)] if alike else label
             for label, run, alike in zip(labels, runs, same, strict=True)
         ]
+    tells_kind = rows["label"].n_unique() > 1
     return {
-        run["run_id"]: " · ".join(label if run["label"] == SINGLE else [*label, run["label"]])
+        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != SINGLE else label)
         for run, label in zip(runs, labels, strict=True)
     }
 
@@ -136,7 +153,7 @@ def _said(run: Row, fact: str) -> str:
     if value is None:
         return ""
     if fact == "devices":
-        return style.span([value], style.unit([run]).removesuffix("s"))
+        return words.span([value], words.unit([run]).removesuffix("s"))
     if fact == "batch":
         return f"batch {value}"
     return f"run {value[:8]}" if fact == "run_id" else f"{value}"
@@ -149,7 +166,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
         {_said(run, fact) for run in runs} for fact in ("name", "system", "model", "precision", "devices", "batch")
     ]
     shared = " · ".join(values.pop() for values in facts if len(values) == 1 and "" not in values)
-    records = style.span([run["n_steps"] for run in runs], "record")
+    records = words.span([run["n_steps"] for run in runs], "record")
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []

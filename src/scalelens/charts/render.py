@@ -22,8 +22,9 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from scalelens import __version__
+from scalelens.charts import pdf
 from scalelens.errors import UserError
+from scalelens.version import __version__
 
 KEY = "scalelens:provenance"
 NAMESPACE = "urn:scalelens:provenance:"
@@ -86,14 +87,14 @@ def read(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", "name a figure") from None
-    for pattern in (
-        rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>",
-        rb'<meta name="scalelens:provenance" content="(.*?)">',
-        rb"tEXtscalelens:provenance\0([ -~]*)",
+    for pattern, plain in (
+        (rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
+        (rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
+        (rb"tEXtscalelens:provenance\0([ -~]*)", str),  # and perhaps bytes of the checksum, which follows it
     ):
         if match := re.search(pattern, content, re.DOTALL):
-            text = match[1].decode()
-            return dict(json.loads(text if pattern.startswith(b"tEXt") else html.unescape(text)))
+            found, _ = json.JSONDecoder().raw_decode(plain(match[1].decode()))
+            return dict(found)
     with contextlib.suppress(ValueError, KeyError, TypeError):
         return dict(json.loads(content)["usermeta"]["scalelens"])
     raise UserError(f"{path} does not say where it comes from", "only figures drawn by scalelens do")
@@ -154,100 +155,40 @@ HTML = """<!DOCTYPE html>
 <meta name="scalelens:provenance" content="{said}">
 <title>{title}</title>
 <style>
-body {{ margin: 2em auto; max-width: {width}px; }}
-#figure {{ width: 100%; }}
-#figure svg {{ width: 100%; height: auto; }}
+body {{ margin: 2em; }}
 </style>
 <script>{library}</script>
 </head>
 <body>
 <div id="figure"></div>
-<script>vegaEmbed("#figure", {spec});</script>
+<script>
+vegaEmbed("#figure", {spec}).then(() => {{
+  const drawing = document.querySelector("#figure svg.marks");
+  drawing.style.cssText += `;width: ${{2 * drawing.viewBox.baseVal.width}}px; max-width: 100%; height: auto`;
+}});
+</script>
 </body>
 </html>
 """
 
 
 def _html(spec: dict[str, Any], said: Provenance) -> bytes:
-    """One page that loads nothing.  On a screen the figure is drawn larger than on paper."""
+    """One page that loads nothing.  On a screen the figure is drawn twice as large as on paper."""
     # Within a script only "<" could end it or open a comment.
     written = json.dumps(spec, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
     page = HTML.format(
         version=__version__,
         said=html.escape(_text(said)),
         title=html.escape(f"{said.get('chart', 'chart')} · ScaleLens"),
-        width=880,
         library=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_vega_lite()),
         spec=written,
     )
     return page.encode()
 
 
-XMP = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
-<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-<rdf:Description rdf:about="" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:CreatorTool="{tool}">
-{element}
-</rdf:Description>
-</rdf:RDF></x:xmpmeta>
-<?xpacket end="r"?>"""
-
-
 def _pdf(spec: dict[str, Any], said: Provenance) -> bytes:
-    """The PDF of vl-convert with metadata, its objects numbered in the order in which they are reached.
-
-    Where a figure needs two fonts, svg2pdf writes them in the order of a hash table that differs from call to call.
-    """
-    objects, root = _objects(vl_convert.svg_to_pdf(_drawing(spec)))
-    reached = [root]
-    for number in reached:  # grows while it is walked
-        reached += [n for n in dict.fromkeys(map(int, _REFERENCE.findall(objects[number][0]))) if n not in reached]
-    place = {number: n for n, number in enumerate(reached, 1)}
-    bodies = [
-        _REFERENCE.sub(lambda match: b"%d 0 R" % place[int(match[1])], head) + stream
-        for head, stream in (objects[number] for number in reached)
-    ]
-    tool = f"scalelens {__version__}"
-    xmp = XMP.format(tool=html.escape(tool), element=_element(said)).encode()
-    bodies[0] = bodies[0].rstrip().removesuffix(b">>") + b"  /Metadata %d 0 R\n>>\n" % (len(bodies) + 1)
-    bodies.append(
-        b"<<\n  /Type /Metadata\n  /Subtype /XML\n  /Length %d\n>>\nstream\n%s\nendstream\n" % (len(xmp), xmp)
-    )
-    producer = f"vl-convert {VL_CONVERT} (svg2pdf)"
-    bodies.append(f"<<\n  /Creator ({tool})\n  /Producer ({_escaped(producer)})\n>>\n".encode())
-
-    content, offsets = b"%PDF-1.7\n%\x80\x80\x80\x80\n", []
-    for n, body in enumerate(bodies, 1):
-        offsets.append(len(content))
-        content += b"%d 0 obj\n%sendobj\n" % (n, body)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    size = len(bodies) + 1
-    trailer = b"trailer\n<<\n  /Size %d\n  /Root 1 0 R\n  /Info %d 0 R\n>>\n" % (size, size - 1)
-    return b"%sxref\n0 %d\n0000000000 65535 f \n%s%sstartxref\n%d\n%%%%EOF\n" % (
-        content, size, table, trailer, len(content),
-    )  # fmt: skip
-
-
-_REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
-
-
-def _objects(pdf: bytes) -> tuple[dict[int, tuple[bytes, bytes]], int]:
-    """Objects of a PDF with a plain cross-reference table, as number to (dictionary, stream), and which is the root."""
-    start = int(pdf[pdf.rindex(b"startxref") + 9 :].split()[0])
-    offsets = [int(entry) for entry in re.findall(rb"(\d{10}) \d{5} n", pdf[start:])]
-    ends = dict(zip(sorted(offsets), [*sorted(offsets)[1:], start], strict=True))
-    objects = {}
-    for offset in offsets:
-        number, _, body = pdf[offset : ends[offset]].partition(b" 0 obj\n")
-        head, word, stream = body[: body.rindex(b"endobj")].partition(b"stream\n")
-        objects[int(number)] = (head, word + stream)
-    root = re.search(rb"/Root (\d+) 0 R", pdf[start:])
-    assert root
-    return objects, int(root[1])
-
-
-def _escaped(text: str) -> str:
-    """Text within a PDF's parentheses."""
-    return re.sub(r"([()\\])", r"\\\1", text)
+    drawn = bytes(vl_convert.svg_to_pdf(_drawing(spec)))
+    return pdf.with_metadata(drawn, _element(said), f"scalelens {__version__}", f"vl-convert {VL_CONVERT} (svg2pdf)")
 
 
 WRITERS: dict[str, Callable[[dict[str, Any], Provenance], bytes]] = {

@@ -21,13 +21,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style
+from scalelens.charts import style, words
 from scalelens.errors import UserError
 
 QUERY = "scaling"
 FACTS = ("device_unit", "parameters")
 
 PANELS = {"weak": "weak scaling", "strong": "strong scaling", "mixed": "growing model"}
+IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
 MARKS = "†‡§¶"
 STATISTICS = {"step_s": "median", "mean_s": "mean"}
 TFLOPS = {
@@ -57,7 +58,7 @@ def draw(
     shared = [_name(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group]
     _judge(points)
     notes = _mark(points)
-    looks = style.looks(sorted({row["label"] for row in points}, key=style.natural))
+    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural))
 
     panels: list[style.Panel] = []
     top = max([1.0, *(row[name] for row in efficient for name in ("efficiency", "efficiency_high") if row[name])])
@@ -68,9 +69,10 @@ def draw(
     grid = [[*panels, *other]] if width == "double" else [row for row in (panels, other) if row]
 
     legend: list[style.Look | style.Bar] = [look for look in looks if look.label]
+    legend += [IDEAL] if efficient else []
     legend += [bar for kind, bar in style.BARS.items() if any(row["bar"] == kind for row in points)]
     said = _caption(points, parameters or {})
-    return style.figure(grid, legend, [*filter(None, shared), *said, *notes, style.exclusions(left_out)], width)
+    return style.figure(grid, legend, [*filter(None, shared), *said, *notes, words.exclusions(left_out)], width)
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
@@ -82,18 +84,17 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
         }
         for row in rows
     ]
-    ticks = style.ticks(110 * top)
-    bare = {"labels": False, "ticks": False, "domain": False, "minExtent": 0, "maxExtent": 0}
+    ticks = style.ticks(100 * top)
+    bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
     y = alt.Y(
         "efficiency:Q",
         title="efficiency [%]" if has_axis else None,
-        scale=alt.Scale(domain=[0, 110 * top], nice=False),
+        scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
         axis=alt.Axis(values=ticks, tickCount=len(ticks), **({} if has_axis else bare)),
     )
     ideal = alt.Chart(style.values([{"ideal": 100}]))
-    line = ideal.mark_rule(color=style.GREY, strokeWidth=0.6, strokeDash=[2, 1.5]).encode(y="ideal:Q")
-    word = ideal.mark_text(text="ideal", align="right", baseline="bottom", dx=-1, dy=-1, color=style.GREY)
-    layers = [line, word.encode(x=alt.value("width"), y="ideal:Q"), *_series(percent, looks, y, "efficiency")]
+    ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
+    layers = [ideal.encode(y="ideal:Q"), *_series(percent, looks, y, "efficiency")]
     return alt.layer(*layers).properties(title=_title(rows))
 
 
@@ -106,15 +107,14 @@ def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
             "choose other runs, or give the model's shape in a sidecar",
         )
     sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in known if row["is_fastest"]}
-    top = 1.15 * max(row["tflops_per_device"] for row in known)
-    ticks = style.ticks(top)
+    ticks = style.ticks(max(row["tflops_per_device"] for row in known))
     y = alt.Y(
         "tflops_per_device:Q",
-        title=f"TFLOP/s per {style.unit(rows).removesuffix('s')}",
-        scale=alt.Scale(domain=[0, top], nice=False),
+        title=f"TFLOP/s per {words.unit(rows).removesuffix('s')}",
+        scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
         axis=alt.Axis(values=ticks, tickCount=len(ticks)),
     )
-    overhang = max(map(style.text_width, sizes.values())) + 4
+    overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in known if row["is_fastest"]]
     size = alt.Chart(_values(text, "tflops_per_device", "size"))
     size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GREY)
@@ -126,10 +126,10 @@ def _series(rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str
     """Lines, intervals, points and marks of warnings."""
     sizes = sorted({row["devices"] for row in rows})
     domain = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
-    overhang = max(overhang, style.text_width(f"{sizes[-1]}") / 2)
+    overhang = max(overhang, words.text_width(f"{sizes[-1]}") / 2)
     x = alt.X(
         "devices:Q",
-        title=style.unit(rows),
+        title=words.unit(rows),
         scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=overhang),
         axis=alt.Axis(values=sizes, tickCount=len(sizes), format="d", labelOverlap="greedy", labelSeparation=3),
     )
@@ -181,20 +181,14 @@ def _name(points: list[Row], whose: str) -> str:
 
 
 def _judge(points: list[Row]) -> None:
-    """Says of each row whether the line runs through it, and how its interval is drawn.
-
-    An interval that has a range on one end, here or at the base, has no confidence.
-    """
-    base: dict[str, Row] = {}
-    seen = set()
+    """Says of each row whether it is the base, whether the line runs through it, and how its interval is drawn."""
+    series, sizes = set(), set()
     for row in points:
-        first = base.setdefault(row["series"], row)
-        row["is_base"] = row is first
-        row["is_fastest"] = (row["series"], row["devices"]) not in seen
-        seen.add((row["series"], row["devices"]))
-        has_bar = row["efficiency_low"] is not None and row["efficiency_high"] is not None
-        kind = "ci95" if row["interval_kind"] == first["interval_kind"] == "ci95" else "range"
-        row["bar"] = (kind, row["interval_of"]) if has_bar else None
+        row["is_base"] = row["series"] not in series
+        row["is_fastest"] = (row["series"], row["devices"]) not in sizes
+        row["bar"] = (row["efficiency_kind"], row["interval_of"]) if row["efficiency_kind"] else None
+        series.add(row["series"])
+        sizes.add((row["series"], row["devices"]))
 
 
 def _mark(points: list[Row]) -> list[str]:
@@ -225,7 +219,7 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     statistic = STATISTICS.get(parameters.get("metric", "step_s"), parameters.get("metric", ""))
     repeats = " of a run, median over the runs" if max(runs) > 1 else ""
     lines.append(
-        f"Each point: {style.span(runs, 'run')}, {style.span(steps, 'step record')}; {statistic} step time{repeats}."
+        f"Each point: {words.span(runs, 'run')}, {words.span(steps, 'step record')}; {statistic} step time{repeats}."
     )
     if any(row["bar"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
@@ -244,9 +238,9 @@ def _bases(points: Sequence[Row]) -> list[str]:
     for kind in ("weak", "strong"):
         bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
         said, before = [], ""
-        for row in sorted(bases, key=lambda row: style.natural(row["label"])):
-            size = style.span([row["devices"]], style.unit([row]).removesuffix("s"))
-            time = f"{style.number(row['step_s'])} s" + (f" a step on {size}" if size != before else "")
+        for row in sorted(bases, key=lambda row: words.natural(row["label"])):
+            size = words.span([row["devices"]], words.unit([row]).removesuffix("s"))
+            time = f"{words.number(row['step_s'])} s" + (f" a step on {size}" if size != before else "")
             said.append(f"{time} ({row['label']})" if row["label"] else time)
             before = size
         if said:
@@ -256,7 +250,7 @@ def _bases(points: Sequence[Row]) -> list[str]:
 
 def _title(rows: Sequence[Row]) -> Any:
     """What a panel shows, and the batch that each of its series holds equal: `batch 8, 16 per device`."""
-    batches = sorted({row["batch"] for row in rows}, key=style.natural)
+    batches = sorted({row["batch"] for row in rows}, key=words.natural)
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
     return alt.TitleParams(PANELS[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))

@@ -1,17 +1,16 @@
 """How every figure looks: at the width of a paper's column, readable there, in colour and in black and white.
 
 One pixel of Vega is one point of the paper.  Concatenated views cannot be fitted to a width by Vega-Lite, so the widths
-are reckoned here: fixed room for the y axis, the rest for the panels.  Legend and caption are wrapped here too, by the
-widths of the letters.
+are reckoned here: fixed room for the y axis, the rest for the panels.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import altair as alt
 
+from scalelens.charts.words import SIZE, shorten, text_width, wrap
 from scalelens.errors import UserError
 
 Width = Literal["single", "double"]
@@ -19,12 +18,13 @@ WIDTHS: dict[Width, int] = {"single": 245, "double": 504}  # 3.4 in and 7 in: co
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: no machine draws the figure otherwise.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-SMALL, LARGE = 7, 8
+SMALL, LARGE = SIZE, 8
 INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
 
 HEIGHTS: dict[Width, int] = {"single": 110, "double": 140}  # of a panel
 MARGIN, GAP = 2, 9
-Y_AXIS = 31  # room left of a panel for title, labels and ticks: extent 19, padding 3, title 9
+Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
+STROKES = 2  # what the strokes on a panel's edges take
 LINE = 8.5  # height of a line of small text
 
 # Okabe and Ito, without the yellow that white paper swallows.  Every series differs in shape and dash as well.
@@ -32,6 +32,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
 MOST_SERIES = 12
+HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
 
 
 class Look(NamedTuple):
@@ -39,7 +40,7 @@ class Look(NamedTuple):
 
     label: str
     colour: str
-    shape: str
+    shape: str | None
     dash: Sequence[float]
     thickness: float = 1.2
 
@@ -73,7 +74,7 @@ CONFIG: dict[str, Any] = {
     },
     "axis": {
         "labelFontSize": SMALL, "titleFontSize": LARGE, "titleFontWeight": "normal", "labelColor": INK,
-        "titleColor": INK, "translate": 0,
+        "titleColor": INK, "translate": 0, "tickRound": False,
         "labelPadding": 2, "titlePadding": 3, "tickSize": 3, "tickWidth": 0.5, "tickColor": INK,
         "domainWidth": 0.5, "domainColor": INK, "gridColor": GRID, "gridWidth": 0.4,
     },
@@ -128,27 +129,32 @@ class Panel(NamedTuple):
 def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], caption: Sequence[str], width: Width) -> Any:
     """Rows of panels under one legend and above the caption, which makes the figure as wide as the column."""
     room = WIDTHS[width] - 2 * MARGIN
-    parts = [_legend(legend, room)] if legend else []
+    parts = [_legend(legend, room - Y_AXIS)] if legend else []
     for row in grid:
-        inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP
+        inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
         sized = [panel.chart.properties(width=inner / len(row), height=HEIGHTS[width]) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
     parts.append(_caption(" ".join(caption), room))
-    return alt.concat(*parts, columns=1, align="none", spacing=6).configure(**CONFIG)
+    return alt.vconcat(*parts, spacing=6).configure(**CONFIG)
 
 
 def _caption(text: str, room: float) -> Any:
-    """The caption's lines; an unseen rule holds the width whatever the panels take."""
+    """The caption's lines.  Views stand with their left edges below each other, axes left of it: hence the -Y_AXIS."""
     lines = wrap(text, room)
-    mark = alt.Chart(values([{}]))
-    texts = [
-        mark.mark_text(text=line, align="left", baseline="top", color=GREY).encode(
-            x=alt.value(0), y=alt.value(n * LINE)
-        )
-        for n, line in enumerate(lines)
-    ]
-    rule = mark.mark_rule(opacity=0).encode(x=alt.value(0), x2=alt.value(room), y=alt.value(0))
-    return alt.layer(rule, *texts, width=room, height=len(lines) * LINE)
+    texts = [{"x": -Y_AXIS, "y": n * LINE, "text": line} for n, line in enumerate(lines)]
+    # Unseen, it makes the figure as wide as the column, whatever the panels take.
+    edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
+    rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
+    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=GREY)
+    return alt.layer(
+        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=len(lines) * LINE
+    )
+
+
+def _at(field: str) -> Any:
+    """A place in points, as it stands in the data."""
+    channel = alt.X if field == "x" else alt.Y
+    return channel(f"{field}:Q", scale=None, axis=None)
 
 
 def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: Any) -> list[Any]:
@@ -160,104 +166,53 @@ def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: 
     return layers + [cap.encode(x, alt.Y(f"{end}:Q"), colour) for end in (low, high) if bar.cap]
 
 
-def wrap(text: str, width: float, size: float = SMALL) -> list[str]:
-    """Text in lines of at most `width` points."""
-    lines = [""]
-    for word in text.split(" "):  # not at a no-break space
-        longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, size) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-# Widths of Arial's letters in thousandths of the font size.
-_LETTERS = {
-    "'": 191, "ijl": 222, "|": 260, " !,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
-    "cksvxyzJ": 500,
-    "+<=>~±×−": 584, "FTZ": 611, "ABEKPSVXY&": 667, "CDHNRUw": 722, "GOQ": 778, "mM": 833, "%": 889, "W": 944,
-    "@—…": 1015,
-}  # fmt: skip
-_LETTER_WIDTH = {letter: width for letters, width in _LETTERS.items() for letter in letters}
-
-
-def text_width(text: str, size: float = SMALL) -> float:
-    """Width of a text in points."""
-    return sum(_LETTER_WIDTH.get(letter, 556) for letter in text) * size / 1000
-
-
-def number(value: float) -> str:
-    """Four significant digits, large numbers in full."""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-
-
-def span(counts: Sequence[float], what: str) -> str:
-    """`1 run`, `3 runs`, `58 to 498 steps`: how many of a thing, or from how few to how many."""
-    low, high = min(counts), max(counts)
-    many = f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
-    return f"{many} {what}" if high == 1 else f"{many} {what}s"
-
-
-def unit(rows: Iterable[Mapping[str, Any]]) -> str:
-    """`GPUs` where all devices are, else `devices`."""
-    units = {row.get("device_unit") for row in rows}
-    one = units.pop() if len(units) == 1 else None
-    return f"{one.upper()}s" if one else "devices"
-
-
-def natural(text: str) -> list[tuple[bool, float, str]]:
-    """Order in which `batch 16` comes before `batch 128`."""
-    return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
-
-
-def ticks(top: float) -> list[float]:
-    """Round values from 0, at most seven, none so near the top that its label would stand out above the panel."""
-    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if top / s < 7)
-    return [n * step for n in range(7) if n * step <= 0.95 * top]
-
-
-def exclusions(left_out: Mapping[str, int]) -> str:
-    """Sentence of the caption that says what the query left out, by rule."""
-    if not left_out:
-        return "Nothing left out."
-    rules = ", ".join(f"{rule} {count}" for rule, count in sorted(left_out.items()))
-    return f"Records left out by rule: {rules}."
+def ticks(highest: float) -> list[float]:
+    """Round values from 0 to the first that is not below `highest`, at most seven."""
+    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
+    return [n * step for n in range(math.ceil(highest / step) + 1)]
 
 
 SAMPLE = 18  # length of a legend's sample
 
 
-def _legend(entries: Sequence[Look | Bar], room: float) -> Any:
+def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
     """Samples with their labels: series in columns, below them how intervals are drawn."""
-    layers: list[Any] = []
+    lines: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
     height = 0.0
     for kind in (Look, Bar):
         group = [entry for entry in entries if isinstance(entry, kind)]
-        column = max((text_width(entry.label) for entry in group), default=0) + SAMPLE + 12
-        across = max(int((room - Y_AXIS + 8) // column), 1)
+        labels = [shorten(entry.label, width - SAMPLE - 3) for entry in group]
+        column = max(map(text_width, labels), default=0) + SAMPLE + 12
+        across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
-            layers += _sample(entry, Y_AXIS + n % across * column, height + n // across * (LINE + 1) + LINE / 2)
+            x, y = n % across * column, height + n // across * (LINE + 1) + LINE / 2
+            lines += _strokes(entry, x, y)
+            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n]})
+            if isinstance(entry, Look) and entry.shape:
+                points.append({"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour})
         height += math.ceil(len(group) / across) * (LINE + 1)
-    rule = alt.Chart(values([{}])).mark_rule(opacity=0).encode(x=alt.value(0), x2=alt.value(room), y=alt.value(0))
-    return alt.layer(rule, *layers, width=room, height=height)
+    as_it_is = {"scale": None, "legend": None}
+    colour = alt.Color("colour:N", **as_it_is)
+    dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
+    rule = alt.Chart(values(lines)).mark_rule()
+    point = alt.Chart(values(points)).mark_point()
+    text = alt.Chart(values(texts)).mark_text(align="left", baseline="middle")
+    return alt.layer(
+        rule.encode(_at("x"), _at("y"), colour, dash, thickness, x2="x2:Q", y2="y2:Q"),
+        point.encode(_at("x"), _at("y"), colour, alt.Shape("shape:N", **as_it_is)),
+        text.encode(_at("x"), _at("y"), text="text:N"),
+        width=width,
+        height=height,
+    )
 
 
-def _sample(entry: Look | Bar, x: float, y: float) -> list[Any]:
-    """Marks of one entry, placed in points."""
-    mark = alt.Chart(values([{}]))
-
-    def line(x: float, y: float, x2: float, y2: float, colour: str, dash: Sequence[float] = (1, 0)) -> Any:
-        rule = mark.mark_rule(color=colour, strokeDash=list(dash), strokeWidth=entry.thickness)
-        return rule.encode(x=alt.value(x), y=alt.value(y), x2=alt.value(x2), y2=alt.value(y2))
-
-    text = mark.mark_text(text=entry.label, align="left", baseline="middle")
-    label = text.encode(x=alt.value(x + SAMPLE + 3), y=alt.value(y))
-    if isinstance(entry, Look):
-        point = mark.mark_point(color=entry.colour, shape=entry.shape)
-        point = point.encode(x=alt.value(x + SAMPLE / 2), y=alt.value(y))
-        return [line(x, y, x + SAMPLE, y, entry.colour, entry.dash), point, label]
-    ends = (x + 3, x + SAMPLE - 3)
-    half = entry.cap / 2
-    caps = [line(end, y - half, end, y + half, INK) for end in ends if entry.cap]
-    return [line(ends[0], y, ends[1], y, INK, entry.dash), *caps, label]
+def _strokes(entry: Look | Bar, x: float, y: float) -> list[dict[str, Any]]:
+    """Lines of an entry's sample: one, and the caps of an interval that has them."""
+    inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
+    plain = {"colour": entry.colour if isinstance(entry, Look) else INK, "thickness": entry.thickness}
+    left, right = x + inset, x + SAMPLE - inset
+    line = plain | {"x": left, "x2": right, "y": y, "y2": y, "dash": list(entry.dash)}
+    caps = [plain | {"x": end, "x2": end, "y": y - cap / 2, "y2": y + cap / 2, "dash": [1, 0]} for end in (left, right)]
+    return [line, *caps] if cap else [line]

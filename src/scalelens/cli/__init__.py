@@ -44,9 +44,8 @@ def main() -> None:
     except UserError as error:
         errors.print(f"scalelens: {error}", markup=False)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except SystemExit as ending:
+        if ending.code != 130:  # typer's code for ^C
+            raise
         errors.print("interrupted; what was committed is kept, run the same command again to go on")
         os._exit(130)  # worker processes are ended, not waited for
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

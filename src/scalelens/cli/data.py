@@ -1,7 +1,7 @@
 """Commands that bring files in and look at them: ingest, identify, forget, formats."""
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +44,9 @@ def ingest(
             paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz)
         )
     summarise(report, warehouse, dry_run)
-    if strict and any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries):
+    if strict and (
+        report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
+    ):
         raise typer.Exit(1)
 
 
@@ -84,9 +86,8 @@ class Bar:
 
 def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[no-untyped-def]
     """What was understood, what was not, and what to do next."""
-    import polars as pl
-
-    from scalelens.database import connect
+    from scalelens.members import runs_of
+    from scalelens.warehouse import Warehouse
 
     by_format: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     others: dict[str, list[str]] = defaultdict(list)
@@ -96,7 +97,7 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
             tally[0] += 1
             tally[1] += entry.rows_of.get(name, 0)
             tally[2] += entry.problems_of.get(name, 0)
-        if entry.status in ("unknown", "document", "empty", "duplicate"):
+        if entry.status in ("unknown", "document", "empty", "duplicate") or (entry.status == "partial" and entry.note):
             others[entry.status].append(f"{Path(entry.path).name} ({entry.note})" if entry.note else Path(entry.path).name)
     if by_format:
         width = max(len(name) for name in by_format) + 2
@@ -104,7 +105,7 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
         for name, (files, rows, problems) in sorted(by_format.items(), key=lambda item: -item[1][1]):
             hint = '   scalelens sql "FROM problems"' if problems else ""
             errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
-    for status, said in (("unknown", "not understood"), ("document", "documents"), ("empty", "empty"), ("duplicate", "duplicates")):
+    for status, said in (("partial", "in part"), ("unknown", "not understood"), ("document", "documents"), ("empty", "empty"), ("duplicate", "duplicates")):
         if names := others.get(status):
             shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
             errors.print(f"{said}  {len(names)}   {shown}", markup=False)
@@ -115,16 +116,13 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
     if dry_run:
         errors.print("nothing was written (--dry-run)")
         return
-    connection = connect(warehouse)
-    outcomes = connection.execute(
-        "SELECT outcome, count(*), any_value(name) FROM runs GROUP BY outcome ORDER BY count(*) DESC, outcome"
-    ).fetchall()
-    del pl
-    total = sum(count for _, count, _ in outcomes)
-    if not total:
+    runs = runs_of(Warehouse(warehouse).live())
+    if not runs:
         errors.print(f"no runs in {warehouse}")
         return
-    said = ", ".join(f"{count} {outcome.replace('oom', 'out of memory').replace('_', ' ')}" for outcome, count, _ in outcomes)
+    outcomes = Counter(run.outcome[0] for run in runs).most_common()
+    total = len(runs)
+    said = ", ".join(f"{count} {outcome.replace('oom', 'out of memory').replace('_', ' ')}" for outcome, count in outcomes)
     errors.print(f"{total} run{'s' if total > 1 else ''} ({said}) in {warehouse}      next: scalelens query runs_overview", markup=False)
 
 

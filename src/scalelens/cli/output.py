@@ -1,15 +1,21 @@
 """Results on stdout in the format asked for; everything else goes to stderr."""
 
+import io
+import os
 import sys
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+from scalelens.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+errors = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
 
 class Format(StrEnum):
@@ -23,15 +29,26 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def show(rows: pl.DataFrame, format: Format | None) -> None:
+def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; a table for people on a terminal, CSV when piped."""
-    chosen = format or (Format.table if sys.stdout.isatty() else Format.csv)
+    try:
+        write(rows, format or (Format.table if sys.stdout.isatty() else Format.csv))
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # `| head` has what it wants
+            raise UserError(f"the result cannot be written ({error.strerror})", "write it to another place") from None
+
+
+def write(rows: "pl.DataFrame", chosen: Format) -> None:
+    """Rows on stdout in a format."""
     if chosen is Format.parquet:
-        rows.write_parquet(sys.stdout.buffer)
+        whole = io.BytesIO()  # polars would not say why a file cannot be written
+        rows.write_parquet(whole)
+        sys.stdout.buffer.write(whole.getbuffer())
         return
     if chosen is Format.csv:
-        flat = rows.with_columns(pl.col(pl.List(pl.String)).list.join(" ")) if any_list(rows) else rows
-        text = flat.write_csv(datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        text = flat(rows).write_csv(datetime_format="%Y-%m-%d %H:%M:%S%.f")
     elif chosen is Format.json:
         text = json_text(rows)
     elif chosen is Format.markdown:
@@ -44,11 +61,16 @@ def show(rows: pl.DataFrame, format: Format | None) -> None:
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
-def any_list(rows: pl.DataFrame) -> bool:
-    return any(isinstance(kind, pl.List) for kind in rows.dtypes)
+def flat(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """Rows without the types that CSV has not: lists and the like become text."""
+    import polars as pl
+
+    nested = [name for name, kind in rows.schema.items() if kind.is_nested() or kind == pl.Binary]
+    texts = ([None if value is None else cell(value) for value in rows[name].to_list()] for name in nested)
+    return rows.with_columns(pl.Series(name, text, pl.String) for name, text in zip(nested, texts, strict=True))
 
 
-def json_text(rows: pl.DataFrame) -> str:
+def json_text(rows: "pl.DataFrame") -> str:
     """JSON array of objects; NaN and infinities, which JSON has not, become null."""
     import msgspec
 
@@ -58,10 +80,10 @@ def json_text(rows: pl.DataFrame) -> str:
         return value
 
     objects = [{name: plain(value) for name, value in row.items()} for row in rows.iter_rows(named=True)]
-    return msgspec.json.encode(objects).decode()
+    return msgspec.json.Encoder(decimal_format="number").encode(objects).decode()
 
 
-def cells(rows: pl.DataFrame) -> list[list[str]]:
+def cells(rows: "pl.DataFrame") -> list[list[str]]:
     """Values as people read them."""
     return [[cell(value) for value in row] for row in rows.iter_rows()]
 
@@ -95,7 +117,7 @@ LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{"
                  "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
 
 
-def latex(rows: pl.DataFrame) -> str:
+def latex(rows: "pl.DataFrame") -> str:
     """A tabular with booktabs rules; numbers to the right."""
 
     def escaped(text: str) -> str:
@@ -111,8 +133,10 @@ WIDEST = 44  # characters of a text; longer ones are shortened
 ROWS_SHOWN = 1000
 
 
-def print_table(rows: pl.DataFrame) -> None:
+def print_table(rows: "pl.DataFrame") -> None:
     """Tables for people: rows of one `series` (or what stands first and repeats) together, under what they share."""
+    import polars as pl
+
     console = Console(highlight=False)
     shown = rows.head(ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
@@ -131,7 +155,7 @@ def print_table(rows: pl.DataFrame) -> None:
         errors.print("no rows", style="dim")
 
 
-def print_group(console: Console, rows: pl.DataFrame) -> set[str]:
+def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
     """One table no wider than the terminal, and above it what is the same in all rows.  Returns what had no room."""
     known = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
     same = [name for name in known if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]

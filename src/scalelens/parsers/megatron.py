@@ -22,7 +22,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -71,8 +71,9 @@ class Layout:
         self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
-    def read(self, numbers: tuple[float, ...]) -> tuple[dict[str, Any], list[Metric]]:
-        """What `columns` gives, for the values of a record."""
+    def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]]:
+        """What `columns` gives, for the values of a record.  Raises ValueError where one is no plain number."""
+        numbers = list(map(float, texts))
         row = dict(zip(self.names, self.values(numbers), strict=False))
         return in_units(row), [(name, numbers[k], unit) for k, name, unit in self.others]
 
@@ -94,7 +95,7 @@ class Reader:
         if self.layout and (found := self.layout.pattern.match(line.text)):
             stamp, step, of, *texts = found.groups()
             with contextlib.suppress(ValueError):
-                row, metrics = self.layout.read(tuple(map(float, texts)))
+                row, metrics = self.layout.read(texts)
                 self.add(line, int(step), of, stamp, row, metrics)
                 return True
         starts = list(RECORD.finditer(line.text))
@@ -159,7 +160,9 @@ class Reader:
         rows = self.rows
         if self.part != rows.part:
             self.part, self.last, self.first, self.copy = rows.part, {}, None, None
-        rank, place = whose(line, rows.params.get("devices"))
+        rank, place = line.rank, line.place
+        if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
+            rank, place = None, str(rank)  # a label of `srun -l` that is not the last rank, which prints, is a node's
         previous = self.last.get(rank)
         copy = (line.number, step, row["step_s"])
         if self.copy and previous == step and self.copy[1:] == copy[1:] and line.number - self.copy[0] < 50:
@@ -185,10 +188,9 @@ class Reader:
         sequence = row.pop("seqlen", None) or rows.params.get("seq_length")
         if sequence and "samples" in row:
             row["tokens"] = row["samples"] * float(sequence)
-        row.update(
-            phase="train", step=step, attempt=rows.attempt, rank=rank, place=place, rate_scope="global",
-            averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean",
-        )  # fmt: skip
+        row["step"], row["averaged_steps"] = step, averaged
+        row["value_kind"] = "instant" if averaged == 1 else "interval_mean"
+        row["phase"], row["rate_scope"], row["attempt"], row["rank"], row["place"] = "train", "global", rows.attempt, rank, place
         rows.put("steps", line.number, row)
         self.settle(row, averaged)
         if metrics:
@@ -249,8 +251,8 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
     if "step_ms" in row:
         row["step_s"] = row.pop("step_ms") / 1000
     for column in ("skipped_steps", "nan_steps"):
-        if column in row:
-            row[column] = int(row[column]) if math.isfinite(row[column]) else None
+        if (count := row.get(column)) is not None:
+            row[column] = int(count) if math.isfinite(count) else None
     return row
 
 
@@ -258,13 +260,6 @@ def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
     keys = [found[1] for field in fields if (found := PLAIN_FIELD.fullmatch(field))]
     return Layout(keys) if len(keys) == len(fields) else None
-
-
-def whose(line: Line, devices: Any) -> tuple[int | None, str | None]:
-    """Rank of a record.  A label of `srun -l` is one only where it names the last rank, which prints; else a node's."""
-    if line.rank is not None and devices is not None and line.rank != int(devices) - 1:
-        return None, str(line.rank)
-    return line.rank, line.place
 
 
 def whole_number(value: Any) -> int | None:

@@ -75,8 +75,9 @@ class Query(NamedTuple):
 def load(folders: Iterable[Path] = ()) -> dict[str, Query]:
     """Queries of the package and of `folders` by name, each after those that it calls.
 
-    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name takes the place of ours.  Raises UserError
-    for a file that is no query, with what it lacks.
+    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name takes the place of ours.
+
+    Raises UserError for a file that is no query, with what it lacks.
     """
     named = os.environ.get("SCALELENS_QUERIES", "").split(os.pathsep)
     found: dict[str, Query] = {}

@@ -39,7 +39,7 @@ times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exc
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM step_times GROUP BY run_id),
 further AS (
     SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
-    FROM query('SELECT run_id, further FROM runs, LATERAL (SELECT '
+    FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
         || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
 points AS (
     SELECT r.*, t.* EXCLUDE (run_id), labels, further, flops_per_token,

@@ -71,9 +71,11 @@ growing AS (
         AND count(DISTINCT parameters) = count(DISTINCT devices)
         AND list(parameters ORDER BY devices, parameters) = list(parameters ORDER BY parameters)),
 members AS (
-    SELECT concat_ws(' · ', model, settings, what_is_equal) AS series, * EXCLUDE (what_is_equal) FROM of_one_model
+    SELECT concat_ws(' · ', model, nullif(settings, ''), what_is_equal) AS series, * EXCLUDE (what_is_equal)
+    FROM of_one_model
     UNION ALL
-    SELECT concat_ws(' · ', settings, format('mixed (global batch {}, growing model)', global_batch_size)), 'mixed', *
+    SELECT concat_ws(' · ', nullif(settings, ''), format('mixed (global batch {}, growing model)', global_batch_size)),
+        'mixed', *
     FROM left_over SEMI JOIN growing USING (settings, global_batch_size))
 SELECT series, scaling, run_ids, system, model, parameters, m.precision, nodes, devices, global_batch_size,
     n_runs, n_steps, step_s,

@@ -1,0 +1,76 @@
+"""Text of figures: counts and names as a caption says them, and how wide they are on paper."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+SIZE = 7  # of labels, legend and caption, in points
+
+
+def wrap(text: str, width: float) -> list[str]:
+    """Small text in lines of at most `width` points; not broken at a no-break space."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if text_width(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(shorten(word, width))
+    return lines
+
+
+def shorten(text: str, width: float) -> str:
+    """Text of at most `width` points: what is too long loses its middle, since names differ at their ends."""
+    kept = text
+    for half in range(len(text) // 2, 0, -1):
+        if text_width(kept) <= width:
+            break
+        kept = f"{text[:half]}…{text[-half:]}"
+    return kept
+
+
+# Widths of Arial's letters in thousandths of the font size.
+_LETTERS = {
+    "'": 191, "ijl": 222, "|": 260, " !,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
+    "cksvxyzJ": 500,
+    "+<=>~±×−": 584, "FTZ": 611, "ABEKPSVXY&": 667, "CDHNRUw": 722, "GOQ": 778, "mM": 833, "%": 889, "W": 944,
+    "@—…": 1015,
+}  # fmt: skip
+_LETTER_WIDTH = {letter: width for letters, width in _LETTERS.items() for letter in letters}
+
+
+def text_width(text: str) -> float:
+    """Width of small text in points."""
+    return sum(_LETTER_WIDTH.get(letter, 556) for letter in text) * SIZE / 1000
+
+
+def number(value: float) -> str:
+    """Four significant digits, large numbers in full."""
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def span(counts: Sequence[float], what: str) -> str:
+    """`1 run`, `3 runs`, `58 to 498 steps`: how many of a thing, or from how few to how many."""
+    low, high = min(counts), max(counts)
+    many = f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
+    return f"{many} {what}" if high == 1 else f"{many} {what}s"
+
+
+def unit(rows: Iterable[Mapping[str, Any]]) -> str:
+    """`GPUs` where all devices are, else `devices`."""
+    units = {row.get("device_unit") for row in rows}
+    one = units.pop() if len(units) == 1 else None
+    return f"{one.upper()}s" if one else "devices"
+
+
+def natural(text: str) -> list[tuple[bool, float, str]]:
+    """Order in which `batch 16` comes before `batch 128`."""
+    return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
+
+
+def exclusions(left_out: Mapping[str, int]) -> str:
+    """Sentence of the caption that says what the query left out, by rule."""
+    if not left_out:
+        return "Nothing left out."
+    rules = ", ".join(f"{rule}\u00a0{number(count)}" for rule, count in sorted(left_out.items()))
+    return f"Records left out by rule: {rules}."

@@ -1,0 +1,111 @@
+"""jpwr energy (CSV).
+
+Tool: jpwr, by itself or inside CARAML
+Versions: jpwr to 0.0.10; CARAML adds nodename and rank, and combined_energy.csv with a row for each rank
+Yields: energy
+Source: jpwr/clitool.py; jpwr/ctxmgr.py, energy(); CARAML llm_training/aux/combine_energy.py
+
+Watt-hours become joules.  The tool adds up power times the time since the sample before (`riemann_right`), from the
+first to the last sample only: the span is not told, so it is NULL.  The table energy_from_counter (rocm) holds the
+difference of the cards' own counters (`counter`).  An energy of 0 says that nothing was measured: NULL.
+
+Every rank measures every device of its node, so that N ranks of a node give N copies of nearly the same numbers.
+The node is nodename, else the host of the file name: energy.HOST.PID.csv, energy.N.HOST.PID.csv.  Devices and scopes
+are named as in the power samples: a rocm device is a GCD, or where only even ones have energy (MI250X) a whole OAM.
+
+Samples:
+    ,0
+    pynvml:0,0.13924342696070668
+    gh:Module Power Socket 0,0.08786359025597572
+"""
+
+import math
+import re
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+DEVICE = r"(?:pynvml|rocm|gc|gh):"
+COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + DEVICE.encode())
+TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + DEVICE.encode() + rb"[^\n]*\n")
+COUNTER = re.compile(r"energy[-_]from[-_]counter")
+HOST = re.compile(r"\b(?:energy|energy[-_]from[-_]counter)\.(?:(?:\d+|None)\.)*([\w.-]*[A-Za-z][\w.-]*)\.\d+\.csv\Z")
+SCOPES = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
+GH_SCOPES = ("module", "grace", "cpu", "sysio")
+JOULES = 3600.0  # in a watt-hour
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(COLUMN.match(head) or TABLE.match(head))
+
+
+def read(source: Source, rows: Rows) -> None:
+    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    whole, _, cut = text.rpartition("\n")
+    lines = [line.rstrip("\r").split(",") for line in whole.split("\n")]
+    header = lines[0]
+    by_device = header == ["", "0"]
+    # jpwr writes one table with a device in each column, and CARAML turns that one round under the same name.
+    counter = COUNTER.search(source.name) or (not by_device and "nodename" not in header)
+    method = "counter" if counter else "riemann_right"
+    records: list[list[tuple[int, list[str]]]] = []
+    if by_device:
+        starts = [k for k, fields in enumerate(lines, 1) if fields == header]  # more than one: files glued together
+        for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
+            records.append([(k, lines[k - 1]) for k in range(start + 1, end) if lines[k - 1] != [""]])
+    for k, fields in enumerate([] if by_device else lines[1:], 2):
+        if len(fields) == len(header):
+            records.append([(k, list(pair)) for pair in zip(header, fields, strict=True) if pair[0]])
+        elif fields != [""]:
+            rows.problem(k, f"the line has {len(fields)} fields, the header {len(header)}", ",".join(fields))
+    host = HOST.search(source.name)
+    for record in records:
+        one_rank(record, host[1] if host else None, method, rows)
+    if cut.strip():
+        rows.problem(len(lines) + 1, "the last line is cut", cut)
+
+
+def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str, rows: Rows) -> None:
+    """Rows of what one rank measured: pairs of a label and a value, with their lines."""
+    energies: dict[str, tuple[int, float]] = {}
+    for line, fields in record:
+        label, value = fields[0], fields[1] if len(fields) == 2 else ""
+        if label == "nodename":
+            node = value
+        elif re.match(DEVICE, label):
+            energy = watt_hours(value)
+            if energy is None:
+                rows.problem(line, f"the energy of {label} is no number of watt-hours", ",".join(fields))
+            else:
+                energies[label] = line, energy
+        elif label != "rank":
+            rows.problem(line, "neither a device nor a node", ",".join(fields))
+    used = {label for label, (_, energy) in energies.items() if energy}
+    for label, (line, energy) in energies.items():
+        joules = energy * JOULES or None
+        rows.add(
+            "energy", line, node=node, device=label, scope=scope(label, energies, used), energy_j=joules, method=method
+        )
+
+
+def scope(label: str, labels: dict[str, tuple[int, float]], used: set[str]) -> str | None:
+    """What a device's energy covers."""
+    kind, _, what = label.partition(":")
+    if kind == "gh":
+        return next((scope for scope in GH_SCOPES if scope in what.lower()), None)
+    if kind == "rocm" and what[-1:] in "02468":
+        gcds = {other for other in labels if other.startswith("rocm:")}
+        odd = {other for other in gcds if other[-1] in "13579"}
+        if odd and not odd & used and gcds & used:
+            return "oam"
+    return SCOPES.get(kind)
+
+
+def watt_hours(text: str) -> float | None:
+    try:
+        energy = float(text)
+    except ValueError:
+        return None
+    return energy if math.isfinite(energy) and energy >= 0 else None

@@ -1,0 +1,219 @@
+"""pytorch/examples ImageNet lines.
+
+Tool: pytorch/examples imagenet/main.py, and the many scripts made from it
+Versions: 2017 (Prec@1), 2019 (Acc@1, padded numbers), 2022 (index from 1) and later; tabs or blanks between the fields
+Yields: steps, metrics, params
+Source: imagenet/main.py, AverageMeter and ProgressMeter; before 2019 the print() of train() and validate()
+
+`Time a (b)`: a is the time of one batch, b a mean since the epoch began, which is not kept.  Time has three decimals,
+and every tenth batch is printed unless told otherwise.  `step` counts all batches from 0, whether the tool's index
+begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`, and of the epoch before them.
+`Data` is the wait for data only where it is no longer than Time: forks print other things there, which are metrics.
+
+All GPUs of a node print, without saying which.  Several records of a batch are rows each, with rank NULL unless the
+launcher names one, and the params row `log_writers` says how many there are; the same text twice in a row is one.
+A restart is the first record of an epoch once more than the writers printed it.  Another model, or number of batches
+per epoch, is another run.  Lines of NVIDIA's apex have a Speed and a Time that is a mean: another format, as are those
+of torchvision's references.
+
+Samples:
+    Epoch: [0][10/5005]	Time 0.605 (2.471)	Data 0.202 (0.824)	Loss 7.0032 (7.0032)	Prec@1 0.390 (0.390)	Prec@5 1.560 (1.560)
+    Epoch: [0][  11/5005]	Time  0.605 ( 2.471)	Data  0.202 ( 0.824)	Loss 7.0032e+00 (7.0032e+00)	Acc@1   0.39 (  0.39)	Acc@5   1.56 (  1.56)
+    Test: [ 11/196]	Time  0.412 ( 1.120)	Loss 1.0052e+00 (9.8012e-01)	Acc@1  74.22 ( 75.11)	Acc@5  92.19 ( 92.47)
+     * Prec@1 69.750 Prec@5 89.090
+     * Acc@1 75.110 Acc@5 92.470
+     *   Acc@1 75.110 Acc@5 92.470
+    => creating model 'resnet50'
+    Use GPU: 0 for training
+"""  # noqa: E501
+
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (
+    "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
+    "=> using pre-trained model '", "Use GPU: ",
+)  # fmt: skip
+
+NUMBER = r"([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf))"
+PIECE = re.compile(r"(?:Epoch|Test): \[")
+RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
+CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
+METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
+SUMMARY = re.compile(r"\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
+SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
+TORCHVISION = re.compile(r"Epoch: \[\d+\]  \[")
+
+Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
+
+
+class Log:
+    """What was printed under one label of the launcher."""
+
+    def __init__(self, gpus: frozenset[str] = frozenset()) -> None:
+        self.gpus = gpus  # that announced themselves
+        self.writers = max(len(gpus), 1)
+        self.base: int | None = None  # of the tool's index
+        self.epoch: int | None = None
+        self.step: int | None = None
+        self.attempt = 0
+        self.starts: dict[int, int] = {}  # how often the first record of an epoch came in this attempt
+        self.moved = False  # beyond the first record of this attempt
+        self.at: tuple[Any, ...] = ()
+        self.texts: set[str] = set()  # the records of the batch that the log is at
+
+    def announce(self, gpu: str) -> None:
+        self.gpus = frozenset({gpu}) | (frozenset() if gpu in self.gpus else self.gpus)
+        self.writers = max(self.writers, len(self.gpus))
+
+    def train(self, epoch: int, index: int) -> None:
+        """Notes a record of the training.  One more of an epoch's first batch than there are writers: a restart."""
+        self.epoch = epoch
+        self.moved |= index > 0 or bool(self.starts.keys() - {epoch})
+        if index == 0:
+            count = self.starts.get(epoch, 0) + 1
+            if count > self.writers and self.moved:
+                self.attempt, self.starts, self.moved, count = self.attempt + 1, {}, False, 1
+            self.writers = max(self.writers, count)
+            self.starts[epoch] = count
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.shapes: dict[str, Shape] = {}  # of the last record that was whole, by phase
+        self.run: tuple[int, str | None] | None = None  # batches per epoch and model
+        self.model: str | None = None
+        self.torchvision = False
+
+    def take(self, line: Line) -> bool:
+        if said := SETTING.search(line.text):
+            if said[2]:
+                self.log(line).announce(said[2])
+            self.model = said[1] or self.model
+            return True
+        starts = [found.start() for found in PIECE.finditer(line.text)]
+        if not starts:
+            return self.summary(line)
+        pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        return [self.record(piece, line) for piece in pieces].count(True) > 0
+
+    def finish(self) -> None:
+        if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
+            self.rows.param("log_writers", writers, origin="inferred")
+
+    def log(self, line: Line) -> Log:
+        return self.logs.setdefault((line.rank, line.place), Log())
+
+    def cut(self, line: Line) -> bool:
+        self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        return True
+
+    def summary(self, line: Line) -> bool:
+        """Accuracy of an epoch.  Older torchvision prints the same line."""
+        if self.torchvision and not self.shapes:
+            return False
+        found = SUMMARY.match(line.text)
+        if not found:
+            return self.cut(line)
+        accuracies = [(f"* {found[k]}", float(found[k + 1]), "%") for k in (1, 3)]
+        self.rows.metrics(line.number, *whose(line, self.log(line)), self.log(line).step, accuracies)
+        return True
+
+    def record(self, text: str, line: Line) -> bool:
+        head = RECORD.match(text)
+        if not head:
+            self.torchvision |= bool(TORCHVISION.match(text))
+            return bool(self.shapes and CUT.match(text)) and self.cut(line)
+        fields, end = [], head.end()
+        while field := METER.match(text, end):
+            fields.append(field)
+            end = field.end()
+        shape = tuple((field[1], bool(field[3])) for field in fields)
+        if ("Speed", True) in shape:
+            return False
+        phase = "train" if head[1] else "validation"
+        known = self.shapes.get(phase, ())
+        begun = is_cut(shape, known)
+        if not shape or begun or (shape != known and not has_accuracy(shape)):
+            if not begun:
+                self.shapes[phase] = shape  # what has no accuracy is whole where it comes again
+            return self.cut(line)
+        self.shapes[phase] = shape
+        if row := self.position(head, text, line):
+            self.add({field[1]: float(field[2]) for field in fields}, row, line)
+        return True
+
+    def position(self, head: re.Match[str], text: str, line: Line) -> dict[str, Any] | None:
+        """Where a record stands, or None for one that was printed just before."""
+        index, total = int(head[2]), int(head[3])
+        if head[1] and self.run != (run := (total, self.model)):
+            if self.run is not None:
+                self.rows.new_part()
+                self.logs = {label: Log(log.gpus) for label, log in self.logs.items()}
+            self.run = run
+            self.rows.param("framework", "pytorch", line.number, origin="inferred")
+            self.rows.param("model", self.model, line.number)
+            self.rows.param("iterations_per_epoch", total, line.number)
+        log = self.log(line)
+        if log.base is None or index == 0:
+            log.base = int(index % 10 == 1)  # every tenth is printed: 0, 10, 20 or 1, 11, 21
+        index -= log.base
+        epoch = int(head[1]) if head[1] else log.epoch
+        if log.at != (at := (head[1] is None, epoch, index)):
+            log.at, log.texts = at, set()
+        if text in log.texts:
+            return None
+        log.texts.add(text)
+        step = (epoch or 0) * total + index
+        if head[1]:
+            log.train(int(head[1]), index)
+            log.step = self.rows.step = step
+            self.rows.steps_line = line.number
+        return {"phase": "train" if head[1] else "validation", "epoch": epoch, "step": step, "attempt": log.attempt}
+
+    def add(self, values: dict[str, float], row: dict[str, Any], line: Line) -> None:
+        metrics: list[tuple[str, float, str | None]] = []
+        for name, value in values.items():
+            if name == "Time":
+                row["step_s"] = value
+            elif name == "Loss":
+                row["loss"] = value
+            elif name in ("Acc@1", "Prec@1"):
+                row["accuracy"] = value / 100
+            elif name == "Data" and value <= values["Time"]:
+                row["data_s"] = value
+            else:
+                called = name if row["phase"] == "train" else f"Test: {name}"
+                metrics.append((called, value, "%" if "@" in name else None))
+        rank, place = whose(line, self.log(line))
+        self.rows.attempt = max(self.rows.attempt, row["attempt"])
+        row.update(rank=rank, place=place, value_kind="instant", averaged_steps=1)
+        self.rows.put("steps", line.number, row)
+        self.rows.metrics(line.number, rank, place, row["step"], metrics)
+
+
+def whose(line: Line, log: Log) -> tuple[int | None, str | None]:
+    """Rank of a record.  A label that several writers share is that of the task that started them."""
+    if log.writers > 1 and line.rank is not None:
+        return None, str(line.rank)
+    return line.rank, line.place
+
+
+def has_accuracy(shape: Shape) -> bool:
+    return shape[-1][1] and any(name.endswith("@1") for name, _ in shape)
+
+
+def is_cut(shape: Shape, whole: Shape) -> bool:
+    """Whether a record of this shape is the beginning of one of that shape."""
+    if not shape or len(shape) > len(whole) or shape == whole:
+        return False
+    last = len(shape) - 1
+    return shape[:last] == whole[:last] and whole[last][0].startswith(shape[last][0])
