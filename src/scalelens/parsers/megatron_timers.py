@@ -23,6 +23,7 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = ("time (ms) |", "time across ranks (ms):", "times across ranks (ms):")
 
+BEFORE = re.compile(r"\s*(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?\s*$")
 INLINE = re.compile(r"([^|:]+): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
 PAIR = re.compile(r"\s+(\S[^:]*?) ?\.*: \(([\d.]+), ([\d.]+)\)\s*$")
 SINGLE = re.compile(r"\s+(\S[^:]*?) ?\.*: ([\d.]+)\s*$")
@@ -48,8 +49,8 @@ class Reader:
             self.claims = BLOCK
             return True
         before, _, values = line.text.partition("time (ms) |")
-        if "comm op" in before or "elapsed" in before:
-            return False
+        if not BEFORE.match(before):
+            return False  # another tool's line, or text that quotes one
         found = INLINE.findall(values)
         for name, value in found:
             self.metric(line, name.strip(), value, "value")

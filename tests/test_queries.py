@@ -1,0 +1,861 @@
+"""Queries: what a header says is what comes out; a golden each; the rules of the numbers one by one.
+
+A golden `fixtures/queries/<query>.csv` is what the query says of the little warehouse in `fixtures/queries/tables`.
+"""
+
+import csv
+import io
+import random
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalelens import queries
+from scalelens.errors import UserError
+from scalelens.statistics import median_interval
+from scalelens.tables import documented, schema
+
+FIXTURES = Path(__file__).parent / "fixtures" / "queries"
+QUERIES = queries.load()
+TABLES = documented()
+
+Row = dict[str, Any]
+
+
+def empty_warehouse() -> duckdb.DuckDBPyConnection:
+    """The documented tables without a row, and the queries."""
+    connection = duckdb.connect(config={"threads": 4})
+    for name, columns in TABLES.items():
+        connection.register("arrow", schema(columns).empty_table())
+        connection.execute(f"CREATE TABLE {name} AS FROM arrow")
+        connection.unregister("arrow")
+    queries.create(connection, QUERIES)
+    return connection
+
+
+@cache
+def shared_warehouse() -> duckdb.DuckDBPyConnection:
+    return empty_warehouse()
+
+
+class Warehouse:
+    """A warehouse filled by hand."""
+
+    def __init__(self) -> None:
+        self.connection = shared_warehouse()
+        for name in TABLES:
+            self.connection.execute(f"DELETE FROM {name}")
+
+    def insert(self, table: str, rows: Sequence[Row]) -> None:
+        if rows:
+            fields = [column for column in TABLES[table] if any(column.name in row for row in rows)]
+            self.connection.register("arrow", pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))
+            self.connection.execute(f"INSERT INTO {table} BY NAME FROM arrow")
+            self.connection.unregister("arrow")
+
+    def run(
+        self, run_id: str, times: Sequence[float] = (), *, steps: Row | None = None, first: int = 1, **facts: Any
+    ) -> None:
+        """A run with its facts and one record per time; `steps` are further columns of the records."""
+        common: Row = {"averaged_steps": 1, "value_kind": "instant", "attempt": 0} | (steps or {})
+        self.insert("runs", [{"run_id": run_id, **facts}])
+        self.insert(
+            "step_times",
+            [
+                {"run_id": run_id, "file_id": run_id, "line": line, "step_s": step_s, **common}
+                | {"step": first + line * common["averaged_steps"]}
+                for line, step_s in enumerate(times)
+            ],
+        )
+
+    def ask(self, query: str) -> list[Row]:
+        cursor = self.connection.execute(query)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def column(self, query: str) -> list[Any]:
+        return [row[0] for row in self.connection.execute(query).fetchall()]
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return Warehouse()
+
+
+@pytest.fixture
+def little() -> Iterator[Warehouse]:
+    """The warehouse of the goldens."""
+    little = Warehouse()
+    for path in sorted((FIXTURES / "tables").glob("*.csv")):
+        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
+    yield little
+
+
+# What holds for every query
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> None:
+    described = warehouse.ask(f"DESCRIBE FROM {name}()")
+    assert [(row["column_name"], row["column_type"]) for row in described] == [
+        (column.name, column.type) for column in QUERIES[name].columns
+    ]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_golden(little: Warehouse, name: str, request: pytest.FixtureRequest) -> None:
+    query = QUERIES[name]
+    ordered = re.search(r"^ORDER BY", query.sql, re.MULTILINE)
+    got = as_csv(little.ask(f"FROM {name}()" if ordered else f"FROM {name}() ORDER BY ALL"), query)
+    golden = FIXTURES / f"{name}.csv"
+    if request.config.getoption("--update", default=False):
+        golden.write_text(got, encoding="utf-8")
+    assert golden.read_text(encoding="utf-8") == got
+    assert got.count("\n") > 1, "a golden without a row proves nothing"
+
+
+def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
+    """Rows as they read best: numbers to 6 digits, lists with blanks, nothing for NULL."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, list):
+            return " ".join(value)
+        return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column.name for column in query.columns)
+    writer.writerows([text(value) for value in row.values()] for row in rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_sources_are_what_the_query_reads(name: str) -> None:
+    code = re.sub(r"--[^\n]*", "", QUERIES[name].sql)
+    own = set(re.findall(r"(\w+) AS (?:MATERIALIZED )?\(", code))
+    read = {found for found in re.findall(r"(?:FROM|JOIN)\s+(\w+)", code) if found in TABLES or found in QUERIES} - own
+    read |= set(re.findall(r"\bDESCRIBE (\w+)", code))
+    assert set(QUERIES[name].sources) == read
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_names_need_no_quotes(name: str) -> None:
+    taken = duckdb.connect().execute("SELECT keyword_name, keyword_category FROM duckdb_keywords()").fetchall()
+    words = dict(taken)
+    query = QUERIES[name]
+    for parameter in query.parameters:
+        assert words.get(parameter.name, "unreserved") == "unreserved", parameter.name
+    for column in query.columns:
+        assert words.get(column.name) != "reserved", column.name
+
+
+def test_parameters_of_one_name_are_one_parameter() -> None:
+    said: dict[str, set[tuple[str, str]]] = {}
+    for query in QUERIES.values():
+        for parameter in query.parameters:
+            said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
+    assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
+    assert set(said) == {"runs", "epochs", "warmup", "exclude", "metric", "series_by"}
+
+
+# Which runs, epochs and records
+
+
+def test_runs_is_a_condition_over_the_columns_of_runs(little: Warehouse) -> None:
+    def selected(condition: str) -> list[str]:
+        quoted = condition.replace("'", "''")
+        return sorted(little.column(f"SELECT run_id FROM batch_stats(runs := '{quoted}')"))
+
+    assert selected("precision = 'fp16'") == ["gpt-large", "gpt-small"]
+    assert selected("system = 'alps' AND devices = 2 OR devices = 16") == [
+        "gpt-small", "two-strong", "two-weak", "two-weak-again",
+    ]  # fmt: skip
+    assert len(selected(" ")) == 7
+    with pytest.raises(duckdb.Error, match="nonsense"):
+        selected("nonsense = 1")
+    with pytest.raises(duckdb.Error, match="syntax error"):
+        selected("true LIMIT 1")
+
+
+def test_runs_may_be_a_prepared_parameter(little: Warehouse) -> None:
+    asked = little.connection.execute("SELECT run_id FROM batch_stats(runs := $which)", {"which": "devices = 1"})
+    assert asked.fetchall() == [("one",)]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "kept"), [("'0'", 6), ("1", 6), ("'0,1'", 12), ("'0-1'", 12), ("'2-4, 1'", 6), ("''", 12), ("'7'", 0)]
+)
+def test_epochs(little: Warehouse, epochs: str, kept: int) -> None:
+    query = f"FROM selected_steps(epochs := {epochs}, runs := 'run_id = ''one''')"
+    assert len(little.ask(query)) == kept
+
+
+def test_warmup_counts_from_the_attempt_not_from_the_epoch_asked_for(little: Warehouse) -> None:
+    query = "SELECT step FROM exclusions(epochs := 1, runs := 'run_id = ''one''') WHERE rule = 'warmup'"
+    assert little.column(query) == []
+
+
+def test_every_rule_can_be_turned_off(little: Warehouse) -> None:
+    assert little.ask("FROM exclusions(exclude := 'none')") == []
+    everything = little.column("SELECT count(*) FROM step_times")
+    assert little.column("SELECT sum(n_steps) FROM batch_stats(exclude := 'none')") == everything
+    assert little.column("SELECT count(*) FROM selected_steps()") == everything
+    with pytest.raises(duckdb.Error, match="exclude is 'default' or 'none'"):
+        little.ask("FROM batch_stats(exclude := 'nothing')")
+
+
+def rules(warehouse: Warehouse, call: str = "exclusions(warmup := 0)") -> list[tuple[int, str]]:
+    return [(row["step"], row["rule"]) for row in warehouse.ask(f"FROM {call}")]
+
+
+def test_first_records_of_each_attempt_are_warmup(warehouse: Warehouse) -> None:
+    warehouse.run("a", [9, 2, 1, 1])
+    warehouse.insert(
+        "step_times",
+        [
+            {"run_id": "a", "line": 50 + step, "attempt": 1, "step": step, "step_s": 1.0, "value_kind": "instant"}
+            for step in (3, 4, 5)
+        ],
+    )
+    assert rules(warehouse, "exclusions()") == [(1, "warmup"), (2, "warmup"), (3, "warmup"), (4, "warmup")]
+    assert rules(warehouse, "exclusions(warmup := 1)") == [(1, "warmup"), (3, "warmup")]
+
+
+def test_a_value_for_the_whole_run_is_no_warmup(warehouse: Warehouse) -> None:
+    warehouse.run("a", [0.5], steps={"value_kind": "run_median", "averaged_steps": 300})
+    assert rules(warehouse, "exclusions()") == []
+
+
+def epoch(warehouse: Warehouse, number: float, batches: range, **columns: Any) -> None:
+    common = {"run_id": "a", "attempt": 0, "epoch": number, "step_s": 1.0, "value_kind": "instant", "averaged_steps": 1}
+    warehouse.insert("step_times", [common | {"line": step, "step": step} | columns for step in batches])
+
+
+def test_the_ends_of_epochs_are_left_out_where_they_are_known(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    epoch(warehouse, 0, range(5))
+    epoch(warehouse, 1, range(5, 10))
+    epoch(warehouse, 2, range(10, 14))  # cut: 13 is not known to be the last
+    assert rules(warehouse) == [
+        (0, "first_of_epoch"), (4, "last_of_epoch"),
+        (5, "first_of_epoch"), (9, "last_of_epoch"),
+        (10, "first_of_epoch"),
+    ]  # fmt: skip
+    epoch(warehouse, 2, range(14, 15))  # as long as those before: it is complete
+    assert rules(warehouse)[-1] == (14, "last_of_epoch")
+
+
+def test_the_only_epoch_may_go_on(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    epoch(warehouse, 0, range(5))
+    assert rules(warehouse) == [(0, "first_of_epoch")]
+
+
+def test_an_epoch_that_a_restart_began_again_has_an_end_in_each_attempt(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    epoch(warehouse, 0, range(5))
+    epoch(warehouse, 1, range(5, 8))  # broken off
+    epoch(warehouse, 1, range(5, 10), attempt=1)
+    epoch(warehouse, 2, range(10, 15), attempt=1)
+    rows = warehouse.ask("FROM exclusions(warmup := 0)")
+    assert [(row["attempt"], row["step"], row["rule"]) for row in rows] == [
+        (0, 0, "first_of_epoch"), (0, 4, "last_of_epoch"), (0, 5, "first_of_epoch"),
+        (1, 9, "last_of_epoch"), (1, 10, "first_of_epoch"), (1, 14, "last_of_epoch"),
+    ]  # fmt: skip
+
+
+def test_a_log_that_starts_within_an_epoch(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    epoch(warehouse, 3, range(17, 20))
+    assert rules(warehouse) == []
+    epoch(warehouse, 4, range(20, 24))  # longer than what is there of the one before, and yet perhaps cut
+    assert rules(warehouse) == [(19, "last_of_epoch"), (20, "first_of_epoch")]
+
+
+@pytest.mark.parametrize(
+    ("batches", "kind", "averaged"),
+    [
+        ((range(0, 50, 10), range(50, 100, 10)), "instant", 1),  # every tenth batch: the last is not in the log
+        ((range(10, 60, 10), range(60, 110, 10)), "interval_mean", 10),
+        ((range(5), range(5, 10)), "running_mean", 1),
+        ((range(2), range(2, 4)), "instant", 1),  # nothing would be left of epochs of two batches
+    ],
+)
+def test_logs_without_every_batch_keep_the_ends_of_epochs(
+    warehouse: Warehouse, batches: tuple[range, range], kind: str, averaged: int
+) -> None:
+    warehouse.run("a")
+    for number, steps in enumerate(batches):
+        epoch(warehouse, number, steps, value_kind=kind, averaged_steps=averaged)
+    assert rules(warehouse) == []
+
+
+def test_fractions_of_an_epoch_have_no_ends(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    for quarter in range(1, 9):  # rounded, so that several steps share a fraction
+        epoch(warehouse, quarter / 4 + 0.01, range(5 * quarter, 5 * quarter + 5))
+    assert rules(warehouse) == []
+
+
+@pytest.mark.parametrize("phase", ["evaluation", "checkpoint"])
+@pytest.mark.parametrize(
+    ("facts", "steps", "after"),
+    [
+        ({}, {"value_kind": "interval_mean", "averaged_steps": 10, "samples": 4.0}, 110),
+        ({"framework": "megatron-lm"}, {}, 101),  # log_interval 1: single steps, and the timer runs on
+    ],
+)
+def test_the_record_after_an_evaluation_contains_it(
+    warehouse: Warehouse, phase: str, facts: Row, steps: Row, after: int
+) -> None:
+    every = steps.get("averaged_steps", 1)
+    warehouse.run("a", [1.0] * 6, steps=steps, first=100 - 2 * every, **facts)
+    warehouse.insert("phases", [{"run_id": "a", "attempt": 0, "phase": phase, "step": 100}])
+    assert rules(warehouse) == [(after, phase)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "steps"),
+    [
+        ({"framework": "megatron-lm"}, {"ts": 0}),  # since core 0.5 the timer stops, and the record has a time stamp
+        ({"framework": "pytorch"}, {}),  # the time of one batch
+        ({"framework": "megatron-lm"}, {"attempt": 1}),  # the evaluation was in the attempt before
+    ],
+)
+def test_an_evaluation_outside_the_timer_is_not_contained(warehouse: Warehouse, facts: Row, steps: Row) -> None:
+    warehouse.run("a", [1.0] * 6, steps=steps, first=98, **facts)
+    warehouse.insert("phases", [{"run_id": "a", "attempt": 0, "phase": "evaluation", "step": 100}])
+    assert rules(warehouse) == []
+
+
+def test_skipped_iterations(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0] * 3, steps={"value_kind": "interval_mean", "averaged_steps": 10, "skipped_steps": 8})
+    warehouse.run("b", [1.0] * 3, steps={"skipped_steps": 0})
+    assert rules(warehouse) == [(1, "skipped"), (11, "skipped"), (21, "skipped")]
+
+
+def test_the_mean_of_an_epoch_is_left_out_beside_its_steps(warehouse: Warehouse) -> None:
+    summary = {"run_id": "a", "attempt": 0, "step": 5, "step_s": 1.5, "value_kind": "epoch_mean", "averaged_steps": 5}
+    warehouse.insert("runs", [{"run_id": "a"}])
+    warehouse.insert("step_times", [summary])
+    assert rules(warehouse) == []
+    warehouse.insert("step_times", [summary | {"step": 1, "value_kind": "instant", "averaged_steps": 1}])
+    assert rules(warehouse) == [(5, "summary")]
+
+
+# Statistics of one run
+
+batch_times = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=120)
+
+
+@settings(max_examples=25, deadline=None)
+@given(batch_times, st.integers(1, 100))
+def test_batch_stats_agree_with_numpy(times: list[float], every: int) -> None:
+    warehouse = Warehouse()
+    steps = {"value_kind": "interval_mean", "averaged_steps": every, "samples": 32.0, "ts": 0}
+    warehouse.run("a", times, steps=steps, seq_length=128)
+    (row,) = warehouse.ask("FROM batch_stats(warmup := 0)")
+    values = np.array(times)
+    total = float(values.sum()) * every
+    assert row["n_steps"] == len(times)
+    assert row["step_s"] == pytest.approx(np.median(values))
+    assert row["mean_s"] == pytest.approx(values.mean())
+    for percent in (5, 25, 75, 95, 99):
+        assert row[f"p{percent}_s"] == pytest.approx(np.percentile(values, percent))
+    assert row["samples_per_s"] == pytest.approx(32 * len(times) * every / total)
+    assert row["tokens_per_s"] == pytest.approx(128 * 32 * len(times) * every / total)
+    assert (row["timed_steps"], row["timed_s"]) == (len(times) * every, pytest.approx(total))
+    interval = median_interval(values)
+    names = ("step_s_low", "step_s_high", "interval_kind", "n_eff", "autocorrelation", "note")
+    assert tuple(row[name] for name in names) == interval
+
+
+def test_means_are_weighted_by_the_steps_they_cover(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0], steps={"samples": 8.0})
+    tail = {"run_id": "a", "attempt": 0, "step": 10, "step_s": 2.0, "value_kind": "interval_mean", "averaged_steps": 9}
+    warehouse.insert("step_times", [tail | {"samples": 16.0}])
+    (row,) = warehouse.ask("FROM batch_stats(warmup := 0)")
+    assert row["mean_s"] == pytest.approx((1 * 1.0 + 9 * 2.0) / 10)
+    assert row["samples_per_s"] == pytest.approx((1 * 8 + 9 * 16) / (1 * 1.0 + 9 * 2.0))  # not the mean of the rates
+    assert row["value_kinds"] == "instant interval_mean"
+
+
+def test_a_run_of_which_nothing_is_left_is_still_there(warehouse: Warehouse) -> None:
+    warehouse.run("a", [124.0, 129.0, 128.0], steps={"skipped_steps": 1})
+    (row,) = warehouse.ask("FROM batch_stats()")
+    assert (row["n_steps"], row["n_excluded"], row["step_s"], row["samples_per_s"]) == (0, 3, None, None)
+    assert row["note"] == "every record is left out: exclude := 'none' shows them"
+
+
+def test_a_time_that_is_no_number_is_no_record(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0, float("nan"), float("inf"), 2.0, 3.0])
+    (row,) = warehouse.ask("FROM batch_stats(warmup := 0)")
+    assert (row["n_steps"], row["step_s"]) == (3, 2.0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(batch_times, st.randoms(use_true_random=False))
+def test_row_order_changes_nothing(times: list[float], shuffle: random.Random) -> None:
+    answers = []
+    for shuffled in (False, True):
+        warehouse = Warehouse()
+        rows = [
+            {"run_id": "a", "file_id": "f", "line": line, "attempt": 0, "step": line, "step_s": step_s, "samples": 3.0}
+            | {"value_kind": "instant", "averaged_steps": 1}
+            for line, step_s in enumerate(times)
+        ]
+        if shuffled:
+            shuffle.shuffle(rows)
+        warehouse.insert("runs", [{"run_id": "a", "devices": 1, "global_batch_size": 3}])
+        warehouse.insert("step_times", rows)
+        answers.append([warehouse.ask(f"FROM {name}()") for name in ("batch_stats", "batch_cdf", "exclusions")])
+    assert answers[0] == answers[1]
+
+
+@settings(max_examples=6, deadline=None)
+@given(batch_times, st.sampled_from([0.001, 0.1, 3.0, 1000.0]))
+def test_times_scaled_by_k_scale_rates_by_its_reciprocal(times: list[float], k: float) -> None:
+    answers = []
+    for factor in (1.0, k):
+        warehouse = Warehouse()
+        for devices in (1, 2):
+            scaled = [step_s * factor * devices for step_s in times]
+            warehouse.run(f"n{devices}", scaled, devices=devices, global_batch_size=8)
+        (stats, _) = warehouse.ask("FROM batch_stats(warmup := 0)")
+        (_, scaling) = warehouse.ask("FROM scaling(warmup := 0)")
+        answers.append((stats, scaling))
+    (stats, scaling), (scaled_stats, scaled_scaling) = answers
+    for name in ("step_s", "mean_s", "p5_s", "p99_s", "timed_s"):
+        assert scaled_stats[name] == pytest.approx(k * stats[name])
+    assert scaled_stats["samples_per_s"] == pytest.approx(stats["samples_per_s"] / k)
+    assert scaled_scaling["efficiency"] == pytest.approx(scaling["efficiency"]) == pytest.approx(0.25)
+
+
+def test_the_last_digit_does_not_depend_on_the_number_of_threads() -> None:
+    answers = set()
+    for threads in (1, 8):
+        with empty_warehouse() as connection:
+            connection.execute(f"SET threads = {threads}")
+            connection.execute("INSERT INTO runs BY NAME SELECT 'r' || i AS run_id FROM range(4) t(i)")
+            connection.execute("""
+                INSERT INTO step_times BY NAME
+                SELECT 'r' || i % 4 AS run_id, i AS line, 0 AS attempt, i // 4 AS step, 'instant' AS value_kind,
+                    (hash(i) % 100003) / 7.0 AS step_s, 3.7 AS samples
+                FROM range(100000) t(i)""")
+            answers.add(str(connection.execute("FROM batch_stats()").fetchall()))
+    assert len(answers) == 1
+
+
+# Distributions
+
+
+def test_cdf_is_that_of_numpy(warehouse: Warehouse) -> None:
+    times = np.random.default_rng(7).integers(1, 30, 200) / 100
+    warehouse.run("a", times.tolist())
+    rows = warehouse.ask("FROM batch_cdf(warmup := 0)")
+    values, counts = np.unique(times, return_counts=True)
+    assert [row["step_s"] for row in rows] == values.tolist()
+    assert [row["cdf"] for row in rows] == pytest.approx((np.cumsum(counts) / 200).tolist())
+    assert {(row["n_steps"], row["label"], row["refusal"]) for row in rows} == {(200, "single steps", None)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "averaged", "label"),
+    [("instant", 1, "single steps"), ("interval_mean", 1, "single steps"), ("interval_mean", 10, "means of 10 steps")],
+)
+def test_cdf_says_what_a_record_is(warehouse: Warehouse, kind: str, averaged: int, label: str) -> None:
+    warehouse.run("a", [1.0, 2.0, 3.0], steps={"value_kind": kind, "averaged_steps": averaged})
+    assert {row["label"] for row in warehouse.ask("FROM batch_cdf()")} == {label}
+
+
+@pytest.mark.parametrize("kind", ["running_mean", "epoch_mean", "run_mean"])
+def test_cdf_of_means_that_hide_the_tail_is_refused(warehouse: Warehouse, kind: str) -> None:
+    warehouse.run("a", [1.0, 2.0, 3.0], steps={"value_kind": kind})
+    (row,) = warehouse.ask("FROM batch_cdf()")
+    assert (row["step_s"], row["cdf"]) == (None, None)
+    assert row["refusal"] == f"{kind}: a mean of many steps hides the tail of single ones"
+
+
+# Scaling
+
+
+def flat(step_s: float) -> list[float]:
+    """Two records of warm-up and three of the same time."""
+    return [9 * step_s, 3 * step_s, step_s, step_s, step_s]
+
+
+def test_weak_and_strong_of_one_and_two_ranks(warehouse: Warehouse) -> None:
+    common: Row = {"model": "resnet50", "precision": "fp32"}
+    warehouse.run("one", flat(0.30), devices=1, global_batch_size=8, **common)
+    warehouse.run("weak", flat(0.33), devices=2, global_batch_size=16, **common)
+    warehouse.run("strong", flat(0.20), devices=2, global_batch_size=8, **common)
+    rows = warehouse.ask("FROM scaling()")
+    assert [(row["scaling"], row["run_id"], row["baseline_devices"]) for row in rows] == [
+        ("strong", "one", 1), ("strong", "strong", 1), ("weak", "one", 1), ("weak", "weak", 1),
+    ]  # fmt: skip
+    assert rows[1]["series"] == "resnet50 · fp32 · strong (global batch 8)"
+    assert rows[3]["series"] == "resnet50 · fp32 · weak (batch 8 per device)"
+    assert rows[1]["speedup"] == pytest.approx(0.30 / 0.20)
+    assert rows[1]["efficiency"] == pytest.approx(0.30 / (2 * 0.20))  # t(1) / (n t(n))
+    assert rows[3]["speedup"] == pytest.approx(2 * 0.30 / 0.33)
+    assert rows[3]["efficiency"] == pytest.approx(0.30 / 0.33)  # t(1) / t(n), not its inverse
+    assert [row["efficiency"] for row in rows[::2]] == [1, 1]
+    assert {row["warning"] for row in rows} == {None}
+    # one run per size: its range, and no interval for the efficiency
+    assert {(row["interval_kind"], row["interval_of"], row["efficiency_low"]) for row in rows} == {
+        ("range", "steps", None)
+    }
+
+
+def test_efficiency_is_from_work_and_time_whatever_the_batch(warehouse: Warehouse) -> None:
+    """E = (W / t) / ((n / n0) (W0 / t0)), from a base of four devices."""
+    for devices, step_s in ((4, 0.25), (8, 0.26), (32, 0.30)):
+        warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=64 * devices)
+    got = {row["devices"]: row["efficiency"] for row in warehouse.ask("FROM scaling()")}
+    assert got == {
+        n: pytest.approx((64 * n / t) / (n / 4 * (256 / 0.25))) for n, t in ((4, 0.25), (8, 0.26), (32, 0.30))
+    }
+
+
+def test_models_that_grow_with_the_devices_are_mixed_and_repeats_at_one_size_no_series(warehouse: Warehouse) -> None:
+    """bigscience's base runs on 16 to 256 GPUs, and their two perf runs on 64."""
+    published = {  # devices: parameters, seconds per step
+        16: (18.4e9, 1.381), 32: (30e9, 1.618), 64: (65.7e9, 2.738), 128: (117e9, 4.234), 256: (207e9, 6.736),
+    }  # fmt: skip
+    layers = {16: (40, 6144), 32: (48, 7168), 64: (64, 9216), 128: (64, 12288), 256: (64, 16384)}
+    interval = {"value_kind": "interval_mean", "averaged_steps": 10, "samples": 4.0, "tokens": 4096.0}
+    for devices, (parameters, step_s) in published.items():
+        facts: Row = {"framework": "megatron-lm", "model": f"gpt-{parameters / 1e9:.3g}b", "parameters": parameters}
+        warehouse.run(
+            f"n{devices}", flat(step_s), steps=interval, devices=devices, global_batch_size=4, seq_length=1024, **facts
+        )
+        for key, value in zip(("num_layers", "hidden_size"), layers[devices], strict=True):
+            warehouse.insert("params", [{"run_id": f"n{devices}", "key": key, "value": str(value), "origin": "log"}])
+    for again in ("perf", "perf-again"):
+        warehouse.run(
+            again,
+            flat(124),
+            devices=64,
+            global_batch_size=1024,
+            model="gpt-52b",
+            framework="megatron-lm",
+            seq_length=1024,
+        )
+
+    rows = warehouse.ask("FROM scaling()")
+    assert {row["scaling"] for row in rows} == {"mixed"}
+    assert {row["series"] for row in rows} == {"seq 1024 · megatron-lm · mixed (global batch 4, growing model)"}
+    assert [(row["devices"], row["step_s"]) for row in rows] == [
+        (n, pytest.approx(t)) for n, (_, t) in published.items()
+    ]
+    assert {(row["speedup"], row["efficiency"], row["efficiency_low"]) for row in rows} == {(None, None, None)}
+    assert {row["warning"] for row in rows} == {"the model grows with the devices: compare TFLOP/s per device"}
+    assert {row["tflops_kind"] for row in rows} == {"model"}
+    per_token = 6 * 18.4e9 + 12 * 40 * 6144 * 1024
+    assert rows[0]["tflops_per_device"] == pytest.approx(4096 / 1.381 * per_token / 16 / 1e12)
+
+
+def test_models_that_do_not_grow_with_the_devices_are_no_series(warehouse: Warehouse) -> None:
+    for devices, parameters in ((16, 30e9), (32, 18e9)):
+        warehouse.run(
+            f"n{devices}",
+            flat(1),
+            devices=devices,
+            global_batch_size=4,
+            model=f"gpt-{parameters}",
+            parameters=parameters,
+        )
+    for devices, model, size in ((64, "a", 18e9), (128, "b", 30e9), (128, "of unknown size", None)):
+        warehouse.run(model, flat(1), devices=devices, model=model, parameters=size, global_batch_size=8)
+    assert warehouse.ask("FROM scaling()") == []
+
+
+def test_a_run_of_a_series_is_not_tried_again_without_its_model(warehouse: Warehouse) -> None:
+    warehouse.run("small-16", flat(1), devices=16, model="small", parameters=18e9, global_batch_size=4)
+    warehouse.run("small-32", flat(1), devices=32, model="small", parameters=18e9, global_batch_size=8)
+    warehouse.run("large-32", flat(1), devices=32, model="large", parameters=30e9, global_batch_size=4)
+    assert [(row["scaling"], row["run_id"]) for row in warehouse.ask("FROM scaling()")] == [
+        ("weak", "small-16"), ("weak", "small-32"),
+    ]  # fmt: skip
+
+
+def test_six_sizes_of_two_batches_per_device_are_never_one_curve(warehouse: Warehouse) -> None:
+    """HiPerGator's runs on 8 to 256 GPUs: 2, 2, 0.5, 0.5, 0.5, 0.5 samples per device."""
+    batches = {8: 16, 16: 32, 32: 16, 64: 32, 128: 64, 256: 128}
+    times = {8: 0.5436, 16: 0.5712, 32: 0.1877, 64: 0.1894, 128: 0.1928, 256: 0.2213}
+    for devices, batch in batches.items():
+        warehouse.run(f"n{devices}", flat(times[devices]), devices=devices, global_batch_size=batch, model="llama31-8b")
+    found: dict[str, list[int]] = {}
+    for row in warehouse.ask("FROM scaling()"):
+        found.setdefault(row["series"].removeprefix("llama31-8b · "), []).append(row["devices"])
+    assert found == {
+        "strong (global batch 16)": [8, 32],
+        "strong (global batch 32)": [16, 64],
+        "weak (batch 0.5 per device)": [32, 64, 128, 256],
+        "weak (batch 2 per device)": [8, 16],
+    }
+
+
+def test_repeats_are_one_row_with_the_range_of_the_runs(warehouse: Warehouse) -> None:
+    for name, devices, step_s in (("a1", 1, 1.0), ("a2", 1, 1.1), ("a3", 1, 1.3), ("b1", 2, 1.2), ("b2", 2, 1.4)):
+        warehouse.run(name, flat(step_s), devices=devices, global_batch_size=8 * devices)
+    base, double = warehouse.ask("FROM scaling()")
+    assert (base["run_id"], base["run_ids"], base["n_runs"], base["n_steps"]) == ("a2", ["a1", "a2", "a3"], 3, 9)
+    assert [base[name] for name in ("step_s", "step_s_low", "step_s_high", "interval_kind", "interval_of")] == [
+        pytest.approx(1.1), 1.0, 1.3, "range", "runs",
+    ]  # fmt: skip
+    assert (double["run_id"], double["step_s"]) == ("b1", pytest.approx(1.3))
+    assert double["samples_per_s"] == pytest.approx(6 * 16 / (3 * 1.2 + 3 * 1.4))  # total work over total time
+    assert double["efficiency"] == pytest.approx(1.1 / 1.3)
+    # slow here and fast at the base, fast here and slow at the base
+    assert (double["efficiency_low"], double["efficiency_high"]) == (pytest.approx(1.0 / 1.4), pytest.approx(1.3 / 1.2))
+    assert (double["efficiency_kind"], base["efficiency_low"]) == ("range", None)
+
+
+def test_six_repeats_have_an_interval_of_95_percent(warehouse: Warehouse) -> None:
+    for devices in (1, 2):
+        for k in range(6):
+            warehouse.run(f"n{devices}-{k}", flat(1 + k / 100), devices=devices, global_batch_size=8)
+    base, double = warehouse.ask("FROM scaling()")
+    assert (base["interval_kind"], base["interval_of"], base["step_s_low"], base["step_s_high"]) == (
+        "ci95",
+        "runs",
+        1.0,
+        1.05,
+    )
+    assert double["efficiency_kind"] == "ci95"
+    assert double["efficiency"] == pytest.approx(0.5)
+    assert double["efficiency_low"] < double["efficiency"] < double["efficiency_high"]
+
+
+def test_configurations_of_one_size_are_no_repeats_and_the_fastest_is_the_base(warehouse: Warehouse) -> None:
+    warehouse.run("a", flat(1.2), devices=4, global_batch_size=8, tp=2)
+    warehouse.run("b", flat(1.0), devices=4, global_batch_size=8, tp=4)
+    warehouse.run("c", flat(0.6), devices=8, global_batch_size=8, tp=4)
+    rows = warehouse.ask("FROM scaling()")
+    assert [(row["run_id"], row["n_runs"], row["efficiency"]) for row in rows] == [
+        ("b", 1, 1.0), ("a", 1, pytest.approx(1 / 1.2)), ("c", 1, pytest.approx(1 / 1.2)),
+    ]  # fmt: skip
+    rivals = "several configurations at this size: series_by, or a label, tells them apart"
+    assert [row["warning"] for row in rows] == [rivals, rivals, None]
+    rows = warehouse.ask("FROM scaling(series_by := 'tp')")
+    assert [(row["series"], row["run_id"]) for row in rows] == [
+        ("tp 4 · strong (global batch 8)", "b"), ("tp 4 · strong (global batch 8)", "c"),
+    ]  # fmt: skip
+    assert warehouse.ask("FROM scaling(series_by := 'tp, run_id')") == []
+
+
+def test_what_is_unknown_on_both_sides_counts_as_equal_and_on_one_side_not(warehouse: Warehouse) -> None:
+    warehouse.run("a", flat(1), devices=1, global_batch_size=8)
+    warehouse.run("b", flat(1), devices=2, global_batch_size=8)
+    warehouse.run("c", flat(1), devices=4, global_batch_size=8, precision="bf16")
+    assert [row["run_id"] for row in warehouse.ask("FROM scaling()")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("key", ["system", "framework", "model", "precision", "dataset"])
+def test_runs_that_differ_in_a_setting_are_no_series(warehouse: Warehouse, key: str) -> None:
+    for devices in (1, 2):
+        facts: Row = {"devices": devices, "global_batch_size": 8, key: f"of {devices}"}
+        warehouse.run(f"n{devices}", flat(1), **facts)
+    assert warehouse.ask("FROM scaling()") == []
+
+
+def test_labels_divide_series_but_the_number_of_a_repeat_does_not(warehouse: Warehouse) -> None:
+    for run_id, devices in (("a1", 1), ("a2", 2), ("b1", 1), ("b2", 2)):
+        warehouse.run(run_id, flat(1), devices=devices, global_batch_size=8)
+        for key, value in (("cap", run_id[0]), ("repeat", run_id), ("nodes", str(devices))):
+            warehouse.insert("params", [{"run_id": run_id, "key": key, "value": value, "origin": "sidecar"}])
+    rows = warehouse.ask("FROM scaling()")
+    assert [(row["series"], row["run_id"]) for row in rows] == [
+        ("cap a · strong (global batch 8)", "a1"), ("cap a · strong (global batch 8)", "a2"),
+        ("cap b · strong (global batch 8)", "b1"), ("cap b · strong (global batch 8)", "b2"),
+    ]  # fmt: skip
+
+
+def test_a_run_of_unknown_size_is_in_no_series(warehouse: Warehouse) -> None:
+    warehouse.run("one", flat(1), devices=1, global_batch_size=8)
+    warehouse.run("lost", flat(1), devices=None, global_batch_size=8)
+    warehouse.run("no-batch", flat(1), devices=2)
+    assert warehouse.ask("FROM scaling()") == []
+
+
+def test_batch_comes_from_the_records_where_the_settings_lack_it(warehouse: Warehouse) -> None:
+    for devices in (1, 2):
+        warehouse.run(f"n{devices}", flat(1), steps={"samples": 8.0 * devices}, devices=devices)
+    assert [(row["scaling"], row["global_batch_size"]) for row in warehouse.ask("FROM scaling()")] == [
+        ("weak", 8),
+        ("weak", 16),
+    ]
+
+
+def test_efficiency_above_102_percent_is_doubted(warehouse: Warehouse) -> None:
+    for devices, step_s in ((1, 1.0), (2, 0.495), (4, 0.24)):
+        warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=8)
+    assert [row["warning"] for row in warehouse.ask("FROM scaling()")] == [
+        None, None, "efficiency above 102 %: look at the base first",
+    ]  # fmt: skip
+
+
+def test_running_means_are_doubted(warehouse: Warehouse) -> None:
+    for devices in (1, 2):
+        warehouse.run(
+            f"n{devices}", flat(1), steps={"value_kind": "running_mean"}, devices=devices, global_batch_size=8
+        )
+    assert {row["warning"] for row in warehouse.ask("FROM scaling()")} == {
+        "the times are means that may hold the warm-up"
+    }
+
+
+def test_metric_of_the_mean_holds_the_stalls(warehouse: Warehouse) -> None:
+    warehouse.run("one", [1, 1, 1, 1, 1, 1], devices=1, global_batch_size=8)
+    warehouse.run("two", [1, 1, 0.5, 0.5, 0.5, 2.5], devices=2, global_batch_size=8)
+    assert warehouse.column("SELECT efficiency FROM scaling()") == [1, 1]
+    rows = warehouse.ask("FROM scaling(metric := 'mean_s')")
+    assert [row["efficiency"] for row in rows] == [1, 0.5]
+    assert {row["step_s_low"] for row in rows} == {None}
+    with pytest.raises(duckdb.Error, match="metric is 'step_s' or 'mean_s'"):
+        warehouse.ask("FROM scaling(metric := 'loss')")
+
+
+def test_printed_tflops_where_the_shape_of_one_is_unknown(warehouse: Warehouse) -> None:
+    """Figures by two formulas are not put into one column."""
+    for devices, parameters in ((1, 1e9), (2, None)):
+        steps = {"tflops_per_device": 100.0 + devices, "tokens": 1e6}
+        facts: Row = {"devices": devices, "global_batch_size": 8, "seq_length": 1024, "parameters": parameters}
+        warehouse.run(f"n{devices}", flat(1), steps=steps, **facts)
+        for key, value in (("num_layers", "24"), ("hidden_size", "1024")):
+            warehouse.insert("params", [{"run_id": f"n{devices}", "key": key, "value": value, "origin": "log"}])
+    assert [(row["tflops_kind"], row["tflops_per_device"]) for row in warehouse.ask("FROM scaling()")] == [
+        ("as printed", 101), ("as printed", 102),
+    ]  # fmt: skip
+
+
+def test_a_mixture_of_experts_has_no_model_flops(warehouse: Warehouse) -> None:
+    warehouse.run("moe", flat(1), parameters=30e9, seq_length=1024)
+    shape = {"num_layers": "24", "hidden_size": "1024", "num_experts": "8"}
+    warehouse.insert("params", [{"run_id": "moe", "key": k, "value": v, "origin": "log"} for k, v in shape.items()])
+    assert warehouse.column("SELECT flops_per_token FROM model_flops()") == [None]
+
+
+# Folders of queries
+
+
+HEADER = """\
+-- Runs of one size.
+--
+-- Answers: Which runs are of this size?
+--
+-- Sources: runs
+--
+-- Parameters:
+--   size := 2    devices
+--
+-- Columns:
+--   run_id    VARCHAR    run, whatever
+--                        it is called
+"""
+
+
+def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size;\n")
+    (tmp_path / "a_first.sql").write_text(HEADER + "SELECT run_id FROM of_size(size := size) ORDER BY run_id LIMIT 1")
+    found = queries.load([tmp_path])
+    assert list(found).index("of_size") < list(found).index("a_first")
+    assert found["of_size"].title == "Runs of one size."
+    assert found["of_size"].sources == ("runs",)
+    assert found["of_size"].parameters == (("size", "2", "devices"),)
+    assert found["of_size"].columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
+    queries.create(little.connection, found)
+    assert little.column("SELECT run_id FROM a_first()") == ["two-strong"]
+    assert little.column("SELECT run_id FROM a_first(size := 16)") == ["gpt-small"]
+    queries.create(little.connection, QUERIES)
+
+
+def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    monkeypatch.setenv("SCALELENS_QUERIES", str(tmp_path))
+    assert "of_size" in queries.load()
+
+
+def test_a_query_of_the_users_own_takes_the_place_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "scaling.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    assert queries.load([tmp_path])["scaling"].path == tmp_path / "scaling.sql"
+
+
+def test_every_query_comes_after_those_it_calls() -> None:
+    done: set[str] = set()
+    for name, query in queries.load().items():
+        assert queries.calls(query, QUERIES) <= done
+        done.add(name)
+
+
+SELECT = "SELECT run_id FROM runs WHERE devices = size"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("Of-Size.sql", HEADER + SELECT, "'Of-Size' cannot be the name of a query"),
+        ("runs.sql", HEADER + SELECT, "'runs' cannot be the name of a query"),
+        ("q.sql", SELECT, "the first line is no title"),
+        ("q.sql", HEADER.replace("Sources:", "Source:") + SELECT, "q.sql, line 5: unknown heading 'Source'"),
+        ("q.sql", HEADER.split("-- Columns:")[0] + SELECT, "the header has no 'Columns:'"),
+        ("q.sql", HEADER.replace(":=", "=") + SELECT, "'size = 2    devices' is not an entry"),
+        ("q.sql", HEADER.replace("VARCHAR    run", "VARCHAR") + SELECT, "is not an entry"),
+        ("q.sql", HEADER, "a query is one SELECT below its header"),
+        ("q.sql", HEADER + SELECT + "; DROP TABLE runs", "a query is one SELECT below its header"),
+        ("q.sql", HEADER + "CREATE TABLE x AS " + SELECT, "a query is one SELECT below its header"),
+        ("q.sql", HEADER + "SELECT FROM WHERE", "Parser Error"),
+        ("q.sql", HEADER + "SELECT run_id FROM q(size := size)", "the queries call each other: q -> q"),
+        ("q.sql", b"\xff\xfe\x00", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_query_is_named_with_a_remedy(
+    tmp_path: Path, name: str, text: str | bytes, complaint: str
+) -> None:
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UserError) as raised:
+        queries.load([tmp_path])
+    message = str(raised.value)
+    assert complaint in message and name in message and "; " in message and "\n" not in message
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a folder"):
+        queries.load([tmp_path / "nowhere"])
+
+
+def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(HEADER + "SELECT run_id FROM nowhere")
+    with pytest.raises((UserError, duckdb.Error), match="Table with name nowhere does not exist") as raised:
+        queries.create(little.connection, queries.load([tmp_path]))
+        little.ask("FROM q()")  # DuckDB 1.4.0 looks no earlier
+    if raised.type is UserError:
+        assert re.search(r"q\.sql: .*; correct the SQL$", str(raised.value))
+
+
+def test_columns_are_documented_in_one_way() -> None:
+    """A column of one name has one type and unit in all queries; measured columns end in their unit."""
+    said: dict[str, set[tuple[str, str | None]]] = {}
+    for query in QUERIES.values():
+        for column in query.columns:
+            said.setdefault(column.name, set()).add((column.type, column.unit))
+            if column.unit == "s":
+                assert re.search(r"_s(_low|_high)?$", column.name), column.name
+    assert {name: kinds for name, kinds in said.items() if len(kinds) > 1} == {}
+
+
+def test_values_run_from_low_to_high(little: Warehouse) -> None:
+    for row in little.ask("FROM batch_stats() WHERE n_steps > 0"):
+        ordered = [row[name] for name in ("p5_s", "p25_s", "step_s", "p75_s", "p95_s", "p99_s")]
+        assert all(low <= high for low, high in pairwise(ordered))

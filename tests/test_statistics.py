@@ -1,0 +1,134 @@
+"""Statistics: against scipy, against simulation, and as functions of SQL."""
+
+import math
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.signal
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scalelens import statistics
+from scalelens.statistics import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
+
+Values = npt.NDArray[np.float64]
+
+# Few distinct values, so that many tie, or none do.
+quantised = arrays(np.float64, st.integers(3, 200), elements=st.integers(1, 9).map(float))
+continuous = arrays(np.float64, st.integers(3, 200), elements=st.floats(1e-6, 1e6), unique=True)
+series = quantised | continuous
+
+
+def ar1(phi: float, n: int, many: int, seed: int) -> Values:
+    """`many` stationary AR(1) series of length n, median 0."""
+    noise = np.random.default_rng(seed).standard_normal((many, n + 300))
+    return np.asarray(scipy.signal.lfilter([1], [1, -phi], noise, axis=1)[:, 300:])
+
+
+@settings(max_examples=50, deadline=None)
+@given(series)
+def test_ranks_are_those_of_scipy(values: Values) -> None:
+    assert ranks(values).tolist() == scipy.stats.rankdata(values).tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(series)
+def test_autocorrelation_is_pearsons_of_neighbouring_ranks(values: Values) -> None:
+    rank = scipy.stats.rankdata(values)
+    if np.ptp(rank[:-1]) == 0 or np.ptp(rank[1:]) == 0:
+        assert rank_autocorrelation(values) == 0
+    else:
+        assert rank_autocorrelation(values) == pytest.approx(scipy.stats.pearsonr(rank[:-1], rank[1:])[0], abs=1e-9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, st.integers(40, 300), elements=st.floats(1e-3, 1e3)))
+def test_interval_is_the_order_statistics_of_the_definition(values: Values) -> None:
+    n, r = len(values), max(rank_autocorrelation(values), 0.0)
+    interval = median_interval(values)
+    n_eff = n * (1 - r) / (1 + r)
+    assert interval.n_eff == pytest.approx(n_eff)
+    half = 0.98 / math.sqrt(n_eff) if n_eff > 1e-9 else math.inf
+    low, high = (math.floor(n * (0.5 - half)), math.ceil(n * (0.5 + half)) + 1) if half < 1 else (0, n + 1)
+    if low < 1 or high > n:
+        assert interval[:3] == (None, None, None)
+        assert interval.reason and "too alike" in interval.reason
+    else:
+        ordered = sorted(values)
+        assert (interval.low, interval.high, interval.kind) == (ordered[low - 1], ordered[high - 1], "ci95")
+
+
+def test_of_100_uncorrelated_steps_the_40th_and_the_61st() -> None:
+    """n (0.5 -+ 0.98 / sqrt(n)) = 40.2 and 59.8: order statistics 40 and 61."""
+    values = np.arange(1.0, 101.0)
+    alternating = np.concatenate([values[::2], values[1::2][::-1]])[np.random.default_rng(3).permutation(100)]
+    assert rank_autocorrelation(alternating) < 0  # and is taken as 0
+    assert median_interval(alternating)[:4] == (40.0, 61.0, "ci95", 100.0)
+
+
+def test_below_40_steps_it_is_a_range_and_says_so() -> None:
+    interval = median_interval(np.linspace(2.0, 1.0, 39))
+    assert interval[:3] == (1.0, 2.0, "range")
+    assert interval.reason == "39 records are too few for a 95 % interval: the range of them"
+
+
+def test_one_record_or_none_has_no_interval() -> None:
+    assert median_interval(np.array([1.0]))[:3] == (None, None, None)
+    assert median_interval(np.array([]))[:3] == (None, None, None)
+
+
+def test_a_series_that_only_rises_says_as_much_as_no_record() -> None:
+    interval = median_interval(np.arange(100.0))
+    assert interval[:3] == (None, None, None)
+    assert interval.reason and interval.reason.startswith("neighbours are too alike (r = 1.00)")
+
+
+def test_equal_times_have_an_interval_of_no_width() -> None:
+    assert median_interval(np.full(50, 0.25))[:3] == (0.25, 0.25, "ci95")
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_interval_covers_the_median_of_autocorrelated_steps(phi: float) -> None:
+    intervals = [median_interval(values) for values in ar1(phi, n=200, many=1500, seed=20261121)]
+    assert all(interval.kind == "ci95" for interval in intervals)
+    covered = sum(interval.low <= 0 <= interval.high for interval in intervals if interval.low is not None) / 1500  # type: ignore[operator]
+    assert 0.93 <= covered <= 0.99
+
+
+def test_below_six_runs_the_range() -> None:
+    assert median_interval_between_runs(np.array([3.0, 1.0, 2.0]))[:3] == (1.0, 3.0, "range")
+    assert median_interval_between_runs(np.array([3.0]))[:3] == (None, None, None)
+
+
+@pytest.mark.parametrize("n", range(6, 60))
+def test_interval_between_runs_is_the_narrowest_that_covers_95_percent(n: int) -> None:
+    interval = median_interval_between_runs(np.arange(1.0, n + 1))
+    assert interval.kind == "ci95" and interval.low is not None
+    rank = int(interval.low)
+    assert interval.high == n + 1 - rank
+    outside = scipy.stats.binom.cdf(rank - 1, n, 0.5)
+    assert 2 * outside <= 0.05 < 2 * scipy.stats.binom.cdf(rank, n, 0.5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.none() | series.map(np.ndarray.tolist), min_size=1, max_size=5))
+def test_sql_calls_the_same_function(lists: list[list[float] | None]) -> None:
+    with duckdb.connect() as connection:
+        statistics.register(connection)
+        connection.execute("CREATE TABLE series (place INTEGER, times DOUBLE[])")
+        connection.executemany("INSERT INTO series VALUES (?, ?)", [[k, times] for k, times in enumerate(lists)])
+        rows = connection.execute("SELECT median_interval(times) FROM series ORDER BY place").fetchall()
+    expected = [None if times is None else median_interval(np.array(times))._asdict() for times in lists]
+    assert [row[0] for row in rows] == expected
+
+
+def test_registering_twice_changes_nothing() -> None:
+    with duckdb.connect() as connection:
+        statistics.register(connection)
+        statistics.register(connection)
+        statistics.register(connection.cursor())
+        assert connection.execute("SELECT median_interval([1, 3, 2]::DOUBLE[]).high").fetchall() == [(3.0,)]
