@@ -27,7 +27,7 @@ FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "glob
 
 LOGARITHMIC_FROM = 10  # slowest over fastest step
 SINGLE = "single steps"  # label of the query for runs whose records are of one step each
-DOTS_PER_POINT = 16  # of the grid on which curves are thinned: 1,152 dots per inch
+DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a sixth of the line's own width
 
 Row = dict[str, Any]
 
@@ -112,10 +112,10 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
 
 
 def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
-    """Corners of a run's curve, less those that no printer would set apart.
+    """Corners of a run's curve, less those that the line itself would cover.
 
-    The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than print the first
-    and the last are kept, so the curve passes through the same dots.
+    The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than the line the
+    first and the last are kept, so the curve passes through the same dots.
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0

@@ -4,6 +4,7 @@ import html
 import re
 
 REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+ENTRIES = re.compile(rb"(?:^ */\w+ \d+ 0 R\n)+", re.MULTILINE)  # entries of a dictionary that are references
 XMP = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
 <rdf:Description rdf:about="" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:CreatorTool="{tool}">
@@ -16,7 +17,7 @@ XMP = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
 def with_metadata(pdf: bytes, element: str, tool: str, producer: str) -> bytes:
     """A PDF of svg2pdf with an XMP element and who made it, its objects in the order in which they are reached.
 
-    Where a figure needs two fonts, svg2pdf writes them in the order of a hash table that differs from call to call.
+    Where a figure needs two fonts, svg2pdf names and writes them in the order of a hash table, new at each call.
     """
     objects, root = _objects(pdf)
     reached = [root]
@@ -57,7 +58,8 @@ def _objects(pdf: bytes) -> tuple[dict[int, tuple[bytes, bytes]], int]:
     for offset in offsets:
         number, _, body = pdf[offset : ends[offset]].partition(b" 0 obj\n")
         head, word, stream = body[: body.rindex(b"endobj")].partition(b"stream\n")
-        objects[int(number)] = (head, word + stream)
+        in_order = ENTRIES.sub(lambda match: b"".join(sorted(match[0].splitlines(keepends=True))), head)
+        objects[int(number)] = (in_order, word + stream)
     root = re.search(rb"/Root (\d+) 0 R", pdf[start:])
     assert root
     return objects, int(root[1])

@@ -20,6 +20,7 @@ from typing import Any
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 import vl_convert
 
 from scalelens.charts import pdf
@@ -45,7 +46,7 @@ def provenance(
     files = sorted(set(inputs))
     return {
         "scalelens": __version__,
-        "renderer": f"vl-convert {VL_CONVERT}, Vega-Lite {_vega_lite()}",
+        "renderer": f"vl-convert {VL_CONVERT}, Vega-Lite {_vega_lite() or 'newest'}",
         "chart": chart,
         "sql": sql,
         "parameters": dict(parameters),
@@ -57,12 +58,12 @@ def provenance(
 
 def rows_sha256(rows: pl.DataFrame) -> str:
     """Hash of rows that their order does not change."""
-
-    def plain(value: Any) -> str:
-        return f"{value:.12g}" if isinstance(value, float) else repr(value)
-
-    lines = sorted("\t".join(map(plain, row)) for row in rows.iter_rows())
-    return hashlib.sha256("\n".join(["\t".join(rows.columns), *lines]).encode()).hexdigest()
+    lists = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List)]
+    plain = rows.with_columns(
+        cs.float().round_sig_figs(12),
+        *(pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(" ") for name in lists),
+    )
+    return hashlib.sha256(plain.sort(pl.all()).write_csv().encode()).hexdigest()
 
 
 def save(chart: Any, path: Path, said: Provenance) -> None:
@@ -102,7 +103,8 @@ def read(path: Path) -> dict[str, Any]:
 
 def specification(chart: Any, said: Provenance) -> dict[str, Any]:
     """Vega-Lite of a chart, with its provenance as `usermeta`."""
-    spec: dict[str, Any] = chart.to_dict()
+    with alt.data_transformers.enable(consolidate_datasets=False):  # data stand where they are drawn
+        spec: dict[str, Any] = chart.to_dict()
     # vega-embed reads its options here: no link to an editor on the network.
     embed = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
     return {**spec, "usermeta": {"scalelens": dict(said), "embedOptions": embed}}
@@ -180,7 +182,7 @@ def _html(spec: dict[str, Any], said: Provenance) -> bytes:
         version=__version__,
         said=html.escape(_text(said)),
         title=html.escape(f"{said.get('chart', 'chart')} · ScaleLens"),
-        library=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_vega_lite()),
+        library=vl_convert.javascript_bundle(vl_version=_vega_lite()),  # type: ignore[call-arg]
         spec=written,
     )
     return page.encode()

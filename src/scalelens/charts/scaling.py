@@ -54,7 +54,14 @@ def draw(
     fastest_first = rows.with_columns(sample_s=pl.col("step_s") / pl.col("global_batch_size"))
     points: list[Row] = fastest_first.sort("series", "devices", "sample_s", "run_id").to_dicts()
     efficient = [row for row in points if row["scaling"] != "mixed"]
-    growing = [row for row in points if row["scaling"] == "mixed"]
+    growing = [row for row in points if row["scaling"] == "mixed" and row["tflops_per_device"] is not None]
+    if not efficient and not growing:
+        raise UserError(
+            "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
+            "choose other runs, or give the model's shape in a sidecar",
+        )
+    undrawn = len(points) - len(efficient) - len(growing)
+    points = [*efficient, *growing]
     shared = [_name(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group]
     _judge(points)
     notes = _mark(points)
@@ -71,19 +78,16 @@ def draw(
     legend: list[style.Look | style.Bar] = [look for look in looks if look.label]
     legend += [IDEAL] if efficient else []
     legend += [bar for kind, bar in style.BARS.items() if any(row["bar"] == kind for row in points)]
-    said = _caption(points, parameters or {})
-    return style.figure(grid, legend, [*filter(None, shared), *said, *notes, words.exclusions(left_out)], width)
+    said = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
+    if undrawn:
+        said.append(f"Not drawn: {words.span([undrawn], 'point')} of growing models without TFLOP/s.")
+    return style.figure(grid, legend, [*said, words.exclusions(left_out)], width)
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
     """Panel of weak or of strong series; the second of the two goes by the y axis of the first."""
-    percent = [
-        {
-            name: 100 * value if name.startswith("efficiency") and value is not None else value
-            for name, value in row.items()
-        }
-        for row in rows
-    ]
+    measured = ("efficiency", "efficiency_low", "efficiency_high")
+    percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     ticks = style.ticks(100 * top)
     bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
     y = alt.Y(
@@ -100,14 +104,8 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
 
 def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     """Panel of series whose model grows: they have no base to be efficient against."""
-    known = [row for row in rows if row["tflops_per_device"] is not None]
-    if not known:
-        raise UserError(
-            "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
-            "choose other runs, or give the model's shape in a sidecar",
-        )
-    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in known if row["is_fastest"]}
-    ticks = style.ticks(max(row["tflops_per_device"] for row in known))
+    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in rows if row["is_fastest"]}
+    ticks = style.ticks(max(row["tflops_per_device"] for row in rows))
     y = alt.Y(
         "tflops_per_device:Q",
         title=f"TFLOP/s per {words.unit(rows).removesuffix('s')}",
@@ -115,10 +113,10 @@ def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
         axis=alt.Axis(values=ticks, tickCount=len(ticks)),
     )
     overhang = max(map(words.text_width, sizes.values())) + 4
-    text = [row | {"size": sizes[row["run_id"]]} for row in known if row["is_fastest"]]
+    text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
     size = alt.Chart(_values(text, "tflops_per_device", "size"))
     size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GREY)
-    series = _series(known, looks, y, "tflops_per_device", overhang)
+    series = _series(rows, looks, y, "tflops_per_device", overhang)
     return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N")).properties(title=_title(rows))
 
 

@@ -31,7 +31,7 @@ def shorten(text: str, width: float) -> str:
 
 # Widths of Arial's letters in thousandths of the font size.
 _LETTERS = {
-    "'": 191, "ijl": 222, "|": 260, " !,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
+    "'": 191, "ijl": 222, "|": 260, " \u00a0!,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
     "cksvxyzJ": 500,
     "+<=>~±×−": 584, "FTZ": 611, "ABEKPSVXY&": 667, "CDHNRUw": 722, "GOQ": 778, "mM": 833, "%": 889, "W": 944,
     "@—…": 1015,

@@ -1,0 +1,436 @@
+"""Charts: the Vega-Lite of each case as a golden, and every format drawn for real.
+
+A case is a CSV of the query's rows (`scalelens query scaling --format csv`, with the facts of the chart) and beside it
+the golden, without the version of the schema and with four digits.
+"""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import zlib
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import altair as alt
+import polars as pl
+import pytest
+
+from scalelens import charts
+from scalelens.charts import batch_cdf, render, scaling, style, words
+from scalelens.errors import UserError
+
+FIXTURES = Path(__file__).parent / "fixtures" / "charts"
+CASES = sorted(path.relative_to(FIXTURES).with_suffix("").as_posix() for path in FIXTURES.glob("*/*.csv"))
+NUMBERS = {
+    "step_s": pl.Float64, "step_s_low": pl.Float64, "step_s_high": pl.Float64, "cdf": pl.Float64,
+    "efficiency": pl.Float64, "efficiency_low": pl.Float64, "efficiency_high": pl.Float64, "speedup": pl.Float64,
+    "tflops_per_device": pl.Float64, "tflops_printed": pl.Float64, "samples_per_s": pl.Float64,
+    "parameters": pl.Float64, "n_runs": pl.Int64, "n_steps": pl.Int64, "devices": pl.Int64,
+    "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
+}  # fmt: skip
+LEFT_OUT = {"warmup": 8, "checkpoint": 3}
+SAID = {
+    "chart": "scaling",
+    "sql": "FROM scaling(runs := 'precision = ''bf16'' AND devices < 9')  -- é </script> ]]> &amp;",
+    "inputs": ["0" * 64, "f" * 64],
+}
+SUFFIXES = list(render.WRITERS)
+
+
+def rows_of(case: str) -> pl.DataFrame:
+    """Rows of a case with the types that the query gives."""
+    rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
+    known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns]
+    if "run_ids" in rows.columns:
+        known.append(pl.col("run_ids").str.split(" "))
+    return rows.with_columns(known)
+
+
+def draw(case: str, rows: pl.DataFrame | None = None, **options):
+    chart = charts.find(case.split("/")[0])
+    return chart.draw(rows_of(case) if rows is None else rows, LEFT_OUT, **options)
+
+
+@cache
+def spec_of(case: str, width: style.Width = "single") -> dict:
+    return render.specification(draw(case, width=width), {})
+
+
+@cache
+def svg_of(case: str, width: style.Width = "single") -> str:
+    return render._drawing(spec_of(case, width))
+
+
+def rounded(value):
+    """A specification with four digits, so that the last bits of another machine do not matter."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def marks(spec: dict) -> list[dict]:
+    """All views of a specification that draw something, with their data and encodings."""
+    found = [spec] if "mark" in spec else []
+    for key in ("vconcat", "hconcat", "layer"):
+        found += [mark for part in spec.get(key, []) for mark in marks(part)]
+    return found
+
+
+def text_of(case) -> str:
+    """What a reader of a case or of a chart reads, drawn for real."""
+    svg = svg_of(case) if isinstance(case, str) else render._drawing(render.specification(case, {}))
+    return " ".join(
+        "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_specification(case, golden):
+    spec = rounded(spec_of(case))
+    del spec["$schema"], spec["usermeta"]
+    text = json.dumps(spec, indent=1, ensure_ascii=False, sort_keys=True)
+    # One row of data a line: a golden is read by people.
+    text = re.sub(r"\{[^{}\[\]]*\}", lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text)
+    golden(text + "\n", FIXTURES / f"{case}.vl.json")
+
+
+@pytest.mark.parametrize(
+    "case, width", [*((case, "single") for case in CASES), ("scaling/repeats", "double"), ("batch_cdf/ranks", "double")]
+)
+def test_width_of_the_column(case, width):
+    assert f'width="{style.WIDTHS[width]}"' in svg_of(case, width).split(">")[0]
+
+
+def test_long_names_stay_within_the_column():
+    rows = rows_of("batch_cdf/ranks")
+    rows = rows.with_columns(model=pl.col("run_id") + "-a-model-with-a-name-that-nobody-could-remember" * 3)
+    drawn = draw("batch_cdf/ranks", rows)
+    assert f'width="{style.WIDTHS["single"]}"' in render._drawing(render.specification(drawn, {})).split(">")[0]
+    assert "…" in text_of(drawn)
+
+
+@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/kinds_of_record"])
+def test_order_of_rows_changes_nothing(case):
+    rows = rows_of(case)
+    assert render.specification(draw(case, rows.reverse()), {}) == spec_of(case)
+
+
+def test_another_process_draws_the_same():
+    """Sets of text are in another order there."""
+    program = (
+        "import json, sys; sys.path.insert(0, 'tests'); import test_charts as t;"
+        "print(json.dumps([t.spec_of(case) for case in t.CASES[::4]]))"
+    )
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=Path(__file__).parent.parent,
+        capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == [spec_of(case) for case in CASES[::4]]
+
+
+# What the figures say.
+
+
+def test_growing_model_has_no_efficiency():
+    fields = {
+        channel["field"]
+        for mark in marks(spec_of("scaling/growing_model"))
+        for channel in mark["encoding"].values()
+        if "field" in channel
+    }
+    assert "tflops_per_device" in fields and not {"efficiency", "ideal"} & fields
+    text = text_of("scaling/growing_model")
+    assert "TFLOP/s per GPU" in text and "206 B" in text and "efficiency [%]" not in text
+
+
+def test_base_and_counts_stand_in_the_caption():
+    text = text_of("scaling/weak_and_strong")
+    assert "Base of weak and strong scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)." in text
+    assert "Each point: 1 run, 18 step records; median step time." in text
+    assert "One run per size: no interval for the efficiency." in text
+    assert "Records left out by rule: checkpoint\u00a03, warmup\u00a08." in text
+    assert "mean step time" in text_of(draw("scaling/weak_and_strong", parameters={"metric": "mean_s"}))
+    assert "Nothing left out." in text_of(scaling.draw(rows_of("scaling/weak_and_strong"), {}))
+
+
+def test_kinds_of_interval_are_never_drawn_alike():
+    spec = spec_of("scaling/kinds_of_interval")
+    bars = [mark for mark in marks(spec) if mark["encoding"].get("y2", {}).get("field") == "efficiency_high"]
+    looks = [(tuple(mark["mark"]["strokeDash"]), mark["mark"]["strokeWidth"]) for mark in bars]
+    assert len(looks) == len(set(looks)) == 4
+    caps = [mark for mark in marks(spec) if mark["mark"]["type"] == "tick"]
+    assert len(caps) == 4, "both ends of the two kinds of confidence, none of the ranges"
+    for bar in style.BARS.values():
+        assert (bar.cap > 0) == bar.label.startswith("95 %")
+        assert bar.label in text_of("scaling/kinds_of_interval")
+
+
+def test_warnings_are_marked_where_they_apply():
+    text = text_of("scaling/repeats")
+    assert "†\u00a0Efficiency above 102 %" in text
+    (marked,) = [m for m in marks(spec_of("scaling/repeats")) if m["encoding"].get("text", {}).get("field") == "mark"]
+    assert [row["devices"] for row in marked["data"]["values"]] == [16]
+    assert "†" not in text_of("scaling/growing_model"), "what holds for all points needs no mark"
+
+
+def test_line_joins_the_fastest_configurations():
+    spec = spec_of("scaling/kinds_of_interval")
+    (line,) = [mark for mark in marks(spec) if mark["mark"]["type"] == "line"]
+    assert len(line["data"]["values"]) == 12
+    (hollow,) = [mark for mark in marks(spec) if mark["mark"].get("filled") is False]
+    assert [row["run_id"] for row in hollow["data"]["values"]] == ["run3x16"]
+
+
+def test_means_are_labelled_and_running_means_refused():
+    text = text_of("batch_cdf/kinds_of_record")
+    assert "means of 10 steps" in text and "share of records [%]" in text
+    assert "Not drawn: old.out (running_mean: a mean of many steps hides the tail of single ones)." in text
+    only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("refusal").is_not_null())
+    with pytest.raises(UserError, match="running_mean"):
+        draw("batch_cdf/kinds_of_record", only_refused)
+
+
+def test_thinned_curve_passes_through_the_same_dots():
+    """On a grid finer than the line; a figure of a long run is still small."""
+    times = [1 + n % 977 / 500 + 20 * (n % 5003 == 0) for n in range(30_000)]
+    full = pl.DataFrame({"step_s": sorted(times)}).with_row_index("n", offset=1)
+    full = full.group_by("step_s", maintain_order=True).agg(cdf=pl.col("n").max() / len(times))
+    full = pl.concat([full.select("step_s", "cdf"), full.select(pl.col("step_s") + 1e-7, "cdf")]).sort("step_s")
+    extent = batch_cdf._Extent(full["step_s"].min(), full["step_s"].max())
+    thin = batch_cdf._curve(full, extent, style.WIDTHS["single"])
+    assert len(thin) < full.height
+    dot = (extent.high - extent.low) / style.WIDTHS["single"] / batch_cdf.DOTS_PER_POINT
+    kept = pl.DataFrame(thin).sort("step_s", "percent")
+    early = full.join_asof(kept.with_columns(pl.col("step_s") + dot).sort("step_s"), on="step_s", strategy="backward")
+    late = full.join_asof(kept.with_columns(pl.col("step_s") - dot).sort("step_s"), on="step_s", strategy="backward")
+    assert (early["percent"].fill_null(0) <= 100 * full["cdf"] + 1e-9).all()
+    assert (late["percent"] >= 100 * full["cdf"] - 1e-9).all()
+
+
+@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/ranks"])
+def test_nothing_to_draw(case):
+    with pytest.raises(UserError, match=r"to draw.*scalelens query"):
+        draw(case, rows_of(case).clear())
+
+
+def test_too_many_lines():
+    rows = pl.concat([rows_of("batch_cdf/one_record").with_columns(run_id=pl.lit(f"run{n}")) for n in range(13)])
+    with pytest.raises(UserError, match="13 lines"):
+        draw("batch_cdf/one_record", rows)
+
+
+def test_growing_model_without_tflops():
+    with pytest.raises(UserError, match="no TFLOP/s"):
+        draw("scaling/growing_model", rows_of("scaling/growing_model").with_columns(tflops_per_device=None))
+    some = pl.when(pl.col("devices") < 200).then("tflops_per_device")
+    text = text_of(draw("scaling/growing_model", rows_of("scaling/growing_model").with_columns(tflops_per_device=some)))
+    assert "Not drawn: 1 point of growing models without TFLOP/s." in text and "206 B" not in text
+
+
+def test_runs_that_nothing_sets_apart_are_named():
+    twins = [rows_of("batch_cdf/one_record").with_columns(run_id=pl.lit(run)) for run in ("aaaa", "bbbb")]
+    assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
+    bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "refusal")
+    assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
+
+
+# The files.
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return draw("scaling/repeats")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_saved_twice_is_the_same_and_says_where_it_comes_from(suffix, figure, tmp_path):
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix.upper()}"
+    render.save(figure, first, SAID)
+    render.save(figure, second, SAID)
+    assert first.read_bytes() == second.read_bytes()
+    assert render.read(first) == SAID
+    assert sorted(path.name for path in tmp_path.iterdir()) == [first.name, second.name]
+
+
+def test_pdf(figure, tmp_path):
+    render.save(figure, tmp_path / "f.pdf", SAID)
+    pdf = (tmp_path / "f.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF") and b"/MediaBox [0 0 245 " in pdf
+    assert set(re.findall(rb"/BaseFont /[A-Z]{6}\+(\S+)", pdf)) == {b"LiberationSans"} and b"/FontFile2" in pdf
+    assert b"/Creator (scalelens " in pdf and b"/Metadata" in pdf and b"CreationDate" not in pdf
+    start = int(pdf[pdf.rindex(b"startxref") + 9 :].split()[0])
+    for n, entry in enumerate(re.findall(rb"(\d{10}) 00000 n", pdf[start:]), 1):
+        assert pdf[int(entry) :].startswith(b"%d 0 obj\n" % n)
+    for length, stream in re.findall(rb"/Length (\d+)[^>]*>>\nstream\n(.*?)\nendstream", pdf, re.DOTALL):
+        assert len(stream) == int(length)
+
+
+def test_pdf_of_two_fonts_is_the_same_each_time(tmp_path):
+    drawn = alt.Chart(style.values([{"a": 1}])).mark_text(text="plain").properties(title="bold")
+    contents = set()
+    for _ in range(6):
+        render.save(drawn, tmp_path / "f.pdf", SAID)
+        contents.add((tmp_path / "f.pdf").read_bytes())
+    assert len(contents) == 1 and contents.pop().count(b"/FontFile2") == 2
+
+
+def test_svg(figure, tmp_path):
+    render.save(figure, tmp_path / "f.svg", SAID)
+    root = ElementTree.parse(tmp_path / "f.svg").getroot()
+    assert root.get("width") == "245pt"
+    assert any("GCDs" in "".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert not [value for element in root.iter() for key, value in element.items() if key.endswith("href")]
+
+
+def test_png(figure, tmp_path):
+    render.save(figure, tmp_path / "f.png", SAID)
+    png = (tmp_path / "f.png").read_bytes()
+    chunks, place = {}, 8
+    while place < len(png):
+        length, kind = struct.unpack(">I4s", png[place : place + 8])
+        body = png[place + 8 : place + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", png[place + 8 + length : place + 12 + length])[0]
+        chunks[kind] = body
+        place += 12 + length
+    assert abs(struct.unpack(">I", chunks[b"IHDR"][:4])[0] - 245 / 72 * 300) < 1
+    assert struct.unpack(">I", chunks[b"pHYs"][:4])[0] == 11811, "300 dots per inch, in metres"
+    assert chunks[b"tEXt"].startswith(b"scalelens:provenance\0{")
+
+
+def test_html_loads_nothing(figure, tmp_path):
+    render.save(figure, tmp_path / "f.html", SAID)
+    page = (tmp_path / "f.html").read_text()
+    assert not re.findall(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)\s*=", page.split("</head>")[1])
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+    assert page.count("<script") - page.count('"<script') >= 2 and page.count("</script>") == 2
+    assert "vegaEmbed(" in page and '"editor": false' in page
+
+
+def test_network_is_refused(tmp_path):
+    remote = alt.Chart(alt.UrlData("https://example.com/a.csv")).mark_point()
+    with pytest.raises(ValueError):
+        render.save(remote, tmp_path / "f.svg", SAID)
+
+
+def test_json_is_vega_lite(figure, tmp_path):
+    render.save(figure, tmp_path / "f.vl.json", SAID)
+    spec = json.loads((tmp_path / "f.vl.json").read_text())
+    assert "vega-lite" in spec["$schema"] and spec["usermeta"]["scalelens"] == SAID
+
+
+def test_unknown_suffix(figure, tmp_path):
+    with pytest.raises(UserError, match=r"\.pdf, \.svg, \.png, \.html, \.json"):
+        render.save(figure, tmp_path / "f.docx", SAID)
+
+
+def test_what_cannot_be_written_leaves_the_older_figure(figure, tmp_path, monkeypatch):
+    old = tmp_path / "f.json"
+    old.write_text("old")
+
+    def full(path, content):
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UserError, match=r"f\.json: No space left"):
+        render.save(figure, old, SAID)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_what_says_nothing_of_its_origin(tmp_path):
+    (tmp_path / "f.svg").write_text("<svg/>")
+    with pytest.raises(UserError, match="does not say"):
+        render.read(tmp_path / "f.svg")
+    with pytest.raises(UserError, match="cannot read"):
+        render.read(tmp_path / "g.svg")
+
+
+def test_provenance_is_of_rows_in_any_order():
+    rows = rows_of("scaling/repeats")
+    said = render.provenance("scaling", "FROM scaling()", {}, ["b", "a", "b"], rows)
+    assert said["inputs"] == ["a", "b"]
+    assert said == render.provenance("scaling", "FROM scaling()", {}, ["a", "b"], rows.reverse())
+    other = rows.with_columns(pl.col("step_s") * 1.001)
+    assert said["rows_sha256"] != render.rows_sha256(other)
+    assert render.rows_sha256(rows) == render.rows_sha256(rows.with_columns(pl.col("step_s") * (1 + 1e-15)))
+
+
+# The folder is the registry.
+
+
+def test_every_chart_says_what_it_shows():
+    known = charts.load()
+    assert set(known) >= {"scaling", "batch_cdf"} and "style" not in known
+    for chart in known.values():
+        assert charts.title(chart)
+        for heading in charts.HEADINGS:
+            assert re.search(rf"^{heading}: *\S?", chart.__doc__, re.MULTILINE), (chart, heading)
+        assert re.search(rf"^Query: {chart.QUERY}$", chart.__doc__, re.MULTILINE)
+
+
+OWN = '''"""Steps as a scatter.
+
+Shows: steps
+Query: slow_steps
+Encodings: step against step_s
+Source: me
+"""
+
+from scalelens.charts import style
+import altair as alt
+
+QUERY = "slow_steps"
+
+
+def draw(rows, left_out, parameters=None, width="single"):
+    chart = alt.Chart(style.values(rows.to_dicts())).mark_point().encode(x="step:Q", y="step_s:Q")
+    return style.figure([[style.Panel(chart)]], [], ["One run."], width)
+'''
+
+
+def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
+    (tmp_path / "slow.py").write_text(OWN)
+    assert charts.find("slow", [tmp_path]).QUERY == "slow_steps"
+    monkeypatch.setenv("SCALELENS_CHARTS", str(tmp_path))
+    drawn = charts.find("slow").draw(pl.DataFrame({"step": [1, 2], "step_s": [0.1, 0.2]}), {})
+    render.save(drawn, tmp_path / "slow.svg", SAID)
+    assert "One run." in (tmp_path / "slow.svg").read_text()
+    assert charts.sql(charts.find("slow"), "slow_steps()") == "FROM slow_steps()"
+    assert charts.sql(batch_cdf, "batch_cdf()").endswith("FROM batch_cdf() AS q LEFT JOIN runs AS r USING (run_id)")
+
+
+def test_what_is_no_chart(tmp_path):
+    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, scaling"):
+        charts.find("pie")
+    with pytest.raises(UserError, match="not a folder"):
+        charts.load([tmp_path / "nowhere"])
+    (tmp_path / "bad.py").write_text("QUERY = 'x'")
+    with pytest.raises(UserError, match="has no draw, 'Shows:'"):
+        charts.load([tmp_path])
+    (tmp_path / "bad.py").write_text("1 / 0")
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        charts.load([tmp_path])
+
+
+def test_runs_behind_the_rows():
+    assert charts.run_ids(pl.DataFrame({"run_id": ["b", None, "a"], "run_ids": [["b", "c"], None, ["a"]]})) == list(
+        "abc"
+    )
+    assert charts.run_ids(pl.DataFrame({"x": [1]})) == []
+
+
+def test_words():
+    assert words.wrap("a b\u00a0c d", words.text_width("a b\u00a0c")) == ["a b\u00a0c", "d"]
+    assert words.span([1], "run") == "1 run" and words.span([1, 3], "run") == "1 to 3 runs"
+    assert words.number(12345.6) == "12,346" and words.number(0.39142) == "0.3914"
+    assert sorted(["batch 128", "batch 16"], key=words.natural) == ["batch 16", "batch 128"]
+    assert style.ticks(100) == [0, 20, 40, 60, 80, 100] and style.ticks(22) == [0, 5, 10, 15, 20, 25]
+    long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
+    assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")
