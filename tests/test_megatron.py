@@ -102,3 +102,8 @@ def test_flops_are_of_the_unit_that_is_glued_to_them(ask) -> None:
 
 def test_tokens_follow_from_the_sequence_length_of_the_arguments(ask) -> None:
     assert ask("neox.log", "SELECT DISTINCT samples, tokens FROM steps") == [(16, 16 * 2048)]
+
+
+def test_run_of_which_nothing_is_left_is_said_not_dropped(ask) -> None:
+    statement = "SELECT n_steps, refusal FROM batch_cdf(warmup := 9)"
+    assert ask("core016_second_record.log", statement) == [(0, "all 5 records are left out: see exclusions")]

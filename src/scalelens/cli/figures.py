@@ -23,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def plot(
-    name: Annotated[str, typer.Argument(help="Name of a chart: scaling, batch_cdf.")],
+    name: Annotated[str, typer.Argument(help="Name of a chart; list them with: scalelens charts")],
     parameters: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: Home = HOME,

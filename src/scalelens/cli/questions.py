@@ -14,7 +14,7 @@ OutputFormat = Annotated[Format | None, typer.Option("--format", help="Output fo
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (sql, query, queries, tables, explain):
+    for command in (sql, query, queries, charts, tables, explain):
         app.command()(command)
 
 
@@ -84,6 +84,17 @@ def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
             schema={"name": pl.String, "answers": pl.String, "parameters": pl.String},
         ),
         format,
+    )
+
+
+def charts(format: OutputFormat = None) -> None:
+    """List the charts, what each shows, and the query it draws."""
+    import polars as pl
+
+    from scalelens.charts import load, title
+
+    show(
+        pl.DataFrame([{"name": name, "shows": title(chart), "query": chart.QUERY} for name, chart in load().items()]), format
     )
 
 

@@ -2,7 +2,7 @@
 --
 -- Answers: Which share of the steps took at most this long?
 --   Only single steps show their tail.  Means over an interval are given and labelled; running means, and means of an
---   epoch or a run, are refused: one row without numbers that says why.
+--   epoch or a run, are refused, as are runs of which nothing is left: one row without numbers that says why.
 --
 -- Sources: selected_steps
 --
@@ -20,8 +20,9 @@
 --   label      VARCHAR     what one record is: `single steps`, `means of 10 steps`
 --   refusal    VARCHAR     why there is no distribution, NULL where there is one
 WITH
-records AS (
-    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) WHERE left_out IS NULL),
+selected AS (
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+records AS (FROM selected WHERE left_out IS NULL),
 kinds AS (
     SELECT run_id, count(*) AS n_steps,
         CASE WHEN max(averaged_steps) = 1 THEN 'single steps'
@@ -38,4 +39,7 @@ FROM kinds JOIN shares USING (run_id) WHERE smoothed IS NULL
 UNION ALL
 SELECT run_id, NULL, NULL, n_steps, NULL, smoothed || ': a mean of many steps hides the tail of single ones'
 FROM kinds WHERE smoothed IS NOT NULL
+UNION ALL
+SELECT run_id, NULL, NULL, 0, NULL, format('all {} records are left out: see exclusions', count(*))
+FROM selected GROUP BY run_id HAVING count(*) FILTER (left_out IS NULL) = 0
 ORDER BY run_id, step_s
