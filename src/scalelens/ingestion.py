@@ -290,9 +290,11 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
     head = source.head()
     if not head.strip() and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
+    codec, mark = encoding_of(head)
+    text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     for format in formats.of_files:
         rows.format = name_of(format)
-        if recognised(format, head, source.name):
+        if recognised(format, text, source.name):
             rows.taken[name_of(format)] = 1
             try:
                 format.read(source, rows)

@@ -22,7 +22,7 @@ SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
-    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:\ ?   # mpirun --tag-output
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:(?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output: v5 adds a blank
       | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
       | \[rank(?P<rank>\d+)\]:                                                         # torchrun, c10d
       | \[(?P<role>[a-z_]+)(?P<local>\d+)\]:                                           # torchrun --tee
@@ -196,6 +196,9 @@ class Offer:
         except UserError:  # the rows that it handed over cannot be written
             raise
         except Exception as error:
+            if isinstance(error, OverflowError) or "integer string conversion" in str(error):
+                self.rows.problem(line and line.number, "a number is too large to be one", line.text if line else "")
+                return True
             self.rows.problem(line and line.number, defect(self.rows.format, error), line.text if line else "")
             return True
 
@@ -220,7 +223,7 @@ def continued(text: bytes, start: int, earliest: int) -> int:
         before = max(text.rfind(b"\n", earliest, start - 1) + 1, earliest)
         if start - 1 - before < SRUN_CUT or not (label := SRUN_LABEL.match(text, start)):
             break
-        if start - 1 - before != len(label[0]) + SRUN_CUT or not text.startswith(label[0], before):
+        if not is_cut(text, before, start - 1, label[0]):
             break
         start = before
     return start
@@ -230,13 +233,14 @@ def joined(text: bytes, start: int, end: int) -> tuple[bytes, int]:
     """A line that `srun -l` cut after 1024 bytes, joined with the lines of the same label that continue it."""
     label = SRUN_LABEL.match(text, start)
     raw = text[start:end]
-    if not label:
-        return raw, end
-    piece = end - start
-    while piece == len(label[0]) + SRUN_CUT and text.startswith(label[0], end + 1):
-        start = end + 1 + len(label[0])
+    while label and is_cut(text, start, end, label[0]) and text.startswith(label[0], end + 1):
+        start = end + 1
         end = text.find(b"\n", start)
         end = len(text) if end < 0 else end
-        raw += text[start:end]
-        piece = end - start + len(label[0])
+        raw = raw.removesuffix(b"\r") + text[start + len(label[0]) : end]
     return raw, end
+
+
+def is_cut(text: bytes, start: int, end: int, label: bytes) -> bool:
+    """Whether the line from `start` to `end` has the label, and the length at which `srun -l` cuts."""
+    return end - start - text.endswith(b"\r", start, end) == len(label) + SRUN_CUT and text.startswith(label, start)

@@ -38,6 +38,7 @@ class Source:
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # told of stored bytes as they are read
         self._stored = stored
+        self._told = 0
 
     @property
     def name(self) -> str:
@@ -100,12 +101,16 @@ class Source:
         self._stored.close()
 
     def _blocks(self, size: int) -> Iterator[bytes]:
-        self._stored.seek(0)
-        left = self.size_bytes
-        while left > 0 and (block := self._stored.read(min(size, left))):
-            left -= len(block)
-            if self.progress:
-                self.progress(len(block))
+        at = 0
+        while at < self.size_bytes:
+            self._stored.seek(at)  # a format may read its file twice at a time
+            block = self._stored.read(min(size, self.size_bytes - at))
+            if not block:
+                break
+            at += len(block)
+            if self.progress and at > self._told:
+                self.progress(at - self._told)
+                self._told = at
             yield block
 
     def _inflate(self, new: Callable[[], Any], magic: bytes, size: int) -> Iterator[bytes]:

@@ -27,6 +27,8 @@ from scalelens.version import __version__
 
 SCHEMA_VERSION = 1
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
+# Numbers gain nothing from a dictionary and lose time and space to one.
+DICTIONARIES = {table: [field.name for field in schema if field.type == pa.string()] for table, schema in SCHEMAS.items()}
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
 
@@ -194,7 +196,9 @@ class BatchWriter:
         """Rows of one file for `table`, with the table's schema."""
         with explained(self.warehouse.root):
             if table not in self._writers:
-                self._writers[table] = pq.ParquetWriter(self._temporary(table), SCHEMAS[table], compression="zstd")
+                self._writers[table] = pq.ParquetWriter(
+                    self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table]
+                )
             self._writers[table].write_batch(rows)
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
 

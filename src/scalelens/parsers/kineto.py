@@ -29,7 +29,7 @@ Samples:
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
@@ -54,7 +54,7 @@ ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
 BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
 JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
-STEP = re.compile(r"ProfilerStep#(\d{1,18})\Z")
+STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 ROW = {"X": "X", "i": "i", "I": "i", "R": "i", "C": "C"}
 FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
@@ -113,20 +113,20 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     trace = Trace(source)
-    steps = Steps(event for event in chain.from_iterable(trace.slices()) if isinstance(event, Event))
+    steps = Steps(trace.slices())
     metadata = trace.metadata()
     facts(metadata, rows)
     writer = Writer(rows, metadata, steps, source.name)
     line, item = 0, None
     for line, item in enumerate(chain.from_iterable(trace.slices()), 1):
         if isinstance(item, bytes):
-            text = item.decode("utf-8", "replace")
+            text = item.strip(BLANK).decode("utf-8", "replace")
             rows.problem(line, "this is no whole event: it is damaged, or the trace is cut", text)
         elif wrong := writer.put(item, line):
             rows.problem(line, wrong, text_of(item.name) or "")
     writer.finish()
-    if trace.mended_at:
-        rows.problem(trace.mended_at, "from about this event on, texts that are not quite JSON were mended")
+    if trace.mended or writer.mended:
+        rows.problem(None, "texts that are not quite JSON were mended: control characters, bytes not UTF-8, bare nan")
     if not trace.closed and not isinstance(item, bytes):
         what = "is not closed" if trace.found else "is missing"
         rows.problem(line or None, f"the array of events {what}: the trace is cut")
@@ -161,6 +161,7 @@ class Writer:
         self.rank = integer(int(named[1]) if rank is None and named else rank, 32)
         self.base = integer(metadata.get("baseTimeNanoseconds"))
         self.clock: str | None = None
+        self.mended = False
 
     def put(self, event: Event, line: int) -> str | None:
         """Takes an event.  Returns what is wrong with it."""
@@ -183,15 +184,17 @@ class Writer:
         values: dict[str, Any] = {
             "rank": self.rank, "name": text_of(event.name), "category": (text_of(event.cat) or "").lower() or None,
             "start_ns": start, "process": process, "thread": thread, "train_step": self.steps.at(time, process, thread),
+            "ph": ROW.get(ph, "X"),
         }  # fmt: skip
         if event.args is not ABSENT:
-            values |= from_args(bytes(event.args))
+            values |= self.args(bytes(event.args))
         if ph == "B":
             self.begun[process, thread].append((line, values))
             return None
         duration = nanoseconds(event.dur) if ph == "X" else None
         wrong = "its duration cannot be right" if duration is not None and not 0 <= duration < 1 << 63 else None
-        self.rows.add("events", line, ph=ROW[ph], duration_ns=None if wrong else duration, **values)
+        values["duration_ns"] = None if wrong else duration
+        self.rows.put("events", line, values)
         return wrong
 
     def end(self, event: Event, end: int) -> str | None:
@@ -203,9 +206,31 @@ class Writer:
         if end < values["start_ns"]:
             return "it ends before it begins"
         if event.args is not ABSENT and "args" not in values:
-            values |= from_args(bytes(event.args))
-        self.rows.add("events", line, ph="X", duration_ns=end - values["start_ns"], **values)
+            values |= self.args(bytes(event.args))
+        values["duration_ns"] = end - values["start_ns"]
+        self.rows.put("events", line, values)
         return None
+
+    def args(self, raw: bytes) -> dict[str, Any]:
+        """Columns that come from the arguments of an event."""
+        try:
+            values: dict[str, Any] = {"args": raw.decode()}
+        except UnicodeDecodeError:
+            self.mended, values = True, {"args": raw.decode("utf-8", "replace")}
+        if b'"stream"' not in raw and b'"correlation"' not in raw and b'"Collective name"' not in raw:
+            return values
+        try:
+            args = ARGS.decode(raw)
+        except UNREADABLE:
+            return values
+        values["stream"], values["correlation"] = integer(args.stream), integer(args.correlation)
+        if args.collective is not None:
+            elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+            values["message_bytes"] = None if elements is None or size is None else integer(elements * size)
+            values["group_size"] = integer(args.group_size, 32)
+            values["collective"], values["process_group"] = text_of(args.collective), text_of(args.group)
+            values["dtype"] = text_of(args.dtype)
+        return values
 
     def finish(self) -> None:
         for ph, count in sorted(self.counts.items()):
@@ -217,14 +242,14 @@ class Writer:
 class Steps:
     """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
 
-    def __init__(self, events: Iterator[Event]) -> None:
+    def __init__(self, slices: Iterable[Items]) -> None:
         spans: defaultdict[tuple[Any, Any] | None, list[tuple[int, int, int]]] = defaultdict(list)
-        for event in events:
-            if type(event.name) is str and event.ph == "X" and (step := STEP.match(event.name)):
+        for items in slices:
+            for event in [e for e in items if type(e) is Event and type(e.name) is str and STEP.match(e.name)]:
                 start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
-                if start is not None and duration is not None:
+                if event.ph == "X" and start is not None and duration is not None:
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    spans[stream].append((start, start + duration, int(step[1])))
+                    spans[stream].append((start, start + duration, int(event.name[len("ProfilerStep#") :])))
         self.spans = {stream: sorted(found) for stream, found in spans.items()}
         self.starts = {stream: [span[0] for span in found] for stream, found in self.spans.items()}
 
@@ -244,11 +269,10 @@ class Trace:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.head = self.tail = b""
-        self.found = self.closed = self.torn = False
-        self.mended_at = self.count = 0
+        self.found = self.closed = self.torn = self.mended = False
 
     def slices(self) -> Iterator[Items]:
-        self.closed, self.mended_at, self.count = False, 0, 0
+        self.closed = self.mended = False
         blocks = self.source.utf8()
         text = self._open(blocks)
         for block in chain(blocks, (None,)) if self.found else ():
@@ -257,7 +281,6 @@ class Trace:
             if cut is None and len(text) < LARGEST:
                 continue
             items, text = self._decode(text, cut, final=block is None)
-            self.count += len(items)
             yield items
             if self.closed:
                 self.tail = text + b"".join(block for block in blocks)
@@ -297,7 +320,7 @@ class Trace:
                     items, end = decoded(piece)
                 except UNREADABLE:
                     continue
-                self.mended_at = self.mended_at or mended * (self.count + 1)
+                self.mended |= mended
                 self.closed = end is not None
                 return items, piece[end:] + text[cut[0] :] if self.closed else text[cut[1] :]
         return self._one_by_one(text, final)
@@ -313,7 +336,8 @@ class Trace:
             if end is None and not final and len(text) - start < LARGEST:
                 return items + ([] if bad is None else [text[bad:start]]), text[start:]
             event = self._event(text[start:end]) if end else None
-            if event is None or end is None:
+            # Within damage, an object without a phase is the arguments of the damaged event.
+            if event is None or end is None or (bad is not None and not event.ph):
                 at, bad = start + 1, start if bad is None else bad
                 continue
             items += [event] if bad is None else [text[bad:start], event]
@@ -331,8 +355,8 @@ class Trace:
                 (event,) = EVENTS.decode(b"[" + piece + b"]")
             except UNREADABLE:
                 continue
-            self.mended_at = self.mended_at or mended * (self.count + 1)
-            return event if event.ph else None
+            self.mended |= mended
+            return event
         return None
 
 
@@ -381,25 +405,6 @@ def mend(text: bytes) -> bytes:
         return b"null" if found[2] else found[0]
 
     return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())
-
-
-def from_args(raw: bytes) -> dict[str, Any]:
-    """Columns that come from the arguments of an event."""
-    values: dict[str, Any] = {"args": raw.decode("utf-8", "replace")}
-    if b'"stream"' not in raw and b'"correlation"' not in raw and b'"Collective name"' not in raw:
-        return values
-    try:
-        args = ARGS.decode(raw)
-    except UNREADABLE:
-        return values
-    values["stream"], values["correlation"] = integer(args.stream), integer(args.correlation)
-    if args.collective is not None:
-        elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
-        values["message_bytes"] = None if elements is None or size is None else integer(elements * size)
-        values["group_size"] = integer(args.group_size, 32)
-        values["collective"], values["process_group"] = text_of(args.collective), text_of(args.group)
-        values["dtype"] = text_of(args.dtype)
-    return values
 
 
 def nanoseconds(microseconds: msgspec.Raw) -> int | None:

@@ -221,7 +221,7 @@ class Reader:
         else:
             framework = "megatron-lm"
         self.rows.param("framework", framework, line.number)
-        if "samples" in row:
+        if "samples" in row and math.isfinite(row["samples"]):
             self.rows.param("global_batch_size", int(row["samples"]), line.number)
 
 

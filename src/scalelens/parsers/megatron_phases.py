@@ -55,7 +55,10 @@ class Reader:
             self.phase(line, "evaluation", number)
             name = (evaluated["set"] or evaluated["name"] or "").strip(" -|") or "validation"
             for metric, value in values:
-                self.rows.metric(line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value))
+                try:
+                    self.rows.metric(line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value))
+                except ValueError:
+                    self.rows.problem(line.number, f"the result '{metric.strip()}' is no number", text)
             return True
         if saving := SAVING.match(text) or SAVED.search(text):
             self.phase(line, "checkpoint", int(saving[1]))

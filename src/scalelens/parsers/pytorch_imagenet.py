@@ -106,6 +106,8 @@ class Reader:
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 
     def finish(self) -> None:
+        if self.run is None:
+            self.rows.param("model", self.model)
         if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
             self.rows.param("log_writers", writers, origin="inferred")
 

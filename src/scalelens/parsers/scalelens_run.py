@@ -48,6 +48,7 @@ def record_type(columns: tuple[tables.Column, ...], **fields: Any) -> Any:
     return defstruct("Record", [*fields.items(), *others], omit_defaults=True)
 
 
+HEAD: Any = defstruct("Head", [("rank", SMALL | None, None), ("time", SECONDS | None, None)])
 RUN = record_type(tables.RUN_FACTS)
 STEP = record_type(tables.STORED["steps"], step=WHOLE, step_s=SECONDS, phase=Literal[tables.PHASES_OF_STEPS])
 PHASE = record_type(tables.STORED["phases"], phase=Literal[PHASES], span_s=SECONDS)
@@ -66,7 +67,7 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         texts = [text.lstrip() for text in line.text.split(ANCHORS[0])[1:]]
-        texts = [text for text in texts if text.startswith("{") or not text]  # else a sentence that names the tag
+        texts = [text for text in texts if text.startswith('{"') or text in ("{", "")]  # no prose
         for text in texts:
             try:
                 record, end = decode(text)
@@ -79,14 +80,15 @@ class Reader:
 
     def take_record(self, record: dict[str, Any], text: str, line: Line) -> None:
         "".join([*record, *(value for value in record.values() if isinstance(value, str))]).encode()  # lone surrogates
-        rank = convert(record.get("rank", line.rank), SMALL | None)
+        head = convert(record, HEAD)
+        rank = line.rank if head.rank is None else head.rank
         place = line.place if rank is None else None
         if self.said.get((rank, place)) == text:
             return  # printed twice
         self.said[rank, place] = text
         row: dict[str, Any] = {"rank": rank, "place": place}
-        if (seconds := convert(record.get("time"), SECONDS | None)) is not None:
-            row |= {"ts": datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None), "ts_origin": "utc"}
+        if head.time is not None:
+            row |= {"ts": datetime.fromtimestamp(head.time, UTC).replace(tzinfo=None), "ts_origin": "utc"}
         match record.get("event"):
             case "run":
                 self.take_run(record, line.number)

@@ -1,0 +1,220 @@
+"""Kineto traces: exact against other readers on real ones, and whole however they are damaged."""
+
+import gzip
+import io
+import json
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import FIXTURES
+from scalelens.parsers import kineto
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+HTA = "traces/facebookresearch__HolisticTraceAnalysis/tests/data/"
+TRACELENS = "traces/AMD-AGI__TraceLens/tests/traces/"
+REAL = (
+    HTA + "cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
+    HTA + "nccl_parser_config/nccl_data.json.gz",
+    HTA + "amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+    HTA + "large_integer_trace/rank-70.Mar_25_20_48_12.2861.pt.trace.json.gz",
+    HTA + "ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
+    HTA + "trace_file_list/inference_rank_1.json.gz",
+    HTA + "mtia_inference_trace/mtia_inference_rank_0.json.gz",
+    HTA + "call_stack/backward_thread.json",
+    HTA + "triton_example/triton_example.json.gz",
+    TRACELENS + "h100/Falconsai_nsfw_image_detection__1016002.json.gz",
+    TRACELENS + "mi210/gpu_only_trace/gpu_only_trace.json.gz",
+    TRACELENS + "inference/vllm_decode_full/graph_execution.json.gz",
+    "traces/pytorch__kineto/tb_plugin/samples/resnet50_num_workers_0/worker0.pt.trace.json.gz",
+    "generated/kineto_cpu/traces_gpt_pp2/rank0.json.gz",
+)
+NO_TRACES = (
+    HTA + "memory_analysis/memory_timeline.raw.gz",
+    HTA + "execution_trace/benchmark_simple_add_et.json.gz",
+    TRACELENS + "tracediff_test/cpu_op_map.json",
+)
+NS_BASE = (FIXTURES / "kineto" / "ns_base.json").read_bytes()
+EVENT = '{"ph": "X", "name": "%s", "pid": 1, "tid": 1, "ts": %s, "dur": 1}'
+
+
+def content(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def tables(data: bytes | str, name: str = "trace.json") -> dict[str, list[dict[str, Any]]]:
+    data = data.encode() if isinstance(data, str) else data
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows = Rows("f", lambda table, batch: found[table].extend(batch.to_pylist()))
+    kineto.read(Source(f"/somewhere/{name}", io.BytesIO(data), len(data), 0), rows)
+    rows.flush()
+    return found
+
+
+def trace(*events: str) -> str:
+    return '{"schemaVersion": 1, "traceEvents": [' + ",\n".join(events) + "]}"
+
+
+def whole(value: Any) -> int | None:
+    return value if type(value) is int and -(2**63) <= value < 2**63 else None
+
+
+def expected(data: bytes) -> list[tuple[Any, ...]]:
+    """Events by the standard library's reader, their times by decimal arithmetic."""
+    document = json.loads(data, parse_float=Decimal)
+    document = {"traceEvents": document} if isinstance(document, list) else document
+    events, base = document["traceEvents"], document.get("baseTimeNanoseconds", 0)
+    return [
+        (
+            line, event["ph"], event["name"], event["cat"].lower() if event.get("cat") else None,
+            base + int(Decimal(event["ts"]) * 1000), int(Decimal(event["dur"]) * 1000) if "dur" in event else None,
+            *(None if event.get(key) is None else str(event[key]) for key in ("pid", "tid")),
+            *(whole(event.get("args", {}).get(key)) for key in ("stream", "correlation")), event.get("args"),
+        )
+        for line, event in enumerate(events, 1) if event["ph"] in "XiIC"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL, ids=lambda name: name.split("/", 1)[1].rsplit("/", 1)[-1])
+def test_real_traces_are_read_as_the_standard_library_reads_them(corpus: Path, name: str) -> None:
+    data = content(corpus / name)
+    found = tables(data)
+    columns = "line ph name category start_ns duration_ns process thread stream correlation"
+    rows = [
+        (*(row[column] for column in columns.split()), row["args"] and json.loads(row["args"], parse_float=Decimal))
+        for row in found["events"]
+    ]
+    assert rows == expected(data)
+    assert not found["problems"]
+    assert all(row["args"] is None or row["args"].encode() in data for row in found["events"][::97])
+
+
+def test_real_files_are_recognised_by_content(corpus: Path) -> None:
+    assert [name for name in REAL if not kineto.recognise(content(corpus / name)[: 1 << 16], "x")] == []
+    assert [name for name in NO_TRACES if kineto.recognise(content(corpus / name)[: 1 << 16], "x.json")] == []
+
+
+def test_metadata_longer_than_the_head_is_recognised() -> None:
+    groups = [{"pg_name": str(k), "ranks": list(range(500))} for k in range(100)]
+    long = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 7, "pg_config": groups}})[:-1]
+    text = f'{long}, "traceEvents": [{EVENT % ("a", 1)}]}}'
+    assert kineto.recognise(text.encode()[: 1 << 16], "x")
+    assert [row["rank"] for row in tables(text)["events"]] == [7]
+
+
+def test_cut_at_any_byte_keeps_the_exact_prefix() -> None:
+    rows, start = tables(NS_BASE)["events"], NS_BASE.index(b'"traceEvents": [') + 16
+    for end in range(0, len(NS_BASE) - 1, 3):
+        found = tables(NS_BASE[:end])
+        assert len(found["problems"]) == (1 if NS_BASE[end:].strip() else 0), end
+        if end > start:
+            assert found["events"] == rows[: len(found["events"])], end
+            assert len(found["events"]) >= NS_BASE[start:end].count(b"\n  },") - 4, end  # four are no rows
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_damage_costs_one_event(data: st.DataObject) -> None:
+    def events(text: bytes) -> set[tuple[Any, ...]]:
+        return {(row["name"], row["start_ns"]) for row in tables(text)["events"]}
+
+    at = data.draw(st.integers(NS_BASE.index(b'"traceEvents": [') + 16, len(NS_BASE) - 1))
+    length = data.draw(st.integers(0, 1))
+    damaged = NS_BASE[:at] + data.draw(st.binary(max_size=1)) + NS_BASE[at + length :]
+    assert len(events(NS_BASE) - events(damaged)) <= 1
+
+
+@given(st.one_of(st.binary(max_size=200), st.text(alphabet='[]{}",:\\ phXtsargE1.-n', max_size=120).map(str.encode)))
+@settings(max_examples=300, deadline=None)
+def test_nothing_raises(noise: bytes) -> None:
+    kineto.recognise(noise, "x")
+    tables(noise)
+    tables(b'{"schemaVersion": 1, "traceEvents": [' + noise)
+    tables(b"[" + noise + b"]")
+
+
+@pytest.mark.parametrize("size", [1, 7, 300, 5000])
+def test_events_do_not_depend_on_the_blocks_they_come_in(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ns_base.json", "control_chars.json", "tail_metadata.json", "array.json"):
+        data = content(FIXTURES / "kineto" / name)
+        monkeypatch.undo()
+        want = tables(data)["events"]
+        monkeypatch.setattr(Source, "utf8", lambda self: iter([*self.chunks(size)]))
+        assert tables(data)["events"] == want, name
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("5125096980867.834", 5125096980867834), ("1", 1000), ("1.5", 1500), ("0.001", 1), ("-0.5", -500),
+        ("1.5e3", 1500000), ("1e-3", 1), ("1790857026000000.1235", 1790857026000000124), ('"12.25"', 12250),
+        ("1e400", None), ("null", None), ('"nan"', None), ("[1]", None), ("9" * 5000, None), ("", None),
+    ],
+)  # fmt: skip
+def test_times_are_exact(text: str, nanoseconds: int | None) -> None:
+    assert kineto.nanoseconds(kineto.msgspec.Raw(text.encode())) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        ("rank0.json", 0), ("rank-34.Jul_15.json", 34), ("mtia_rank_12.json", 12), ("trace_8_Rank3.json", 3),
+        ("local_rank_2.json", None), ("frank1.json", None), ("worker0.json", None), ("rank99999999999.json", None),
+    ],
+)  # fmt: skip
+def test_rank_comes_from_the_name_where_the_trace_has_none(name: str, rank: int | None) -> None:
+    assert tables(trace(EVENT % ("a", 1)), name)["events"][0]["rank"] == rank
+
+
+def test_rank_of_the_trace_goes_before_the_name() -> None:
+    assert {row["rank"] for row in tables(NS_BASE, "rank0.json")["events"]} == {3}
+
+
+def test_metadata_behind_the_events_holds_for_all_of_them() -> None:
+    data = content(FIXTURES / "kineto" / "tail_metadata.json")
+    rows = tables(data)["events"]
+    base = 1719853884000000000
+    assert [row["start_ns"] - base for row in rows] == [4382708395400000, 4382708395440500, 4382708395433669]
+    assert [row["train_step"] for row in rows] == [None, 551, 551]
+    assert {row["rank"] for row in rows} == {34}
+    assert [row["start_ns"] for row in tables(data.replace(b'"trace.json",', b'"trace.json'))["events"]] == [
+        row["start_ns"] for row in rows
+    ]
+
+
+def test_device_work_belongs_to_the_step_of_its_own_stream() -> None:
+    steps = {row["name"][:12]: row["train_step"] for row in tables(NS_BASE)["events"]}
+    assert steps["ampere_sgemm"] == 3  # runs while the host is in step 4 already, inside its stream's annotation of 3
+    assert steps["ncclDevKerne"] == 4  # its stream has no annotation
+
+
+def test_collectives() -> None:
+    row = next(row for row in tables(NS_BASE)["events"] if row["name"].startswith("nccl"))
+    assert (row["collective"], row["process_group"], row["group_size"]) == ("allreduce", "0", 8)
+    assert (row["message_bytes"], row["dtype"], row["stream"]) == (2873320 * 2, "BFloat16", 20)
+
+
+def test_every_event_in_many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = '{"l": [{"name": 1}, {"name": "},\\n {\\"ph\\": 1"}]}'
+    nested = '{"ph": "X", "name": "n%d", "pid": 1, "tid": 1, "ts": %d, "args": ' + args + "}"
+    events = [nested % (k, k) if k % 5 == 0 else EVENT % (f"n{k}", k) for k in range(3000)]
+    events[1500] = '{"ph": "X", "name": broken}'
+    monkeypatch.setattr(Source, "utf8", lambda self: self.chunks(10_000))
+    found = tables(trace(*events))
+    assert [row["line"] for row in found["events"]] == [k for k in range(1, 3001) if k != 1501]
+    assert [row["line"] for row in found["problems"]] == [1501]
+
+
+def test_a_cut_compression_stream_keeps_what_is_whole() -> None:
+    data = gzip.compress(NS_BASE)
+    rows = tables(NS_BASE)["events"]
+    found = tables(data[: len(data) // 2])
+    assert found["events"] == rows[: len(found["events"])]
+    assert len(found["problems"]) == 1

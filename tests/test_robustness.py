@@ -1,0 +1,518 @@
+"""What no tool meant to write: damage, encodings, launcher prefixes, compression.  Nothing of it raises or is passed over.
+
+Every fixture of every format goes through the same body; a new format is held to it by having a fixture.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+import re
+import subprocess
+import sys
+import tarfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import zstandard
+from conftest import FIXTURES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalelens import formats
+from scalelens.ingestion import parse
+from scalelens.lines import name_of
+from scalelens.rows import Rows
+from scalelens.source import CHUNK, Source, open_members, open_source
+
+LOADED = formats.load()
+OF_LINES = {name_of(module) for module in LOADED.of_lines}
+FILES = sorted(
+    path
+    for path in FIXTURES.glob("*/*")
+    if path.parent.name in OF_LINES | {name_of(module) for module in LOADED.of_files}
+    and path.suffix != ".status"
+    and not (path.suffix == ".csv" and path.name.count(".") > 1)
+)
+TEXTS = [path for path in FILES if path.parent.name in OF_LINES]
+CONTENTS = {f"{path.parent.name}/{path.name}": path.read_bytes() for path in FILES}
+
+# A defect of a parser leaves this sentence instead of an exception.
+DEFECT = re.compile(r"^the format \w+ failed at ")
+
+RECORD = (
+    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): 1354.9 | learning rate: 3.750E-05 |"
+    " global batch size:     4 | lm loss: 1.203115E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+)
+
+
+class Result(NamedTuple):
+    """What a file gave."""
+
+    status: str
+    note: str | None
+    tables: dict[str, list[dict[str, Any]]]
+    counted: int
+
+    @property
+    def problems(self) -> list[str]:
+        return [row["reason"] for row in self.tables.get("problems", [])]
+
+    def without(self, *columns: str) -> dict[str, list[dict[str, Any]]]:
+        """Rows without some of their columns."""
+        return {
+            table: [{key: value for key, value in row.items() if key not in columns} for row in rows]
+            for table, rows in self.tables.items()
+        }
+
+    def before(self, line: int, *left_out: str) -> list[Any]:
+        """Rows of the lines before one."""
+        return [
+            (table, {key: value for key, value in row.items() if key not in left_out})
+            for table, rows in self.tables.items()
+            for row in rows
+            if row["line"] is not None and row["line"] < line
+        ]
+
+
+class InBlocks(Source):
+    """A source whose reader gets blocks of another size than usual."""
+
+    block = CHUNK
+
+    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+        return super().chunks(self.block)
+
+
+def read(content: bytes, name: str = "job.log", block: int = CHUNK) -> Result:
+    """All rows of a file of these bytes."""
+    source = InBlocks(name, io.BytesIO(content), len(content), 0)
+    source.block = block
+    return read_source(source)
+
+
+def read_source(source: Source) -> Result:
+    tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows = Rows("f", lambda table, batch: tables[table].extend(batch.to_pylist()))
+    status, note = parse(source, LOADED, rows)
+    rows.flush()
+    for table in tables.values():
+        for row in table:  # so that NaN equals NaN
+            row.update((key, repr(value)) for key, value in row.items() if value != value)
+    return Result(status, note, dict(tables), sum(rows.problems_of.values()))
+
+
+def in_lines(content: bytes) -> list[bytes]:
+    return content.splitlines(keepends=True)
+
+
+def each_text(function: Callable[..., None]) -> Callable[..., None]:
+    """The test for each fixture that is a text of lines."""
+    return pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")(function)
+
+
+def each_file(function: Callable[..., None]) -> Callable[..., None]:
+    """The test for each fixture."""
+    return pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")(function)
+
+
+# Damage
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
+    """A fixture, or two interleaved, with bytes flipped, cut out, put in and doubled; and its name."""
+    name = draw(st.sampled_from(sorted(CONTENTS)))
+    content = CONTENTS[name]
+    if draw(st.booleans()):
+        other = CONTENTS[draw(st.sampled_from(sorted(CONTENTS)))]
+        content = interleaved(draw(st.randoms(use_true_random=False)), content, other)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, max(len(content) - 1, 0)))
+        to = at + draw(st.integers(0, 200))
+        content = draw(
+            st.sampled_from(
+                [
+                    content[:at] + bytes([draw(st.integers(0, 255))]) + content[at + 1 :],
+                    content[:at] + content[to:],
+                    content[:at],
+                    content[at:],
+                    content[:at] + content[at:to] * 2 + content[to:],
+                    content[:at] + draw(NONSENSE) + content[at:],
+                    numbers_replaced(content, at, draw(NUMBERS)),
+                ]
+            )
+        )
+    return name, content
+
+
+NONSENSE = st.binary(max_size=8) | st.sampled_from(
+    [b"\n", b"\r", b"\0" * 9, b"\x1b[1m", b"  3: ", b"[default1]:", b"[1,2]<stdout>:", b'"', b"{", b"[" * 300, b"\\ud800", b"|"]
+)
+NUMBERS = st.sampled_from(
+    [b"9" * 30, b"9" * 400, b"9" * 5000, b"-1", b"nan", b"inf", b"1e999", b"1e-999", b"1.2.3", b".", b"0x1f", b"\xd9\xa3", b"", b"0"]
+)
+
+
+def interleaved(chance: random.Random, one: bytes, other: bytes) -> bytes:
+    """Lines of two files as two processes write them into one: mixed, some without their line break."""
+    sides = [in_lines(one), in_lines(other)]
+    mixed = []
+    while any(sides):
+        side = chance.choice([side for side in sides if side])
+        line = side.pop(0)
+        mixed.append(line.rstrip(b"\r\n") if chance.random() < 0.1 else line)
+    return b"".join(mixed)
+
+
+def numbers_replaced(content: bytes, at: int, number: bytes) -> bytes:
+    """The first number behind a place becomes another one."""
+    return content[:at] + re.sub(rb"\d+", lambda _: number, content[at:], count=1)
+
+
+@settings(max_examples=600, deadline=None, derandomize=True, database=None)
+@given(damaged())
+def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
+    name, content = case
+    result = read(content, name)
+    assert not [reason for reason in result.problems if DEFECT.match(reason)]
+    assert len(result.problems) == result.counted
+    if result.status == "ok":
+        assert not result.problems
+    else:
+        assert result.problems or result.note or result.status == "empty"
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_every_number_may_be_anything(name: str) -> None:
+    content = CONTENTS[name]
+    chance = random.Random(name)
+    for number in (b"9" * 30, b"9" * 5000, b"-1", b"nan", b"1e999", b"1.2.3", b""):
+        places = [found.start() for found in re.finditer(rb"\d+", content)]
+        for at in chance.sample(places, min(12, len(places))):
+            result = read(numbers_replaced(content, at, number), name)
+            assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, content[at - 40 : at + 20])
+
+
+@each_text
+def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path) -> None:
+    content = path.read_bytes()
+    whole = read(content)
+    # The second record says how many steps the first one is a mean of; what a run is called is known at its end.
+    later = ("averaged_steps", "value_kind")
+    for at in random.Random(path.name).sample(range(len(content) + 1), min(40, len(content) + 1)):
+        cut = read(content[:at])
+        lines = in_lines(content[:at] + b"|")
+        last = len(lines)
+        while last > 1 and len(lines[last - 2]) > 1024:  # one that srun cut
+            last -= 1
+        known = [row for row in cut.before(last, *later) if row[0] != "params"]
+        assert known == [row for row in whole.before(last, *later) if row[0] != "params"], f"cut at byte {at}"
+
+
+def test_a_stray_zero_costs_no_more_than_its_line() -> None:
+    content = "".join(RECORD.format(step, 4 * step) for step in range(1, 9)).encode()
+    holed = content[:700] + b"\0" + content[701:]
+    assert len(read(holed).tables["steps"]) >= 7
+
+
+def test_a_hole_of_zeros_is_passed() -> None:
+    hole = b"\0" * 70_000  # what a node that crashed, or a truncated log, leaves
+    result = read(RECORD.format(1, 4).encode() + hole + RECORD.format(2, 8).encode() + RECORD.format(3, 12).encode())
+    assert [row["step"] for row in result.tables["steps"]] == [1, 2, 3]
+    assert [row["step"] for row in read(hole + b"\n" + RECORD.format(2, 8).encode()).tables["steps"]] == [2]
+
+
+@pytest.mark.parametrize("filling", [b"\n", b" ", b"no training yet\n", "\u00fc\u2026\n".encode()])
+def test_the_first_useful_line_may_come_late(filling: bytes) -> None:
+    filler = filling * (200_000 // len(filling))
+    (step,) = read(filler + b"\n" + RECORD.format(7, 28).encode()).tables["steps"]
+    assert step["line"] == filler.count(b"\n") + 2
+
+
+def test_what_is_not_text_is_said() -> None:
+    assert read(bytes(random.Random(1).randbytes(5000))).note == "not text, and no known file format"
+    assert read(b"").status == "empty"
+    assert read(b"hello\n").status == "unknown"
+
+
+# Decoration
+
+ANCHORS = [anchor.encode() for module in LOADED.of_lines for anchor in module.ANCHORS]
+NOISE = [line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")]
+PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:", re.MULTILINE)
+
+
+@each_text
+def test_lines_of_others_change_only_the_numbers_of_lines(path: Path) -> None:
+    content = path.read_bytes()
+    chance = random.Random(path.name)
+    noisy = b""
+    for line in in_lines(content):  # not between the lines of a block, which a process prints at once
+        if any(anchor in line for anchor in ANCHORS) and chance.random() < 0.5:
+            noisy += chance.choice(NOISE)
+        noisy += line
+    assert read(noisy).without("line") == read(content).without("line")
+
+
+@each_text
+def test_lines_of_other_ranks_change_only_the_numbers_of_lines(path: Path) -> None:
+    content = path.read_bytes()
+    if PREFIXED.search(content):
+        pytest.skip("has prefixes of its own")
+    chance = random.Random(path.name)
+    labelled = [b"3: " + line for line in in_lines(content)]
+    noisy = [(b"4: " + chance.choice(NOISE) if chance.random() < 0.5 else b"") + line for line in labelled]
+    assert read(b"".join(noisy)).without("line") == read(b"".join(labelled)).without("line")
+
+
+@each_text
+def test_crlf_is_lf(path: Path) -> None:
+    content = path.read_bytes().replace(b"\r\n", b"\n")
+    crlf = content.replace(b"\n", b"\r\n")
+    assert read(crlf).without("text") == read(content).without("text")
+
+
+@each_file
+@pytest.mark.parametrize(
+    ("codec", "mark"), [("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"), ("utf-16-le", b"")]
+)
+def test_encodings_give_the_same_rows(path: Path, codec: str, mark: bytes) -> None:
+    text = path.read_bytes().decode("utf-8", "replace")
+    name = f"{path.parent.name}/{path.name}"
+    assert read(mark + text.encode(codec), name).tables == read(text.encode(), name).tables
+
+
+@each_text
+def test_the_name_says_nothing(path: Path) -> None:
+    assert read(path.read_bytes(), "renamed") == read(path.read_bytes(), path.name)
+
+
+PREFIXES = {
+    "srun -l": "3: ",
+    "srun -l, wide": " 3: ",
+    "torchrun --tee": "[default3]:",
+    "torchrun, role": "[trainer3]:",
+    "mpirun --tag-output": "[1,3]<stdout>:",
+    "mpirun with its time": "Fri Nov 20 10:11:12 2026[1,3]<stdout>:",
+    "Intel MPI -prepend-rank": "[3] ",
+    "pdsh": "nid005033: ",
+    "deepspeed's launcher": "10.0.0.7: ",
+    "srun -l of torchrun": "1: [default3]:",
+    "pdsh of torchrun": "nid005033: [default0]:",
+    "mpirun of torchrun": "[1,3]<stdout>:[default0]:",
+}
+# What follows from the rank or names it.
+OF_RANK = ("rank", "place", "text")
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
+@each_text
+def test_prefixes_change_only_rank_and_place(path: Path, prefix: str) -> None:
+    content = path.read_bytes()
+    if PREFIXED.search(content):
+        pytest.skip("has prefixes of its own")
+    prefixed = b"".join(prefix.encode() + line for line in in_lines(content))
+    plain, other = read(content).without(*OF_RANK), read(prefixed).without(*OF_RANK)
+    for tables in (plain, other):
+        tables["params"] = [row for row in tables.get("params", []) if row["key"] != "outcome_rank"]
+    assert other == plain
+
+
+@pytest.mark.parametrize(
+    ("prefix", "rank", "place"),
+    [
+        ("3: ", 3, None),
+        ("[1,3]<stdout>:", 3, None),
+        ("[rank3]:", 3, None),
+        ("[default3]:", None, "default3"),
+        ("nid005033: ", None, "nid005033"),
+        ("1: [default3]:", None, "1/default3"),
+        ("nid005033: [default0]:", None, "nid005033/default0"),
+    ],
+)
+def test_prefixes_name_whose_a_line_is(prefix: str, rank: int | None, place: str | None) -> None:
+    (step,) = read((prefix + RECORD.format(7, 28)).encode()).tables["steps"]
+    assert (step["rank"], step["place"]) == (rank, place)
+
+
+def test_colours_are_taken_off() -> None:
+    coloured = b"\x1b[32m" + RECORD.format(7, 28).strip().encode() + b"\x1b[0m\n"
+    assert read(coloured).without("line", "text") == read(RECORD.format(7, 28).encode()).without("line", "text")
+
+
+def test_a_progress_bar_may_share_the_line() -> None:
+    bar = "".join(f"\rloading {percent:3} %" for percent in range(101))
+    result = read((f"{bar}\r{RECORD.format(7, 28)}{bar}\n" + RECORD.format(8, 32)).encode())
+    assert [(row["step"], row["line"]) for row in result.tables["steps"]] == [(7, 1), (8, 3)]
+
+
+# How a file is read
+
+
+@each_file
+def test_block_boundaries_change_nothing(path: Path) -> None:
+    content, name = path.read_bytes(), f"{path.parent.name}/{path.name}"
+    whole = read(content, name)
+    for block in (7, 31, *random.Random(name).sample(range(50, 300), 4)):
+        assert read(content, name, block) == whole, f"in blocks of {block} bytes"
+
+
+def test_a_line_that_srun_cut_is_joined() -> None:
+    long = "x" * 700 + " | " + RECORD.format(7, 28).strip() + " | " + "y" * 2500 + " memory (MB) | allocated: 5.0"
+    label = "12: "
+    pieces = [long[at : at + 1024] for at in range(0, len(long), 1024)]
+    content = f"{label}start\n{''.join(f'{label}{piece}{chr(10)}' for piece in pieces)}{label}{RECORD.format(8, 32)}".encode()
+    whole = read(content)
+    assert [(row["step"], row["line"]) for row in whole.tables["steps"]] == [(7, 2), (8, 2 + len(pieces))]
+    for block in (7, 300, 1000, 1100, 2051, 2100):
+        assert read(content, block=block) == whole, f"in blocks of {block} bytes"
+
+
+def test_a_line_over_a_megabyte_is_no_obstacle() -> None:
+    long = b"tokens " * 400_000
+    result = read(RECORD.format(1, 4).encode() + long + b"\n" + RECORD.format(2, 8).encode() + long + RECORD.format(3, 12).encode())
+    assert [(row["step"], row["line"]) for row in result.tables["steps"]][:2] == [(1, 1), (2, 3)]
+
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "zst": zstandard.compress,
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+}
+
+
+@each_file
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_compression_changes_nothing(path: Path, suffix: str) -> None:
+    content, name = path.read_bytes(), f"{path.parent.name}/{path.name}"
+    assert read(COMPRESSIONS[suffix](content), f"{name}.{suffix}") == read(content, name)
+
+
+@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_several_streams_in_one_file_are_one_text(compress: Callable[[bytes], bytes]) -> None:
+    records = [RECORD.format(step, 4 * step).encode() for step in range(1, 4)]
+    streams = b"".join(map(compress, records))
+    assert read(streams) == read(b"".join(records))
+    assert read(streams + b"\0" * 600) == read(b"".join(records)), "zeros fill a tape's block"
+
+
+@pytest.mark.parametrize("short", range(-2, 3))
+def test_a_stream_may_begin_at_any_byte_of_a_block(short: int) -> None:
+    noise = random.Random(0).randbytes(20_000).hex().encode()
+    lengths = {len(gzip.compress(noise[:size])): size for size in range(20_000, 31_000)}
+    size = lengths.get(16384 + short) or min(lengths, key=lambda length: abs(length - 16384 - short))
+    first = gzip.compress(noise[: lengths.get(size, size)])
+    (step,) = read(first + gzip.compress(b"\n" + RECORD.format(7, 28).encode())).tables["steps"]
+    assert step["step"] == 7
+
+
+@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_what_follows_a_stream_costs_none_of_its_rows(compress: Callable[[bytes], bytes]) -> None:
+    result = read(compress(RECORD.format(7, 28).encode()) + b"something else")
+    assert [row["step"] for row in result.tables["steps"]] == [7]
+    assert result.note and "behind its end" in result.note
+
+
+@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_a_cut_stream_gives_its_exact_prefix_and_says_so(compress: Callable[[bytes], bytes]) -> None:
+    chance = random.Random(3)
+    content = "".join(RECORD.format(step, chance.randrange(10**9)) for step in range(1, 3000)).encode()
+    whole, packed = read(content), compress(content)
+    for at in (20, len(packed) // 3, len(packed) // 2, len(packed) - 1):
+        source = Source("job.log", io.BytesIO(packed[:at]), at, 0)
+        text = source.read()
+        assert content.startswith(text)
+        cut = read(packed[:at])
+        assert cut.note == "the compressed stream is cut"
+        last = text.count(b"\n") + 1
+        assert cut.before(last, "averaged_steps", "value_kind") == whole.before(last, "averaged_steps", "value_kind")
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(st.sampled_from(sorted(COMPRESSIONS)), st.integers(0, 10_000), st.integers(1, 255))
+def test_a_damaged_stream_gives_no_rows_but_its_own(suffix: str, at: int, flip: int) -> None:
+    content = "".join(RECORD.format(step, 4 * step) for step in range(1, 200)).encode()
+    packed = bytearray(COMPRESSIONS[suffix](content))
+    packed[at % len(packed)] ^= flip
+    result = read(bytes(packed))
+    assert result.status == "ok" or result.note or result.problems
+
+
+def test_an_archive_is_its_files(tmp_path: Path) -> None:
+    path = tmp_path / "logs.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in CONTENTS.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    members = {member.path.rpartition("!")[2]: read_source(member) for member in open_members(path)}
+    assert list(members) == list(CONTENTS)
+    for name, content in CONTENTS.items():
+        assert members[name] == read(content, name.rpartition("/")[2]), name
+
+
+def test_a_cut_archive_gives_its_whole_members_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "logs.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for number in range(4):
+            content = random.Random(number).randbytes(50_000)
+            member = tarfile.TarInfo(f"{number}.log")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    path.write_bytes(path.read_bytes()[:130_000])
+    sizes = []
+    with pytest.raises(tarfile.TarError):
+        for member in open_members(path):
+            sizes.append(member.size_bytes)
+    assert sizes == [50_000, 50_000]
+
+
+def test_a_log_that_is_still_written_is_read_up_to_its_size_at_opening(tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(RECORD.format(1, 4))
+    source = open_source(path)
+    with path.open("a") as log:
+        log.write(RECORD.format(2, 8))
+    assert [row["step"] for row in read_source(source).tables["steps"]] == [1]
+    source.close()
+
+
+MEASURED = """
+import sys
+from pathlib import Path
+from scalelens import formats
+from scalelens.ingestion import parse
+from scalelens.rows import Rows
+from scalelens.source import open_source
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+def read(path):
+    parse(open_source(Path(path)), formats.load(), Rows("f", lambda table, batch: None))
+
+read(sys.argv[1])
+before = peak()
+read(sys.argv[2])
+print((peak() - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
+@pytest.mark.parametrize("line_break", ["\n", "\r"], ids=["lines", "one line of carriage returns"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, line_break: str) -> None:
+    noise = "".join(f"{number} tokens are not here{line_break}" for number in range(9))
+    piece = "".join(noise + RECORD.format(step, 4 * step).replace("\n", line_break) for step in range(1, 1000))
+    small, large = tmp_path / "small.log", tmp_path / "large.log"
+    small.write_text(piece * 8)
+    with large.open("w") as log:
+        for _ in range(60_000_000 // len(piece)):
+            log.write(piece)
+    run = subprocess.run([sys.executable, "-c", MEASURED, small, large], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 60, "MB more than for a file of a twentieth of the size"
