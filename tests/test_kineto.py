@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,7 +160,7 @@ def test_events_do_not_depend_on_the_blocks_they_come_in(size: int, monkeypatch:
     ],
 )  # fmt: skip
 def test_times_are_exact(text: str, nanoseconds: int | None) -> None:
-    assert kineto.nanoseconds(kineto.msgspec.Raw(text.encode())) == nanoseconds
+    assert kineto.nanoseconds(msgspec.Raw(text.encode())) == nanoseconds
 
 
 @pytest.mark.parametrize(

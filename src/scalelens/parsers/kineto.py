@@ -29,7 +29,7 @@ Samples:
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
@@ -38,21 +38,10 @@ import msgspec
 
 from scalelens.rows import Rows
 from scalelens.source import Source
+from scalelens.trace import ABSENT, ARRAY, BLANK, UNREADABLE, Event, Items, Trace
 
 VERSION = 1
 
-LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
-
-ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
-NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
-CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
-BLANK = b", \t\r\n"
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
-SOUND = rb'(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))++'
-MENDABLE = re.compile(SOUND + rb'|("(?:[^"\\]|\\.)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
-ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
-BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
-JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 ROW = {"X": "X", "i": "i", "I": "i", "R": "i", "C": "C"}
@@ -68,21 +57,6 @@ DTYPE_BYTES = {
     "long": 8, "uint64": 8, "double": 8, "complexfloat": 8, "complexdouble": 16,
 }  # fmt: skip
 
-UNREADABLE = (ValueError, RecursionError)  # what msgspec raises where the text is not JSON or not of the type
-ABSENT = msgspec.Raw(b"")
-
-
-class Event(msgspec.Struct, gc=False):
-    ph: str = ""
-    name: Any = None
-    cat: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: msgspec.Raw = ABSENT
-    dur: msgspec.Raw = ABSENT
-    args: msgspec.Raw = ABSENT
-
-
 class Args(msgspec.Struct, gc=False):
     stream: Any = None
     correlation: Any = None
@@ -93,8 +67,6 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
-Items = list[Event | bytes]  # events, and as bytes what should be one
-EVENTS = msgspec.json.Decoder(list[Event])
 ARGS = msgspec.json.Decoder(Args)
 
 
@@ -261,150 +233,6 @@ class Steps:
                 if starts[0] <= time < end:
                     return step
         return None
-
-
-class Trace:
-    """The text of a trace: its events a slice at a time, and the metadata around them."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.head = self.tail = b""
-        self.found = self.closed = self.torn = self.mended = False
-
-    def slices(self) -> Iterator[Items]:
-        self.closed = self.mended = False
-        blocks = self.source.utf8()
-        text = self._open(blocks)
-        for block in chain(blocks, (None,)) if self.found else ():
-            text += block or b""
-            cut = (len(text), len(text)) if block is None else boundary(text)
-            if cut is None and len(text) < LARGEST:
-                continue
-            items, text = self._decode(text, cut, final=block is None)
-            yield items
-            if self.closed:
-                self.tail = text + b"".join(block for block in blocks)
-                return
-
-    def metadata(self) -> dict[str, Any]:
-        """What stands before and behind the events, once they were read."""
-        found: dict[str, Any] = {}
-        tail = self.tail.strip(BLANK) if self.head.strip() else b"}"  # an array has no metadata
-        for text in (b"{" + self.head.strip(BLANK + b"{") + b"}", b"{" + tail):
-            try:
-                part = msgspec.json.decode(mend(text))
-            except UNREADABLE:
-                self.torn = True
-                base, rank = BASE.search(text), JOB_RANK.search(text)
-                part = {"baseTimeNanoseconds": int(base[1])} if base else {}
-                part |= {"distributedInfo": {"rank": int(rank[1])}} if rank else {}
-            found |= part if isinstance(part, dict) else {}
-        return found
-
-    def _open(self, blocks: Iterator[bytes]) -> bytes:
-        """Reads up to the events.  Returns what was read of them."""
-        text = b""
-        for block in blocks:
-            seen = len(text)
-            text += block
-            if array := ARRAY.search(text, max(seen - 64, 0)):
-                self.found, self.head = True, text[: array.start()]
-                return text[text.index(b"[", array.start()) + 1 :]
-        return b""
-
-    def _decode(self, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:
-        """Events up to the cut, and what is left of the text."""
-        if cut:
-            for piece, mended in tries(text[: cut[0]]):
-                try:
-                    items, end = decoded(piece)
-                except UNREADABLE:
-                    continue
-                self.mended |= mended
-                self.closed = end is not None
-                return items, piece[end:] + text[cut[0] :] if self.closed else text[cut[1] :]
-        return self._one_by_one(text, final)
-
-    def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
-        """Events of a damaged text, and what is left of it."""
-        items: Items = []
-        at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
-        while (start := text.find(b"{", at)) >= 0:
-            if bad is None and text[at:start].strip(BLANK):
-                bad = at
-            end = closing(text, start)
-            if end is None and not final and len(text) - start < LARGEST:
-                return items + ([] if bad is None else [text[bad:start]]), text[start:]
-            event = self._event(text[start:end]) if end else None
-            # Within damage, an object without a phase is the arguments of the damaged event.
-            if event is None or end is None or (bad is not None and not event.ph):
-                at, bad = start + 1, start if bad is None else bad
-                continue
-            items += [event] if bad is None else [text[bad:start], event]
-            at, bad = end, None
-            if closed := CLOSED.match(text, at):
-                self.closed = True
-                return items, text[closed.end() :]
-        rest = text[at if bad is None else bad :]
-        self.tail = rest[rest.rfind(b"]") + 1 :]
-        return items + ([rest] if rest.strip(BLANK) else []), b""
-
-    def _event(self, text: bytes) -> Event | None:
-        for piece, mended in tries(text):
-            try:
-                (event,) = EVENTS.decode(b"[" + piece + b"]")
-            except UNREADABLE:
-                continue
-            self.mended |= mended
-            return event
-        return None
-
-
-def decoded(text: bytes) -> tuple[Items, int | None]:
-    """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
-    try:
-        return [*EVENTS.decode(b"[" + text + b"]")], None
-    except msgspec.DecodeError as error:
-        behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-        end = int(behind[1]) - 1 if behind else 0
-        if not CLOSED.match(text, text.rfind(b"]", 0, end)):
-            raise
-        return [*EVENTS.decode(b"[" + text[:end])], end
-
-
-def boundary(text: bytes) -> tuple[int, int] | None:
-    """Where the last event but one ends, and where the last begins."""
-    for window in (1 << 16, len(text)):
-        if found := [*NEXT.finditer(text, max(len(text) - window, 0))]:
-            return found[-1].end(1), found[-1].end()
-    return None
-
-
-def closing(text: bytes, start: int) -> int | None:
-    """Where the object ends that begins at `start`."""
-    depth = 0
-    for token in TOKEN.finditer(text, start, start + LARGEST):
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
-        if depth == 0:
-            return token.end()
-    return None
-
-
-def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
-    """A text as it is, and mended."""
-    yield text, False
-    yield mend(text), True
-
-
-def mend(text: bytes) -> bytes:
-    """JSON whose control characters and stray backslashes are escaped, and in which a bare nan is null."""
-
-    def mended(found: re.Match[bytes]) -> bytes:
-        if found[1]:
-            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), found[1])
-        return b"null" if found[2] else found[0]
-
-    return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())
 
 
 def nanoseconds(microseconds: msgspec.Raw) -> int | None:
