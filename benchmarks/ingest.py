@@ -12,7 +12,6 @@ import os
 import platform
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -71,9 +70,9 @@ def plain_script(path: Path) -> int:
 
 
 def command(*arguments: str) -> tuple[float, float]:
-    """Seconds and peak resident megabytes of one process of a command."""
+    """Seconds and peak resident megabytes of one Python process."""
     before = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "scalelens", *arguments], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - before
     assert status == 0, arguments
@@ -85,7 +84,11 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=250)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.plain:
+        print(plain_script(options.plain))
+        return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "logs"
         folder.mkdir()
@@ -94,27 +97,24 @@ def main() -> None:
         one, warehouse = folder / "run0.log", Path(scratch) / "w"
         bound, ours, memory, alone, both = [], [], [], [], []
         for _ in range(options.rounds):
-            start = time.perf_counter()
-            records = plain_script(one)
-            bound.append(time.perf_counter() - start)
+            bound.append(command(__file__, "--plain", str(one))[0])
             shutil.rmtree(warehouse, ignore_errors=True)
-            seconds, peak = command("ingest", str(one), "-w", str(warehouse), "--jobs", "1")
+            seconds, peak = command("-m", "scalelens", "ingest", str(one), "-w", str(warehouse), "--jobs", "1")
             ours.append(seconds)
             memory.append(peak)
         for jobs, times in ((1, alone), (2, both)):
             shutil.rmtree(warehouse, ignore_errors=True)
-            times.append(command("ingest", str(folder), "-w", str(warehouse), "--jobs", str(jobs))[0])
+            times.append(command("-m", "scalelens", "ingest", str(folder), "-w", str(warehouse), "--jobs", str(jobs))[0])
         rows = subprocess.run(
             [sys.executable, "-m", "scalelens", "sql", "SELECT count(*) FROM steps", "-w", str(warehouse), "--format", "csv"],
             capture_output=True, text=True, check=True,
         ).stdout.split()[-1]  # fmt: skip
     print(json.dumps({
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "megabytes": options.megabytes, "records": records, "steps_of_all_files": int(rows),
+        "megabytes": options.megabytes, "steps_of_all_files": int(rows),
         "plain_script_s": round(min(bound), 2), "ingest_s": round(min(ours), 2),
         "ingest_over_plain_script": round(min(ours) / min(bound), 2), "peak_memory_mb": round(max(memory)),
         "files": options.files, "two_processes_over_one": round(min(both) / min(alone), 2),
-        "self_max_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }, indent=1))  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ from scalelens import formats
 from scalelens.ingestion import parse
 from scalelens.lines import name_of
 from scalelens.rows import Rows
-from scalelens.source import CHUNK, Source, open_members, open_source
+from scalelens.source import CHUNK, FED, Source, open_members, open_source
 
 LOADED = formats.load()
 OF_LINES = {name_of(module) for module in LOADED.of_lines}
@@ -174,7 +175,7 @@ def numbers_replaced(content: bytes, at: int, number: bytes) -> bytes:
     return content[:at] + re.sub(rb"\d+", lambda _: number, content[at:], count=1)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True, database=None)
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
 @given(damaged())
 def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
     name, content = case
@@ -191,11 +192,11 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
 def test_every_number_may_be_anything(name: str) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)
+    places = [found.start() for found in re.finditer(rb"\d+", content)]
     for number in (b"9" * 30, b"9" * 5000, b"-1", b"nan", b"1e999", b"1.2.3", b""):
-        places = [found.start() for found in re.finditer(rb"\d+", content)]
-        for at in chance.sample(places, min(12, len(places))):
+        for at in chance.sample(places, min(8, len(places))):
             result = read(numbers_replaced(content, at, number), name)
-            assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, content[at - 40 : at + 20])
+            assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, at)
 
 
 @each_text
@@ -379,6 +380,23 @@ def test_a_line_over_a_megabyte_is_no_obstacle() -> None:
     assert [(row["step"], row["line"]) for row in result.tables["steps"]][:2] == [(1, 1), (2, 3)]
 
 
+@pytest.mark.parametrize("anchor", sorted(set(ANCHORS)), ids=lambda anchor: anchor.decode().strip())
+def test_a_long_line_costs_no_more_than_its_length(anchor: bytes) -> None:
+    def seconds(filling: bytes, size: int) -> float:
+        filler = filling * (size // len(filling))
+        content = filler + anchor + filler + b"\n"
+        times = []
+        for _ in range(3):
+            begin = time.process_time()
+            read(content)
+            times.append(time.process_time() - begin)
+        return min(times)
+
+    for filling in (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", b"loss at ", anchor):
+        short, long = seconds(filling, 2_000), seconds(filling, 16_000)
+        assert long < 0.1 or long < 30 * short, f"{filling!r}: {short:.3f} s, eight times as long {long:.3f} s"
+
+
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "zst": zstandard.compress,
@@ -404,10 +422,9 @@ def test_several_streams_in_one_file_are_one_text(compress: Callable[[bytes], by
 
 @pytest.mark.parametrize("short", range(-2, 3))
 def test_a_stream_may_begin_at_any_byte_of_a_block(short: int) -> None:
-    noise = random.Random(0).randbytes(20_000).hex().encode()
-    lengths = {len(gzip.compress(noise[:size])): size for size in range(20_000, 31_000)}
-    size = lengths.get(16384 + short) or min(lengths, key=lambda length: abs(length - 16384 - short))
-    first = gzip.compress(noise[: lengths.get(size, size)])
+    around = len(gzip.compress(b"", 0))
+    first = gzip.compress(b"x" * (FED + short - around), 0)
+    assert len(first) == FED + short
     (step,) = read(first + gzip.compress(b"\n" + RECORD.format(7, 28).encode())).tables["steps"]
     assert step["step"] == 7
 
@@ -505,14 +522,15 @@ print((peak() - before) // 1024)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
-@pytest.mark.parametrize("line_break", ["\n", "\r"], ids=["lines", "one line of carriage returns"])
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, line_break: str) -> None:
+@pytest.mark.parametrize(("line_break", "size"), [("\n", 60_000_000), ("\r", 20_000_000)], ids=["lines", "carriage returns"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, line_break: str, size: int) -> None:
     noise = "".join(f"{number} tokens are not here{line_break}" for number in range(9))
     piece = "".join(noise + RECORD.format(step, 4 * step).replace("\n", line_break) for step in range(1, 1000))
     small, large = tmp_path / "small.log", tmp_path / "large.log"
-    small.write_text(piece * 8)
+    small.write_text(piece * 6)
     with large.open("w") as log:
-        for _ in range(60_000_000 // len(piece)):
+        for _ in range(size // len(piece)):
             log.write(piece)
     run = subprocess.run([sys.executable, "-c", MEASURED, small, large], capture_output=True, text=True, check=True)
-    assert int(run.stdout) < 60, "MB more than for a file of a twentieth of the size"
+    print(run.stdout)
+    assert int(run.stdout) < 60, "MB more than for a file of a few MB"

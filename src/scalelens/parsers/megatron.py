@@ -17,7 +17,6 @@ Samples:
      samples/sec: 36.917 | iteration       10/   11000 | elapsed time per iteration (ms): 1950.3 | approx flops per GPU: 59.4TFLOPS | lm_loss: 1.1E+01 | number of nan iterations:   0 |
 """
 
-import contextlib
 import functools
 import math
 import operator
@@ -26,6 +25,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
@@ -33,6 +34,7 @@ VERSION = 1
 ANCHORS = ("iteration ",)
 
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+NUMBERS = msgspec.json.Decoder(list[float]).decode
 STAMP = r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]"
 START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"
 RECORD = re.compile(START)
@@ -71,9 +73,14 @@ class Layout:
         self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
-    def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]]:
-        """What `columns` gives, for the values of a record.  Raises ValueError where one is no plain number."""
-        numbers = list(map(float, texts))
+    def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
+        """What `columns` gives, for the values of a record; None where one is no plain number."""
+        try:
+            numbers = NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
+        except msgspec.MsgspecError:
+            return None
+        if len(numbers) != len(texts):
+            return None
         row = dict(zip(self.names, self.values(numbers), strict=False))
         return in_units(row), [(name, numbers[k], unit) for k, name, unit in self.others]
 
@@ -86,17 +93,16 @@ class Reader:
         self.part = -1
         self.layout: Layout | None = None
         self.last: dict[int | None, int] = {}  # last step by the rank that printed it
-        self.copy: tuple[int, int, float] | None = None  # line and values of the last record
+        self.copy: tuple[int, float] | None = None  # line and time of the last record
         self.first: dict[str, Any] | None = None  # first record of an attempt, until its interval is known
         self.first_step: int | None = None
-        self.interval: int | None = None  # smallest step between records, where the log does not say log_interval
+        self.interval: int | None = None  # log_interval, else the smallest step between records so far
 
     def take(self, line: Line) -> bool:
         if self.layout and (found := self.layout.pattern.match(line.text)):
             stamp, step, of, *texts = found.groups()
-            with contextlib.suppress(ValueError):
-                row, metrics = self.layout.read(texts)
-                self.add(line, int(step), of, stamp, row, metrics)
+            if values := self.layout.read(texts):
+                self.add(line, int(step), of, stamp, *values)
                 return True
         starts = list(RECORD.finditer(line.text))
         if not starts:
@@ -164,10 +170,9 @@ class Reader:
         if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
             rank, place = None, str(rank)  # a label of `srun -l` that is not the last rank, which prints, is a node's
         previous = self.last.get(rank)
-        copy = (line.number, step, row["step_s"])
-        if self.copy and previous == step and self.copy[1:] == copy[1:] and line.number - self.copy[0] < 50:
+        if previous == step and self.copy and self.copy[1] == row["step_s"] and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
-        self.copy = copy
+        self.copy = (line.number, row["step_s"])
         if previous is not None and step <= previous:
             rows.attempt += 1
             self.last, previous, self.first = {}, None, None
@@ -175,14 +180,16 @@ class Reader:
         if stamp:
             row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
         timer_kept = bool(stamp and "." in stamp)
-        interval = whole_number(rows.params.get("log_interval")) or self.interval
         if previous is None:
-            self.first_step = step
-            averaged = 1 if timer_kept else interval
+            self.first_step, self.interval = step, whole_number(rows.params.get("log_interval"))
+            averaged = 1 if timer_kept else self.interval
         elif timer_kept and previous == self.first_step:
             averaged = step - previous + 1
         else:  # a wider gap than the interval is records that were lost
-            averaged = self.interval = min(step - previous, interval or step - previous)
+            averaged = step - previous
+            if self.interval is None or averaged < self.interval:
+                self.interval = averaged
+            averaged = self.interval
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
             row["samples"] = float(batch)
         sequence = row.pop("seqlen", None) or rows.params.get("seq_length")

@@ -34,7 +34,7 @@ SIZES = {
     "tp": re.compile(r"(?<!encoder-)tensor-model-parallel size: (\d+)|world size: \d+ and model-parallel size: (\d+)"),
     "pp": re.compile(r"(?<!encoder-)pipeline-model-parallel size: (\d+)"),
 }
-ARGUMENT = re.compile(r"  ([A-Za-z_][\w-]*) *(\.*) *(.*?)\s*$")
+ARGUMENT = re.compile(r"  ([A-Za-z_][\w-]*) *(\.*) *(.*)$")
 PRIMUS_ARGUMENT = re.compile(r"  ([A-Za-z_]\w*)\s*: (.*) \((\w+)\)\s*$")
 NEOX = re.compile(r"(.*?)\.*(?:updated|default)$")
 CANONICAL = {
@@ -84,7 +84,7 @@ class Reader:
         if found := PRIMUS_ARGUMENT.match(line.text):
             name, value = found[1], found[2]
         elif (found := ARGUMENT.match(line.text)) and (found[2] or len(found[1]) > 24):
-            name, value = found[1], found[3]
+            name, value = found[1], found[3].rstrip()
             if neox := NEOX.match(value):
                 value = neox[1].rstrip(".")
         else:

@@ -22,7 +22,8 @@ VERSION = 1
 ANCHORS = ("memory (MB) |",)
 
 REPORT = re.compile(
-    r"(?:\[Rank (\d+)\] *)?\(?(?:after (\d+) iterations|[^()|]*?(?:iteration (\d+))?)\)? memory \(MB\)((?: \| [a-z ]+: [\d.]+)+)"
+    r"(?:\[Rank (\d+)\] {0,9})?\(?(?:after (\d+) iterations|[^()|]{0,99}?(?:iteration (\d+))?)\)?"
+    r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)"
 )
 VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
 

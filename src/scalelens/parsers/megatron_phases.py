@@ -29,14 +29,14 @@ VERSION = 1
 ANCHORS = (" at iteration", "saved checkpoint", "] datetime: ", "[exiting program", "on validation set", "on test set")
 
 EVALUATED = re.compile(
-    r"(?:(?P<set>[\w./ -]*?) ?(?:loss|results) at (?:iteration (?P<step>\d+)|the end of training)[^|]*"
-    r"|iteration (?P<other>\d+) on (?P<name>\w+) set[^|]*)\|(?P<values>.*)"
+    r"(?:(?P<set>[\w./ -]{0,99}?) ?(?:loss|results) at (?:iteration (?P<step>\d+)|the end of training)[^|]{0,99}"
+    r"|iteration (?P<other>\d+) on (?P<name>\w{1,99}) set[^|]{0,99})\|(?P<values>.*)"
 )
-VALUE = re.compile(r"\s*([^|:]+?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf)\s*\|")
+VALUE = re.compile(r"([^|:]{1,99}?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf) {0,9}\|")
 SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
 SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
-LOADED = re.compile(r"successfully loaded checkpoint .*at iteration (\d+)")
-MOMENT = re.compile(r"\[((?:before|after) [^\]]+|exiting program[^\]]*)\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?")
+LOADED = re.compile(r"successfully loaded checkpoint .{0,4999}at iteration (\d+)")
+MOMENT = re.compile(r"\[((?:before|after) [^\]]{1,99}|exiting program[^\]]{0,99})\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?")
 ENDS = re.compile(r"after training is done|exiting program (?:at iteration|after [\d.]+ minutes)")
 
 

@@ -23,10 +23,10 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = ("time (ms) |", "time across ranks (ms):", "times across ranks (ms):")
 
-BEFORE = re.compile(r"\s*(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?\s*$")
-INLINE = re.compile(r"([^|:]+): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
-PAIR = re.compile(r"\s+(\S[^:]*?) ?\.*: \(([\d.]+), ([\d.]+)\)\s*$")
-SINGLE = re.compile(r"\s+(\S[^:]*?) ?\.*: ([\d.]+)\s*$")
+BEFORE = re.compile(r"(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?$")
+INLINE = re.compile(r"([^|:]{1,99}): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
+PAIR = re.compile(r"\s+(\S[^:]{0,199}?) ?\.{0,199}: \(([\d.]+), ([\d.]+)\)\s*$")
+SINGLE = re.compile(r"\s+(\S[^:]{0,199}?) ?\.{0,199}: ([\d.]+)\s*$")
 HEADING = re.compile(r"\s+(\S[^:]*):\s*$")
 EACH_RANK = re.compile(r"rank +(\d+)$")
 BLOCK = re.compile(r"\s+\S[^:|]*:(?: [\d.]+| \([\d.]+, [\d.]+\)|)\s*$")
@@ -49,7 +49,7 @@ class Reader:
             self.claims = BLOCK
             return True
         before, _, values = line.text.partition("time (ms) |")
-        if not BEFORE.match(before):
+        if not BEFORE.match(before.strip()):
             return False  # another tool's line, or text that quotes one
         found = INLINE.findall(values)
         for name, value in found:

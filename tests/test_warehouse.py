@@ -1,0 +1,766 @@
+"""The warehouse keeps its promises: each content once, the newest reading counts, nothing half-visible, nothing lost.
+
+Rules: commit records and live view in `warehouse.py`; which files are one run in `members.py`.
+"""
+
+import errno
+import gzip
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from scalelens import database, ingestion, warehouse
+from scalelens import rows as rows_module
+from scalelens.errors import UserError
+from scalelens.ingestion import ingest
+from scalelens.members import Run, runs_of
+from scalelens.parsers import megatron
+from scalelens.tables import STORED
+from scalelens.warehouse import Entry, Live, Warehouse
+
+RECORD = (
+    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
+    " global batch size:     4 | lm loss: 1.203115E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+)
+SETTINGS = "using world size: 2, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 1\n"
+
+
+def write_log(path: Path, steps: int = 5, first: int = 1, step_ms: float = 1000.0) -> Path:
+    """A log of so many steps, that differs from others in their time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = (RECORD.format(step, 4 * step, step_ms + step % 7) for step in range(first, first + steps))
+    path.write_text(SETTINGS + "".join(records))
+    return path
+
+
+def write_logs(folder: Path, count: int, steps: int = 5) -> Path:
+    for number in range(count):
+        write_log(folder / f"{number}.log", steps, step_ms=1000.0 + 10 * number)
+    return folder
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder of three logs."""
+    return write_logs(tmp_path / "logs", 3)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where a warehouse may be made."""
+    return tmp_path / "warehouse"
+
+
+def ask(home: Path, statement: str) -> list[Any]:
+    return database.connect(home).execute(statement).fetchall()
+
+
+def steps_by_path(home: Path) -> dict[str, int]:
+    """Steps of each file, those without any included."""
+    counts = "SELECT path, (SELECT count(*) FROM steps WHERE steps.file_id = files.file_id) FROM files ORDER BY path"
+    return {Path(path).name: count for path, count in ask(home, counts)}
+
+
+def everything(home: Path) -> dict[str, list[Any]]:
+    """All rows of all tables, in an order of their own; without the moment of the commit."""
+    connection = database.connect(home)
+    tables = {name: connection.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in (*STORED, "members", "runs")}
+    return tables | {"files": connection.execute("SELECT * EXCLUDE ingested_at FROM files ORDER BY ALL").fetchall()}
+
+
+def records(home: Path) -> list[str]:
+    return sorted(path.name for path in (home / "_log").iterdir())
+
+
+def touch_later(path: Path) -> None:
+    """Another time of change, however coarse the clock of the file system."""
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))
+
+
+# What counts
+
+
+def test_the_same_folder_again_does_nothing(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    before = records(home)
+    report = ingest([logs], home)
+    assert (report.entries, report.unchanged) == ([], 3)
+    assert records(home) == before
+
+
+def test_a_log_that_grew_replaces_what_it_said(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    write_log(logs / "1.log", steps=9)
+    touch_later(logs / "1.log")
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 9, "2.log": 5}
+    assert ask(home, "SELECT count(*) FROM files") == [(3,)]
+
+
+def test_a_log_that_was_rewritten_at_the_same_length_is_read_again(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    write_log(logs / "1.log", step_ms=1500.0)
+    touch_later(logs / "1.log")
+    ingest([logs], home)
+    assert ask(home, "SELECT count(*) FROM steps WHERE step_s > 1.4") == [(5,)]
+    assert ask(home, "SELECT count(*) FROM steps") == [(15,)]
+
+
+def test_a_touched_file_keeps_its_rows(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    touch_later(logs / "1.log")
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
+    assert ingest([logs], home).unchanged == 3
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one ingest", "one after the other"])
+def test_the_same_bytes_under_two_paths_are_there_once(logs: Path, home: Path, tmp_path: Path, together: bool) -> None:
+    copy = tmp_path / "copies" / "again.log"
+    copy.parent.mkdir()
+    shutil.copy(logs / "0.log", copy)
+    for paths in ([logs, copy.parent],) if together else ([logs], [copy.parent]):
+        ingest(paths, home)
+    assert ask(home, "SELECT count(*) FROM steps") == [(15,)]
+    assert ask(home, "SELECT paths FROM files WHERE len(paths) > 1") == [([str(copy), str(logs / "0.log")],)]
+
+
+def test_compressed_bytes_are_another_content(logs: Path, home: Path) -> None:
+    (logs / "0.log.gz").write_bytes(gzip.compress((logs / "0.log").read_bytes()))
+    ingest([logs], home)
+    assert ask(home, "SELECT count(*) FROM files") == [(4,)]
+
+
+def test_a_newer_parser_reads_again(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(logs / "0.log", logs / "copy.log")
+    ingest([logs], home)
+    monkeypatch.setattr(megatron, "VERSION", megatron.VERSION + 1)
+    monkeypatch.setitem(megatron.COLUMNS, "lm loss", "accuracy")
+    megatron.target.cache_clear()
+    try:
+        ingest([logs], home)
+    finally:
+        megatron.target.cache_clear()
+    assert ask(home, "SELECT count(*), count(loss), count(accuracy) FROM steps") == [(15, 0, 15)]
+    assert ingest([logs], home).unchanged == 4
+
+
+def test_another_time_zone_reads_again(logs: Path, home: Path) -> None:
+    with (logs / "0.log").open("a") as log:
+        log.write("[after training is done] datetime: 2026-06-10 09:31:19 \n")
+    stamp = "SELECT CAST(ts AS VARCHAR), ts_origin FROM phases"
+    ingest([logs], home)
+    assert ask(home, stamp) == [("2026-06-10 09:31:19", "naive")]
+    ingest([logs], home, zone="Europe/Berlin")
+    assert ask(home, stamp) == [("2026-06-10 07:31:19", "utc")]
+
+
+USER_FORMAT = '''"""Progress of a trainer of our own.
+
+Tool: trainer
+Versions: 1
+Yields: steps
+Source: trainer.py
+
+Samples:
+    trainer: step 7 took 0.5 s
+"""
+
+import re
+
+VERSION = 1
+ANCHORS = ("trainer: step ",)
+LINE = re.compile(r"trainer: step (\\d+) took ([\\d.]+) s$")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def take(self, line):
+        if not (found := LINE.match(line.text)):
+            return False
+        self.rows.add("steps", line.number, step=int(found[1]), step_s=float(found[2]), phase="train")
+        return True
+'''
+
+
+def test_a_new_format_of_the_user_reads_again(logs: Path, home: Path, tmp_path: Path) -> None:
+    (logs / "own.log").write_text("trainer: step 7 took 0.5 s\n")
+    ingest([logs], home)
+    assert steps_by_path(home)["own.log"] == 0
+    folder = tmp_path / "formats"
+    folder.mkdir()
+    (folder / "trainer.py").write_text(USER_FORMAT)
+    ingest([logs], home, format_folders=(folder,))
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5, "own.log": 1}
+
+
+def test_documents_are_read_when_asked(logs: Path, home: Path) -> None:
+    shutil.move(logs / "0.log", logs / "notes.md")
+    ingest([logs], home)
+    assert ask(home, "SELECT status FROM files WHERE path LIKE '%.md'") == [("document",)]
+    ingest([logs], home, documents=True)
+    assert steps_by_path(home)["notes.md"] == 5
+
+
+def test_a_document_does_not_hide_a_log_of_the_same_content(logs: Path, home: Path) -> None:
+    shutil.copy(logs / "0.log", logs / "0.html")
+    ingest([logs], home)
+    assert ask(home, "SELECT count(*) FROM steps") == [(15,)]
+
+
+def test_forgotten_files_are_gone_until_they_are_read_again(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    Warehouse(home).forget([str(logs / "1.log")])
+    assert steps_by_path(home) == {"0.log": 5, "2.log": 5}
+    assert ask(home, "SELECT count(*) FROM runs") == [(2,)]
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
+
+
+def test_forgetting_one_of_two_paths_keeps_the_content(logs: Path, home: Path) -> None:
+    shutil.copy(logs / "0.log", logs / "copy.log")
+    ingest([logs], home)
+    Warehouse(home).forget([str(logs / "0.log")])
+    assert steps_by_path(home) == {"copy.log": 5, "1.log": 5, "2.log": 5}
+    Warehouse(home).forget([str(logs / "copy.log")])
+    assert ask(home, "SELECT count(*) FROM steps") == [(10,)]
+
+
+def test_names_that_are_not_utf8_are_said(logs: Path, home: Path) -> None:
+    try:
+        (logs / os.fsdecode(b"caf\xe9.log")).write_text("hello")
+    except OSError:
+        pytest.skip("the file system takes no such names")
+    report = ingest([logs], home)
+    assert len(report.entries) == 3
+    assert ["not UTF-8" in line for line in report.unreadable] == [True]
+
+
+def test_files_that_cannot_be_read_are_said_each_and_tried_again(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> Any:
+        if path.name != "0.log":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path)
+
+    opened = ingestion.open_source
+    monkeypatch.setattr(ingestion, "open_source", refused)
+    ingest([logs], home)
+    assert ask(home, "SELECT status, count(*) FROM files GROUP BY ALL ORDER BY ALL") == [("ok", 1), ("unknown", 2)]
+    monkeypatch.undo()
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
+
+
+def test_a_read_that_fails_half_way_is_partial_and_tried_again(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: Any, size: int = 0) -> Any:
+        yield SETTINGS.encode() + RECORD.format(1, 4, 1000.0).encode()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("scalelens.source.Source.chunks", failing)
+    monkeypatch.setattr("scalelens.source.Source.head", lambda self: SETTINGS.encode())
+    ingest([logs / "0.log"], home)
+    ((status, note),) = ask(home, "SELECT status, note FROM files")
+    assert status == "partial"
+    assert "cannot be read to its end" in note
+    assert ask(home, "SELECT count(*), count(run_id) FROM steps") == [(1, 1)]
+    monkeypatch.undo()
+    ingest([logs / "0.log"], home)
+    assert steps_by_path(home) == {"0.log": 5}
+
+
+# Records
+
+
+def a_history(home: Path, folder: Path) -> None:
+    """Many commits: logs that grow, a copy, one whose first path is forgotten, one that is gone for good."""
+    for steps in range(1, 4):
+        for number in range(3):
+            write_log(folder / f"{number}.log", steps, step_ms=1000.0 + 10 * number)
+            touch_later(folder / f"{number}.log")
+            ingest([folder], home)
+    shutil.copy(folder / "0.log", folder / "copy.log")
+    write_log(folder / "bad.log", step_ms=5000.0)
+    ingest([folder], home)
+    Warehouse(home).forget([str(folder / "0.log"), str(folder / "bad.log")])
+
+
+def test_folding_keeps_all_answers(home: Path, tmp_path: Path) -> None:
+    a_history(home, tmp_path / "logs")
+    before = everything(home)
+    assert len(records(home)) > 8
+    Warehouse(home).fold(above=3)
+    assert len(records(home)) == 1
+    assert everything(home) == before
+    Warehouse(home).fold(above=0)
+    assert everything(home) == before
+
+
+def test_a_short_log_is_not_folded(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    before = records(home)
+    Warehouse(home).fold(above=1)
+    assert records(home) == before
+
+
+def test_ingest_folds_a_long_log(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warehouse.Warehouse.fold, "__defaults__", (2,))
+    for steps in range(5, 9):
+        write_log(logs / "0.log", steps)
+        touch_later(logs / "0.log")
+        ingest([logs], home)
+    assert len(records(home)) <= 2
+    assert steps_by_path(home) == {"0.log": 8, "1.log": 5, "2.log": 5}
+
+
+@pytest.mark.parametrize("removed", range(4))
+def test_a_fold_that_is_killed_is_taken_up_by_the_next_one(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: int
+) -> None:
+    a_history(home, tmp_path / "logs")
+    before, names = everything(home), records(home)
+    kept = {name: (home / "_log" / name).read_bytes() for name in names[removed:]}
+    Warehouse(home).fold(above=3)
+    for name, content in kept.items():  # as if it had been killed before it removed these
+        (home / "_log" / name).write_bytes(content)
+    assert everything(home) == before
+    ingest([write_log(tmp_path / "other" / "later.log", step_ms=3000.0)], home)
+    after = everything(home)
+    Warehouse(home).fold(above=1)
+    assert len(records(home)) == 1
+    assert everything(home) == after
+
+
+def test_a_log_that_is_folded_while_it_is_read_is_read_again(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanished(self: Warehouse, name: str) -> Any:
+        monkeypatch.undo()
+        raise FileNotFoundError(name)
+
+    ingest([logs], home)
+    monkeypatch.setattr(Warehouse, "_record", vanished)
+    assert len(Warehouse(home).live().paths) == 3
+
+
+def test_a_newer_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    (record,) = (home / "_log").iterdir()
+    newer = json.loads(record.read_text()) | {"schema": warehouse.SCHEMA_VERSION + 1, "entries": "of another shape"}
+    record.write_text(json.dumps(newer))
+    with pytest.raises(UserError, match=r"newer ScaleLens.*pip install --upgrade scalelens"):
+        database.connect(home)
+    with pytest.raises(UserError, match="newer ScaleLens"):
+        ingest([logs], home)
+
+
+def test_a_damaged_record_is_named(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    (record,) = (home / "_log").iterdir()
+    whole = record.read_bytes()
+    cut = [whole[:at] for at in range(0, len(whole), len(whole) // 20)]
+    for damaged in (*cut, b"null", b"[]", b'{"schema": "1"}', b'{"schema": 1}x', b"\xff\xfe", whole.replace(b"path", b"p\xffth")):
+        record.write_bytes(damaged)
+        with pytest.raises(UserError, match=rf"{record.name} is damaged .*ingest again"):
+            database.connect(home)
+
+
+def test_a_missing_segment_is_said(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    next((home / "segments").glob("steps-*")).unlink()
+    with pytest.raises(UserError, match="segment of .* is missing"):
+        database.connect(home)
+
+
+def test_a_damaged_segment_is_said(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    next((home / "segments").glob("steps-*")).write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(UserError, match="segment of .* is missing or damaged"):
+        database.connect(home)
+
+
+def test_a_folder_with_other_content_is_left_alone(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "main.tex").write_text("x")
+    with pytest.raises(UserError, match="holds other files"):
+        ingest([logs], tmp_path / "thesis")
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["main.tex"]
+
+
+def test_a_warehouse_inside_the_folder_is_not_read(logs: Path) -> None:
+    ingest([logs], logs / "warehouse")
+    assert ingest([logs], logs / "warehouse").unchanged == 3
+
+
+def test_without_hard_links_a_record_is_renamed(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refused)
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
+    assert len(records(home)) == 1
+
+
+# Several processes
+
+
+def test_the_number_of_workers_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = write_logs(tmp_path / "logs", 7)
+    shutil.copy(logs / "0.log", logs / "copy.log")
+    monkeypatch.setattr(ingestion, "BATCH_FILES", 2)
+    for jobs in (1, 2):
+        ingest([logs], tmp_path / f"by{jobs}", jobs=jobs)
+    assert len(records(tmp_path / "by2")) == 4
+    assert everything(tmp_path / "by1") == everything(tmp_path / "by2")
+
+
+def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 4)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import scalelens, scalelens.ingestion\n"
+        "scalelens.ingestion.BATCH_FILES = 2\n"
+        f"print(len(scalelens.ingest({str(tmp_path / 'logs')!r}, warehouse={str(tmp_path / 'w')!r}, jobs=2).entries))\n"
+    )
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("4\n", "")
+
+
+# Ingests that are killed: at a moment, or at an access to the file system.  The process that forks has imported all
+# that an ingest needs, so that a moment of it is a moment of the work, and does none of the work itself.
+KILLED = """
+import json, os, signal, sys, time
+from pathlib import Path
+from scalelens import database, ingestion
+
+ingestion.BATCH_FILES = 2
+logs, homes = Path(sys.argv[1]), Path(sys.argv[2])
+
+
+def forked(act):
+    process = os.fork()
+    if not process:
+        try:
+            act()
+        finally:
+            os._exit(1)
+    return process
+
+
+def whole(home):
+    def act():
+        if (home / "_log").is_dir():
+            counts = "SELECT path, (SELECT count(*) FROM steps s WHERE s.file_id = f.file_id), rows FROM files f ORDER BY path"
+            before = database.connect(home).execute(counts).fetchall()
+        else:
+            before, counts = [], ""
+        ingestion.ingest([logs], home, jobs=1)
+        after = database.connect(home).execute("SELECT count(*), count(DISTINCT file_id) FROM steps").fetchall()
+        print(json.dumps([before, after]), flush=True)
+        os._exit(0)
+    assert os.waitpid(forked(act), 0)[1] == 0, home
+
+
+def killed_after(home, seconds):
+    process = forked(lambda: ingestion.ingest([logs], home, jobs=1))
+    time.sleep(seconds)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def killed_at(home, access):
+    def act():
+        left = access
+
+        def count(event, facts):
+            nonlocal left
+            if event in ("open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.scandir") and str(home) in str(facts):
+                left -= 1
+                if not left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(count)
+        ingestion.ingest([logs], home, jobs=1)
+    os.waitpid(forked(act), 0)
+
+
+begin = time.time()
+os.waitpid(forked(lambda: ingestion.ingest([logs], homes / "clean", jobs=1)), 0)
+duration = time.time() - begin
+for number, (kind, moment) in enumerate(json.loads(sys.argv[3])):
+    home = homes / str(number)
+    killed_after(home, moment * duration) if kind == "moment" else killed_at(home, moment)
+    whole(home)
+"""
+FILES, STEPS = 12, 40
+
+
+def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    logs = write_logs(tmp_path / "logs", FILES, STEPS)
+    chance = random.Random(17)
+    moments = [("moment", chance.random()) for _ in range(25)] + [("access", chance.randrange(1, 60)) for _ in range(25)]
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, logs, tmp_path, json.dumps(moments)], capture_output=True, text=True, check=True
+    )
+    found = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(found) == len(moments)
+    ingest([logs], tmp_path / "by_one", jobs=1)
+    rows = dict(ask(tmp_path / "by_one", "SELECT path, rows FROM files"))
+    for (before, after), moment in zip(found, moments, strict=True):
+        assert all((steps, count) == (STEPS, rows[path]) for path, steps, count in before), moment
+        assert after == [[FILES * STEPS, FILES]], moment
+
+
+IN_SMALL_BATCHES = "from scalelens import ingestion; ingestion.BATCH_FILES = 2; from scalelens.cli import main; main()"
+
+
+def started(*arguments: str | Path) -> "subprocess.Popen[str]":
+    """An ingest of many small batches, as a process of its own group."""
+    return subprocess.Popen(
+        [sys.executable, "-c", IN_SMALL_BATCHES, *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Waits for what must come sooner or later."""
+    end = time.monotonic() + seconds
+    while not (met := condition()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+    return met
+
+
+def processes_of(session: int) -> set[int]:
+    """Processes of a session, those that only wait to be buried left out."""
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            found.add(int(status.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    logs, home = write_logs(tmp_path / "logs", 40, 400), tmp_path / "warehouse"
+    process = started("ingest", logs, "-w", home, "--jobs", "2")
+    until(lambda: len(processes_of(process.pid)) > 2 and (home / "_log").is_dir() and records(home))
+    process.kill()
+    process.communicate()
+    until(lambda: not processes_of(process.pid))
+    assert set(steps_by_path(home).values()) == {400}
+    ingest([logs], home)
+    assert steps_by_path(home) == {f"{number}.log": 400 for number in range(40)}
+
+
+def test_two_ingests_at_once_leave_each_file_once(tmp_path: Path) -> None:
+    logs = write_logs(tmp_path / "logs", 12)
+    shutil.copytree(logs, tmp_path / "logs" / "copies")
+    homes = [tmp_path / "together", tmp_path / "alone"]
+    both = [started("ingest", folder, "-w", homes[0], "--jobs", "1") for folder in (logs, logs, logs / "copies")]
+    assert [(process.communicate()[1][-300:], process.returncode) for process in both if process.wait()] == []
+    ingest([logs], homes[1])
+    together, alone = everything(homes[0]), everything(homes[1])
+    assert {name: len(rows) for name, rows in together.items()} == {name: len(rows) for name, rows in alone.items()}
+    assert together["steps"] == alone["steps"]
+
+
+def test_warehouses_may_be_made_at_once(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Path.mkdir
+
+    def interrupted(self: Path, *arguments: Any, **options: Any) -> None:
+        made(self, *arguments, **options)
+        if self.parent == home:  # another process is as far, and looks
+            monkeypatch.setattr(Path, "mkdir", made)
+            Warehouse(home).create()
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    ingest([logs], home)
+    assert len(steps_by_path(home)) == 3
+
+
+# A full disk
+
+
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a writer closes when it is collected
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [(pq.ParquetWriter, "write_batch"), (pq.ParquetWriter, "close"), (os, "fsync"), (os, "link"), (Path, "rename"), (Path, "mkdir")],
+)
+def test_a_full_disk_is_one_error_and_loses_nothing(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch, where: Any, name: str
+) -> None:
+    if name != "mkdir":
+        ingest([logs / "0.log"], home)
+    monkeypatch.setattr(where, name, full)
+    with pytest.raises(UserError, match=r"no space is left .*free some and run the same command again"):
+        ingest([logs], home)
+    monkeypatch.undo()
+    if name != "mkdir":
+        assert steps_by_path(home) == {"0.log": 5}
+        assert not list(home.rglob("*.tmp"))
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
+
+
+def test_a_full_disk_in_the_middle_of_a_file_is_no_problem_of_the_file(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module, "BATCH", 2)  # so that rows are written while lines are taken
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
+    with pytest.raises(UserError, match="no space is left"):
+        ingest([logs], home)
+
+
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)); " + IN_SMALL_BATCHES
+
+
+def test_files_that_may_not_grow_are_one_error(tmp_path: Path, home: Path) -> None:
+    pytest.importorskip("resource")
+    logs = write_logs(tmp_path / "logs", 2, 2000)
+    run = subprocess.run([sys.executable, "-c", LIMITED, "ingest", logs, "-w", home], capture_output=True, text=True)
+    assert (run.returncode, len(run.stderr.splitlines())) == (2, 1), run.stderr
+    assert str(home) in run.stderr
+    ingest([logs], home)
+    assert steps_by_path(home) == {"0.log": 2000, "1.log": 2000}
+
+
+def test_an_interrupted_batch_leaves_no_files(logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Warehouse, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ingest([logs], home)
+    assert not list(home.rglob("*.tmp"))
+    assert records(home) == []
+
+
+# Which files are one run
+
+
+def steps_of(*ranks: int | None, steps: tuple[int, int] = (1, 5), **facts: Any) -> dict[str, Any]:
+    """What is known of a log with steps of these ranks."""
+    return {"rows": {"steps": 5}, "steps": {str(rank): steps for rank in ranks}, "attempts": 1} | facts
+
+
+def trace_of(rank: int | None) -> dict[str, Any]:
+    return {"rows": {"events": 9}, "steps": {}, "attempts": 0, "traced": [rank]}
+
+
+def power(**facts: Any) -> dict[str, Any]:
+    return {"rows": {"power": 9}, "steps": {}, "attempts": 0} | facts
+
+
+def runs(files: dict[str, dict[str, Any]], roots: dict[str, str] | None = None) -> list[Run]:
+    """Runs of files by their path below one root."""
+    entries = [
+        Entry("/r/" + path, (roots or {}).get(path, "/r"), file_id=f"id of {path}", batch="b", parts={0: facts})
+        for path, facts in files.items()
+    ]
+    return runs_of(Live({entry.path: entry for entry in entries}, {entry.file_id: entry for entry in entries}, {}, []))
+
+
+def names(found: list[Run]) -> list[list[str]]:
+    """Files by run."""
+    return sorted(sorted(part.path.removeprefix("/r/") for part in run.parts) for run in found)
+
+
+def test_logs_and_traces_of_the_ranks_of_a_folder_are_one_run() -> None:
+    (run,) = runs({
+        "a/rank0.log": steps_of(0), "a/rank1.log": steps_of(1),
+        "a/trace_0.json": trace_of(0), "a/trace_1.json": trace_of(1),
+    })  # fmt: skip
+    assert (run.why, run.parts[0].path, run.name) == ("folder", "/r/a/rank0.log", "a")
+
+
+def test_two_logs_of_the_same_steps_are_two_runs() -> None:
+    assert names(runs({"a/one.log": steps_of(None), "a/two.log": steps_of(None)})) == [["a/one.log"], ["a/two.log"]]
+    assert names(runs({"a/one.log": steps_of(0), "a/two.log": steps_of(0)})) == [["a/one.log"], ["a/two.log"]]
+
+
+def test_two_logs_of_the_same_steps_are_two_runs_whatever_their_job_id() -> None:
+    found = runs({"a/slurm-1234567.out": steps_of(0), "b/copy-1234567.out": steps_of(0)})
+    assert names(found) == [["a/slurm-1234567.out"], ["b/copy-1234567.out"]]
+
+
+def test_output_and_errors_of_a_job_are_one_run() -> None:
+    (run,) = runs({"out/1234567.out": steps_of(None), "err/1234567.err": power()})
+    assert run.why == "job id"
+    (run,) = runs({"a/train-1234567.out": steps_of(None), "b/other.log": power(job_id="1234567")})
+    assert run.why == "job id"
+
+
+def test_a_job_id_counts_within_one_root() -> None:
+    roots = {"b/1234567.err": "/r/b"}
+    assert len(runs({"a/1234567.out": steps_of(None), "b/1234567.err": power()}, roots)) == 2
+
+
+def test_a_date_is_no_job_id() -> None:
+    assert len(runs({"a/run-20260102.log": steps_of(0), "b/run-20260102.err": power()})) == 2
+
+
+def test_a_power_file_beside_one_log_joins_it() -> None:
+    assert names(runs({"a/job.log": steps_of(None), "a/power.csv": power()})) == [["a/job.log", "a/power.csv"]]
+    assert names(runs({"a/1234567.out": steps_of(None), "a/power.csv": power()})) == [["a/1234567.out", "a/power.csv"]]
+
+
+def test_a_power_file_beside_two_logs_is_alone() -> None:
+    found = runs({"a/one.log": steps_of(None), "a/two.log": steps_of(None), "a/power.csv": power()})
+    assert names(found) == [["a/one.log"], ["a/power.csv"], ["a/two.log"]]
+
+
+def test_repeats_in_one_folder_are_told_apart_by_name() -> None:
+    found = runs({f"a/{name}_rank{rank}.log": steps_of(rank) for name in ("base", "tuned") for rank in range(2)})
+    assert names(found) == [["a/base_rank0.log", "a/base_rank1.log"], ["a/tuned_rank0.log", "a/tuned_rank1.log"]]
+
+
+def test_folders_are_runs_of_their_own() -> None:
+    assert names(runs({"a/job.log": steps_of(0), "b/job.log": steps_of(1)})) == [["a/job.log"], ["b/job.log"]]
+
+
+def test_problems_alone_are_no_run() -> None:
+    assert runs({"a/job.log": {"rows": {"problems": 1}, "steps": {}, "attempts": 0}}) == []
+
+
+def test_the_order_of_files_changes_no_run() -> None:
+    files = {"a/rank0.log": steps_of(0), "a/rank1.log": steps_of(1), "a/p.csv": power(), "b/7654321.out": steps_of(None)}
+    assert runs(files) == runs(dict(reversed(files.items())))
+
+
+def test_rows_know_their_run(tmp_path: Path, home: Path) -> None:
+    write_log(tmp_path / "logs" / "train-1234567.out")
+    cancelled = "slurmstepd: error: *** JOB 1234567 ON n1 CANCELLED AT 2026-06-10T09:59:21 DUE TO TIME LIMIT ***\n"
+    (tmp_path / "logs" / "train-1234567.err").write_text(cancelled)
+    (tmp_path / "logs" / "power.csv").write_text(",timestamps,pynvml:0\n0,1795238790.3,190.7\n")
+    ingest([tmp_path / "logs"], home)
+    ((run_id, outcome),) = ask(home, "SELECT run_id, outcome FROM runs")
+    assert outcome == "time_limit"
+    tables = ("steps", "params", "power", "members")
+    assert {ask(home, f"SELECT DISTINCT run_id FROM {table}")[0][0] for table in tables} == {run_id}
