@@ -65,7 +65,7 @@ def user_module(path: Path) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{path} cannot be loaded ({type(error).__name__}: {error})", "mend it or move it away") from None
     lacking = [what for what in ("VERSION", "__doc__") if not getattr(module, what, None)]
     if hasattr(module, "ANCHORS"):

@@ -19,6 +19,7 @@ from scalelens.warehouse import Entry, Live
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
 JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
+SAYS_NOTHING = re.compile(r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result)?[-_]?\d{0,4}\.[^/]*$")
 RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
 
 
@@ -62,7 +63,7 @@ class Run(NamedTuple):
     @property
     def name(self) -> str:
         first = self.parts[0]
-        if len({part.path for part in self.parts if part.facts["steps"]}) > 1:
+        if len({part.path for part in self.parts if part.facts["steps"]}) > 1 or SAYS_NOTHING.match(first.path):
             return PurePath(first.folder).name
         stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
         return f"{stem} ({first.part + 1})" if first.part else stem

@@ -3,7 +3,6 @@
 Exit 0 done, 1 the answer is no, 2 wrong use or unreadable input, 130 interrupted.
 """
 
-import os
 import sys
 
 import typer
@@ -45,7 +44,6 @@ def main() -> None:
         errors.print(f"scalelens: {error}", markup=False)
         sys.exit(2)
     except SystemExit as ending:
-        if ending.code != 130:  # typer's code for ^C
-            raise
-        errors.print("interrupted; what was committed is kept, run the same command again to go on")
-        os._exit(130)  # worker processes are ended, not waited for
+        if ending.code == 130:  # typer's code for ^C
+            errors.print("interrupted; what was committed is kept, run the same command again to go on")
+        raise

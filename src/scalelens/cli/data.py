@@ -10,7 +10,13 @@ import typer
 from scalelens.cli.output import Format, errors, show
 from scalelens.errors import UserError
 
-Home = Annotated[Path, typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.")]
+# `readable=False`: not looked at by typer, whose message would be a box of many lines.
+Home = Annotated[
+    Path,
+    typer.Option(
+        "-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False
+    ),
+]
 HOME = Path("scalelens-warehouse")
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
 
@@ -21,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", readable=False)],
     warehouse: Home = HOME,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; outside a Slurm job at most four by default.")] = None,
     strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
@@ -127,7 +133,7 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
 
 
 def identify(
-    file: Annotated[Path, typer.Argument(help="A file.")],
+    file: Annotated[Path, typer.Argument(help="A file.", readable=False)],
     formats: FormatFolders = None,
     format: Annotated[Format | None, typer.Option("--format", help="Output format.")] = None,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.data import HOME, Home
-from scalelens.cli.output import errors
+from scalelens.cli.output import Format, errors
 from scalelens.cli.questions import QueryFolders, pairs
 from scalelens.errors import UserError
 
@@ -52,6 +52,8 @@ def demo(
     """Read the logs that come with ScaleLens, ask, and draw: the whole way in half a minute.
 
     They were written by the project's own runner: ResNet-50 on one and two ranks of a small machine.
+
+    Example:  scalelens demo -o demo-output
     """
     from importlib.resources import as_file, files
 
@@ -68,7 +70,7 @@ def demo(
         ingest([logs], warehouse)
         for name in ("runs_overview", "batch_stats", "scaling"):
             step(f"query {name} -w {warehouse}")
-            query(name, warehouse=warehouse)
+            query(name, warehouse=warehouse, format=Format.table)
         for name, figure in (("scaling", "scaling.pdf"), ("scaling", "scaling.png"), ("batch_cdf", "batch_cdf.pdf")):
             step(f"plot {name} -o {output / figure} -w {warehouse}")
             plot(name, output=output / figure, warehouse=warehouse, width=ColumnWidth.double)

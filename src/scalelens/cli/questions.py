@@ -69,7 +69,10 @@ def pairs(parameters: list[str] | None) -> dict[str, str]:
 
 
 def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
-    """List the queries and what each answers."""
+    """List the queries and what each answers.
+
+    Examples:  scalelens queries      scalelens queries --queries my_queries/
+    """
     import polars as pl
 
     from scalelens.queries import load
@@ -88,7 +91,10 @@ def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
 
 
 def charts(format: OutputFormat = None) -> None:
-    """List the charts, what each shows, and the query it draws."""
+    """List the charts, what each shows, and the query it draws.
+
+    Example:  scalelens charts
+    """
     import polars as pl
 
     from scalelens.charts import load, title
@@ -150,5 +156,6 @@ def explain(
     if name in documented():
         tables(name, Format.table)
         return
-    errors.print(f"queries: {', '.join(sorted(load()))}", markup=False)
-    raise UserError(f"there is no query, format or table '{name}'", "see scalelens queries, formats, tables")
+    names = (sorted(load()), sorted(name_of(module) for module in (*loaded.of_lines, *loaded.of_files)), documented())
+    kinds = (f"{kind} {', '.join(of)}" for kind, of in zip(("queries", "formats", "tables"), names, strict=True))
+    raise UserError(f"there is no query, format or table '{name}'", f"there are the {'; the '.join(kinds)}")

@@ -21,7 +21,6 @@
 --   series               VARCHAR             what the series holds equal (scaling_series)
 --   scaling              VARCHAR             weak, strong or mixed
 --   run_id               VARCHAR             run; of repeats the one with the median time, the faster of two
---   run_ids              VARCHAR[]           all runs of the row, the fastest first
 --   system               VARCHAR             machine
 --   model                VARCHAR             model
 --   precision            VARCHAR             number format
@@ -35,17 +34,18 @@
 --   step_s_low           DOUBLE s            lower end of its interval
 --   step_s_high          DOUBLE s            upper end of its interval
 --   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
---   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
 --   samples_per_s        DOUBLE samples/s    total samples over total time
 --   tflops_per_device    DOUBLE TFLOP/s      by tflops_kind
---   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
---   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
 --   speedup              DOUBLE              throughput W / t over that of the base
 --   efficiency           DOUBLE              E, 1 is ideal
 --   efficiency_low       DOUBLE              lower end: slow here, fast at the base; NULL where either has one run
 --   efficiency_high      DOUBLE              upper end: fast here, slow at the base
---   efficiency_kind      VARCHAR             ci95 (at least) where both ends have one, else range
 --   warning              VARCHAR             what to doubt
+--   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
+--   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
+--   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
+--   efficiency_kind      VARCHAR             ci95 (at least) where both ends have one, else range
+--   run_ids              VARCHAR[]           all runs of the row, the fastest first
 WITH
 points AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -64,20 +64,22 @@ efficiencies AS (
         scaling <> 'mixed' AS is_comparable,
         is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval
     FROM against_base)
-SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, run_ids, system, model, e.precision, nodes, devices,
-    baseline_devices, global_batch_size, n_runs, n_steps, step_s, step_s_low, step_s_high, interval_kind,
-    CASE WHEN interval_kind IS NOT NULL THEN interval_of END AS interval_of, samples_per_s,
+SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.precision, nodes, devices, baseline_devices,
+    global_batch_size, n_runs, n_steps, step_s, step_s_low, step_s_high, interval_kind,
+    samples_per_s,
     CASE WHEN has_model_tflops THEN model_tflops ELSE printed_tflops END AS tflops_per_device,
-    CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
-    printed_tflops AS tflops_printed,
     CASE WHEN is_comparable THEN speedup END AS speedup, CASE WHEN is_comparable THEN efficiency END AS efficiency,
     CASE WHEN has_interval THEN efficiency * at_worst END AS efficiency_low,
     CASE WHEN has_interval THEN efficiency * at_best END AS efficiency_high,
-    CASE WHEN has_interval THEN greatest(interval_kind, base.interval_kind) END AS efficiency_kind,  -- 'range' > 'ci95'
     nullif(concat_ws('; ',
         CASE WHEN NOT is_comparable THEN 'the model grows with the devices: compare TFLOP/s per device' END,
         CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,
         CASE WHEN has_rivals THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
-        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END), '') AS warning
+        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END), '') AS warning,
+    CASE WHEN interval_kind IS NOT NULL THEN interval_of END AS interval_of,
+    CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
+    printed_tflops AS tflops_printed,
+    CASE WHEN has_interval THEN greatest(interval_kind, base.interval_kind) END AS efficiency_kind,  -- 'range' > 'ci95'
+    run_ids
 FROM efficiencies AS e
 ORDER BY series, devices, step_s / global_batch_size, run_ids

@@ -8,6 +8,7 @@ Slurm, N nodes     srun --ntasks-per-node 1 torchrun --nnodes $SLURM_NNODES --np
 
 Rank R leaves rankR.log, a line for each step, and trace_rankR.json.gz, by Kineto: `scalelens ingest runs` reads both.
 """
+# mypy: ignore-errors
 
 import argparse
 import atexit
@@ -127,8 +128,7 @@ def main():
     log = open_log(args.out / f"rank{RANK}.log")
     if gpu := args.device == "cuda":
         torch.cuda.set_device(LOCAL_RANK % torch.cuda.device_count())  # Slurm may show each task one GPU, as number 0
-        torch.backends.cudnn.benchmark = True
-        torch.backends.cudnn.allow_tf32 = False  # torch's default would call TF32 convolutions fp32
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, False  # by default fp32 means TF32
         begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         device_model = torch.cuda.get_device_name()
     else:

@@ -1,0 +1,59 @@
+"""The logs that come along are the project's own runs: all of them are understood, and come out as they were started."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import scalelens
+from scalelens.cli.figures import demo
+from scalelens.ingestion import ingest
+
+LOGS = Path(str(files("scalelens") / "demo" / "logs"))
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "w"
+    ingest([LOGS], folder, jobs=1)
+    return folder
+
+
+def test_every_file_is_understood(warehouse: Path) -> None:
+    connection = scalelens.connect(warehouse)
+    assert connection.execute("SELECT path, status FROM files WHERE status NOT IN ('ok', 'document')").fetchall() == []
+    assert connection.execute("SELECT * FROM problems").fetchall() == []
+
+
+def test_each_folder_is_one_run_with_its_traces(warehouse: Path) -> None:
+    rows = scalelens.connect(warehouse).execute("SELECT name, devices, outcome, precision FROM runs ORDER BY name").fetchall()
+    folders = sorted(folder.name for folder in LOGS.iterdir() if folder.is_dir())
+    assert [row[0] for row in rows] == folders
+    for name, devices, outcome, precision in rows:
+        assert (devices, outcome, precision) == (int(name[-1]), "completed", name.split("-")[0])
+
+
+def test_runs_come_out_weak_and_strong_as_they_were_started(warehouse: Path) -> None:
+    rows = scalelens.query("scaling", warehouse)
+    found = {(row["scaling"], row["precision"], row["devices"]) for row in rows.iter_rows(named=True)}
+    assert found == {
+        ("weak", "fp32", 1), ("weak", "fp32", 2), ("strong", "fp32", 1), ("strong", "fp32", 2), ("weak", "bf16", 1), ("weak", "bf16", 2),
+    }  # fmt: skip
+    for row in rows.filter(rows["devices"] == 1).iter_rows(named=True):
+        assert row["efficiency"] == pytest.approx(1)
+
+
+def test_every_step_of_every_rank(warehouse: Path) -> None:
+    steps = scalelens.connect(warehouse).execute(
+        "SELECT r.name, s.rank, count(*), count(DISTINCT step), max(step) FROM steps s JOIN runs r USING (run_id) GROUP BY ALL"
+    ).fetchall()  # fmt: skip
+    for name, rank, records, distinct, last in steps:
+        assert records == distinct == last == 50, (name, rank)
+    assert len(steps) == sum(int(folder.name[-1]) for folder in LOGS.iterdir() if folder.is_dir())
+
+
+def test_the_demo_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo(tmp_path / "out")
+    for name in ("scaling.pdf", "scaling.png", "batch_cdf.pdf"):
+        assert (tmp_path / "out" / name).stat().st_size > 5_000
+    assert "weak" in capsys.readouterr().out
