@@ -219,7 +219,7 @@ def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path)
     [
         (["--device", "cpu", "--precision", "fp16"], "fp16 needs a GPU"),
         (["--global-batch-size", "9"], "cannot be shared equally by 2 devices"),
-        (["--batch-size", "8", "--global-batch-size", "16"], "not allowed with"),
+        (["--batch-size", "4", "--global-batch-size", "16"], "not allowed with"),
     ],
 )
 def test_what_cannot_run_is_refused(vision: ModuleType, monkeypatch, capsys, options: list[str], sentence: str) -> None:

@@ -142,7 +142,7 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         entry = live.providers.get(file_id, entries[0])
         files.append({
             "file_id": entry.file_id or None, "path": entries[0].path, "paths": [other.path for other in entries],
-            "size_bytes": entry.size_bytes, "modified_at": entry.modified_ns // 1000, "formats": entry.formats,
+            "size_bytes": entry.size_bytes, "modified_at": entries[0].modified_ns // 1000, "formats": entry.formats,
             "status": entry.status, "rows": entry.rows, "problems": entry.problems, "note": entry.note,
             "parser_version": entry.parser_version, "ingested_at": entry.committed_ns // 1000,
         })  # fmt: skip

@@ -2,7 +2,7 @@
 
 One process        python vision.py --out runs/n1
 Four GPUs          torchrun --standalone --nproc_per_node 4 vision.py --precision bf16 --batch-size 256 --out runs/n4
-Two CPU ranks      torchrun --standalone --nproc_per_node 2 vision.py --device cpu --image-size 64 --out runs/cpu2
+Two CPU ranks      torchrun --standalone --nproc_per_node 2 vision.py --device cpu --steps 20 --out runs/cpu2
 Slurm, N nodes     srun --ntasks-per-node 1 torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 --rdzv_backend c10d
                         --rdzv_id $SLURM_JOB_ID --rdzv_endpoint $(hostname):29400 vision.py --out runs/n$SLURM_NNODES
 
@@ -28,23 +28,23 @@ from torch import distributed, nn  # noqa: E402
 
 RANK, WORLD = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 LOCAL_RANK, LOCAL_WORLD = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+GPUS, PRECISIONS = torch.cuda.device_count(), {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     batch = parser.add_mutually_exclusive_group()
-    batch.add_argument("--batch-size", type=int, default=32, help="images per device: weak scaling")
+    batch.add_argument("--batch-size", type=int, default=32 if GPUS else 8, help="images per device: weak scaling")
     batch.add_argument("--global-batch-size", type=int, help="images over all devices: strong scaling")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="bf16 and fp16 by autocast")
-    parser.add_argument("--image-size", type=int, default=224, help="pixels along an edge")
+    parser.add_argument("--image-size", type=int, default=224 if GPUS else 64, help="pixels along an edge")
     parser.add_argument("--steps", type=int, default=100, help="steps of an epoch")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--warmup-steps", type=int, default=5, help="first steps, marked `warmup`")
     parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--lr", type=float, default=0.01, help="learning rate")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
     args = parser.parse_args()
     if args.device == "cpu" and args.precision == "fp16":
@@ -127,7 +127,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     log = open_log(args.out / f"rank{RANK}.log")
     if gpu := args.device == "cuda":
-        torch.cuda.set_device(LOCAL_RANK % torch.cuda.device_count())  # Slurm may show each task one GPU, as number 0
+        torch.cuda.set_device(LOCAL_RANK % GPUS)  # Slurm may show each task one GPU, as number 0
         torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, False  # by default fp32 means TF32
         begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         device_model = torch.cuda.get_device_name()
