@@ -131,6 +131,7 @@ def latex(rows: "pl.DataFrame") -> str:
 
 WIDEST = 44  # characters of a text; longer ones are shortened
 ROWS_SHOWN = 1000
+ROWS_CONTINUED = 24  # a table of so many rows goes on in a second one below it; a longer one names what had no room
 
 
 def print_table(rows: "pl.DataFrame") -> None:
@@ -156,29 +157,36 @@ def print_table(rows: "pl.DataFrame") -> None:
 
 
 def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
-    """One table no wider than the terminal, and above it what is the same in all rows.  Returns what had no room."""
+    """Tables no wider than the terminal, and above them what is the same in all rows.  Returns what had no room."""
     known = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
     same = [name for name in known if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]
     if same:
-        said = [cell(rows[name][0]) if name == "series" else f"{name} {cell(rows[name][0])}" for name in same]
-        console.print(Text(" \u00b7 ".join(said)), style="bold" if same[0] == "series" else "")
+        head = cell(rows["series"][0]) if "series" in same else ""
+        shared = ((name, cell(rows[name][0])) for name in same if name != "series")
+        said = [f"{name} {value}" for name, value in shared if value not in head.split(" \u00b7 ")]
+        console.print(Text(head, style="bold"), end="\n" if head else "")
+        console.print(Text(" \u00b7 ".join(said)), end="\n" if said else "", soft_wrap=False)
     names = [name for name in known if name not in same]
-    lines = [[shortened(text) for text in line] for line in cells(rows.select(names))] if names else []
-    drawn: list[str] = []
-    left = console.width
-    for k, name in enumerate(names):
-        left -= max([len(name), *(len(line[k]) for line in lines)]) + 2 * bool(drawn)
-        if left < 0 and drawn:
-            break
-        drawn.append(name)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in drawn:
-        table.add_column(name, justify="right" if rows.schema[name].is_numeric() else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(*(Text(text) for text in line[: len(drawn)]))
-    if drawn:
+    lines = [[shortened(text) for text in line] for line in cells(rows.select(names))]
+    widths = [max([len(name), *(len(line[k]) for line in lines)]) for k, name in enumerate(names)]
+    drawn = 0
+    while drawn < len(names):
+        block = [0] if drawn else []  # a table that goes on begins with what tells its rows apart
+        room = console.width - sum(widths[k] + 2 for k in block)
+        end = drawn + 1
+        while end < len(names) and sum(widths[drawn : end + 1]) + 2 * (end - drawn) <= room:
+            end += 1
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        block += range(drawn, end)
+        for k in block:
+            table.add_column(names[k], justify="right" if rows.schema[names[k]].is_numeric() else "left", no_wrap=True)
+        for line in lines:
+            table.add_row(*(Text(line[k]) for k in block))
         console.print(table)
-    return set(names) - set(drawn)
+        drawn = end
+        if len(lines) > ROWS_CONTINUED:
+            break
+    return set(names[drawn:])
 
 
 def shortened(text: str) -> str:
