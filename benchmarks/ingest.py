@@ -104,7 +104,9 @@ def main() -> None:
             memory.append(peak)
         for jobs, times in ((1, alone), (2, both)):
             shutil.rmtree(warehouse, ignore_errors=True)
-            times.append(command("-m", "scalelens", "ingest", str(folder), "-w", str(warehouse), "--jobs", str(jobs))[0])
+            times.append(
+                command("-m", "scalelens", "ingest", str(folder), "-w", str(warehouse), "--jobs", str(jobs))[0]
+            )
         rows = subprocess.run(
             [sys.executable, "-m", "scalelens", "sql", "SELECT count(*) FROM steps", "-w", str(warehouse), "--format", "csv"],
             capture_output=True, text=True, check=True,

@@ -32,6 +32,8 @@ def golden(request: pytest.FixtureRequest):
                 path.write_text(text)
             else:
                 path.unlink(missing_ok=True)
-        assert text == (path.read_text() if path.exists() else ""), f"{path.name} differs; look at it, then pytest --update"
+        assert text == (path.read_text() if path.exists() else ""), (
+            f"{path.name} differs; look at it, then pytest --update"
+        )
 
     return compare

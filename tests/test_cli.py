@@ -545,16 +545,31 @@ def test_an_interrupt_ends_at_once_and_keeps_what_was_committed(tmp_path: Path, 
     assert connect(home).execute("SELECT count(*) FROM files").fetchall() == [(count,)]
 
 
+INTERRUPTED = """
+import os, re, signal, multiprocessing.process as processes
+from pathlib import Path
+
+start = processes.BaseProcess.start
+
+
+def started(self):
+    start(self)
+    handles = False
+    while not handles:  # Python is up in it, and imports
+        handles = int(re.search(r"SigCgt:\\s*(\\w+)", Path(f"/proc/{self.pid}/status").read_text())[1], 16) & 2
+    os.killpg(0, signal.SIGINT)
+
+
+processes.BaseProcess.start = started
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at a process in /proc")
 def test_an_interrupt_while_workers_start_is_one_line(tmp_path: Path) -> None:
     for number in range(8):
         write_log(tmp_path / "logs" / f"{number}.log", 5, 1000.0 + 10 * number)
-    interrupted = (
-        "import os, signal, multiprocessing.process as p; start = p.BaseProcess.start\n"
-        "def started(self): start(self); os.killpg(0, signal.SIGINT)\n"
-        "p.BaseProcess.start = started\n" + IN_SMALL_BATCHES
-    )
     run = subprocess.run(
-        [sys.executable, "-c", interrupted, "ingest", tmp_path / "logs", "-w", tmp_path / "w", "--jobs", "2"],
+        [sys.executable, "-c", INTERRUPTED + IN_SMALL_BATCHES, "ingest", tmp_path / "logs", "-w", tmp_path / "w", "--jobs", "2"],
         capture_output=True, text=True, start_new_session=True,
     )  # fmt: skip
     assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (130, "", 1), run.stderr
@@ -697,7 +712,10 @@ def test_a_fixture_that_a_format_fails_at_is_told(run: Run, own: Path) -> None:
 def test_a_file_that_is_no_format_is_said(run: Run, tmp_path: Path, logs: Path, text: str, said: str) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mytool.py").write_text(text)
-    for arguments in (("formats", "--check", tmp_path / "own"), ("identify", logs / "0.log", "--formats", tmp_path / "own")):
+    for arguments in (
+        ("formats", "--check", tmp_path / "own"),
+        ("identify", logs / "0.log", "--formats", tmp_path / "own"),
+    ):
         one_line(run(*arguments), "mytool.py", said)
 
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CORPUS, ROOT
 
 import scalelens
+from conftest import CORPUS, ROOT
 from scalelens.ingestion import ingest
 
 SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "gpt2-meg"
@@ -59,5 +59,7 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
     for group in ("llm", "vision", "generated"):
         ingest([corpus / group], tmp_path / group)
-        failures = scalelens.connect(tmp_path / group).execute("SELECT * FROM problems WHERE reason LIKE 'the format % failed%'")
+        failures = scalelens.connect(tmp_path / group).execute(
+            "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
+        )
         assert failures.fetchall() == []

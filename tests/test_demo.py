@@ -26,7 +26,11 @@ def test_every_file_is_understood(warehouse: Path) -> None:
 
 
 def test_each_folder_is_one_run_with_its_traces(warehouse: Path) -> None:
-    rows = scalelens.connect(warehouse).execute("SELECT name, devices, outcome, precision FROM runs ORDER BY name").fetchall()
+    rows = (
+        scalelens.connect(warehouse)
+        .execute("SELECT name, devices, outcome, precision FROM runs ORDER BY name")
+        .fetchall()
+    )
     folders = sorted(folder.name for folder in LOGS.iterdir() if folder.is_dir())
     assert [row[0] for row in rows] == folders
     for name, devices, outcome, precision in rows:

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import typer.testing
-from conftest import ROOT
 
+from conftest import ROOT
 from scalelens import formats, queries
 from scalelens.cli import app
 from scalelens.lines import name_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import FIXTURES
 
+from conftest import FIXTURES
 from scalelens import formats
 from scalelens.identify import takers
 from scalelens.ingestion import parse
@@ -47,7 +47,9 @@ def as_csv(table: pa.Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(filled)
     for row in table.select(filled).to_pylist():
-        writer.writerow("" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values())
+        writer.writerow(
+            "" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values()
+        )
     return text.getvalue()
 
 
@@ -87,4 +89,6 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
     if path.parent.name not in ("kineto", "jpwr", "jpwr_energy"):  # these find a rank or a host in the name
         assert plain == other
     else:
-        assert {name: table.num_rows for name, table in plain[1].items()} == {n: t.num_rows for n, t in other[1].items()}
+        assert {name: table.num_rows for name, table in plain[1].items()} == {
+            n: t.num_rows for n, t in other[1].items()
+        }

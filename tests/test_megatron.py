@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES
 
 import scalelens
+from conftest import FIXTURES
 from scalelens.ingestion import ingest
 
 LOGS = FIXTURES / "megatron"
@@ -93,7 +93,9 @@ def test_label_of_a_node_is_no_rank(ask) -> None:
 
 def test_record_that_srun_cut_after_a_kibibyte_is_joined(ask) -> None:
     assert ask("srun_labels.log", "SELECT line, loss FROM steps WHERE step = 3") == [(4, 2.5)]
-    assert ask("srun_labels.log", "SELECT count(*) FROM metrics WHERE step = 3 AND name LIKE 'expert % load'") == [(40,)]
+    assert ask("srun_labels.log", "SELECT count(*) FROM metrics WHERE step = 3 AND name LIKE 'expert % load'") == [
+        (40,)
+    ]
 
 
 def test_flops_are_of_the_unit_that_is_glued_to_them(ask) -> None:

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import zstandard
-from conftest import FIXTURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import FIXTURES
 from scalelens import formats
 from scalelens.ingestion import parse
 from scalelens.lines import name_of
@@ -152,10 +152,38 @@ def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 NONSENSE = st.binary(max_size=8) | st.sampled_from(
-    [b"\n", b"\r", b"\0" * 9, b"\x1b[1m", b"  3: ", b"[default1]:", b"[1,2]<stdout>:", b'"', b"{", b"[" * 300, b"\\ud800", b"|"]
+    [
+        b"\n",
+        b"\r",
+        b"\0" * 9,
+        b"\x1b[1m",
+        b"  3: ",
+        b"[default1]:",
+        b"[1,2]<stdout>:",
+        b'"',
+        b"{",
+        b"[" * 300,
+        b"\\ud800",
+        b"|",
+    ]
 )
 NUMBERS = st.sampled_from(
-    [b"9" * 30, b"9" * 400, b"9" * 5000, b"-1", b"nan", b"inf", b"1e999", b"1e-999", b"1.2.3", b".", b"0x1f", b"\xd9\xa3", b"", b"0"]
+    [
+        b"9" * 30,
+        b"9" * 400,
+        b"9" * 5000,
+        b"-1",
+        b"nan",
+        b"inf",
+        b"1e999",
+        b"1e-999",
+        b"1.2.3",
+        b".",
+        b"0x1f",
+        b"\xd9\xa3",
+        b"",
+        b"0",
+    ]
 )
 
 
@@ -244,7 +272,9 @@ def test_what_is_not_text_is_said() -> None:
 # Decoration
 
 ANCHORS = [anchor.encode() for module in LOADED.of_lines for anchor in module.ANCHORS]
-NOISE = [line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")]
+NOISE = [
+    line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")
+]
 PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:", re.MULTILINE)
 
 
@@ -280,7 +310,8 @@ def test_crlf_is_lf(path: Path) -> None:
 
 @each_file
 @pytest.mark.parametrize(
-    ("codec", "mark"), [("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"), ("utf-16-le", b"")]
+    ("codec", "mark"),
+    [("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"), ("utf-16-le", b"")],
 )
 def test_encodings_give_the_same_rows(path: Path, codec: str, mark: bytes) -> None:
     text = path.read_bytes().decode("utf-8", "replace")
@@ -367,7 +398,9 @@ def test_a_line_that_srun_cut_is_joined() -> None:
     long = "x" * 700 + " | " + RECORD.format(7, 28).strip() + " | " + "y" * 2500 + " memory (MB) | allocated: 5.0"
     label = "12: "
     pieces = [long[at : at + 1024] for at in range(0, len(long), 1024)]
-    content = f"{label}start\n{''.join(f'{label}{piece}{chr(10)}' for piece in pieces)}{label}{RECORD.format(8, 32)}".encode()
+    content = (
+        f"{label}start\n{''.join(f'{label}{piece}{chr(10)}' for piece in pieces)}{label}{RECORD.format(8, 32)}".encode()
+    )
     whole = read(content)
     assert [(row["step"], row["line"]) for row in whole.tables["steps"]] == [(7, 2), (8, 2 + len(pieces))]
     for block in (7, 300, 1000, 1100, 2051, 2100):
@@ -376,7 +409,14 @@ def test_a_line_that_srun_cut_is_joined() -> None:
 
 def test_a_line_over_a_megabyte_is_no_obstacle() -> None:
     long = b"tokens " * 400_000
-    result = read(RECORD.format(1, 4).encode() + long + b"\n" + RECORD.format(2, 8).encode() + long + RECORD.format(3, 12).encode())
+    result = read(
+        RECORD.format(1, 4).encode()
+        + long
+        + b"\n"
+        + RECORD.format(2, 8).encode()
+        + long
+        + RECORD.format(3, 12).encode()
+    )
     assert [(row["step"], row["line"]) for row in result.tables["steps"]][:2] == [(1, 1), (2, 3)]
 
 
@@ -522,7 +562,9 @@ print((peak() - before) // 1024)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
-@pytest.mark.parametrize(("line_break", "size"), [("\n", 60_000_000), ("\r", 20_000_000)], ids=["lines", "carriage returns"])
+@pytest.mark.parametrize(
+    ("line_break", "size"), [("\n", 60_000_000), ("\r", 20_000_000)], ids=["lines", "carriage returns"]
+)
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, line_break: str, size: int) -> None:
     noise = "".join(f"{number} tokens are not here{line_break}" for number in range(9))
     piece = "".join(noise + RECORD.format(step, 4 * step).replace("\n", line_break) for step in range(1, 1000))

@@ -1,10 +1,10 @@
 """ScaleLens: training logs, power logs and profiler traces to Parquet, SQL and figures.
 
-    import scalelens
-    scalelens.ingest("logs/", warehouse="study")
-    scalelens.query("scaling", warehouse="study")            # a polars DataFrame
-    scalelens.connect("study").sql("FROM runs")              # DuckDB: tables and macros
-    scalelens.plot("scaling", "scaling.pdf", warehouse="study")
+import scalelens
+scalelens.ingest("logs/", warehouse="study")
+scalelens.query("scaling", warehouse="study")            # a polars DataFrame
+scalelens.connect("study").sql("FROM runs")              # DuckDB: tables and macros
+scalelens.plot("scaling", "scaling.pdf", warehouse="study")
 """
 
 from os import PathLike

@@ -55,14 +55,18 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
     warehouse = Warehouse(root)
     live = warehouse.live()
     connection = duckdb.connect(":memory:")
-    connection.execute("SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+    connection.execute(
+        "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
+    )
     _files_and_runs(connection, live)
     for table, columns in STORED.items():
         try:
             connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}")
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
-            raise UserError(f"a segment of {root} is missing or damaged ({reason})", "make a new warehouse from the logs") from None
+            raise UserError(
+                f"a segment of {root} is missing or damaged ({reason})", "make a new warehouse from the logs"
+            ) from None
         named = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
         connection.execute(
             f"CREATE VIEW {table} AS SELECT m.run_id, {named} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
@@ -148,7 +152,9 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         })  # fmt: skip
     runs = runs_of(live)
     members = [
-        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why} for run in runs for part in run.parts
+        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why}
+        for run in runs
+        for part in run.parts
     ]
     basics = [
         {
@@ -160,7 +166,11 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         }
         for run in runs
     ]  # fmt: skip
-    for name, rows, columns in (("files", files, FILES), ("members", members, MEMBERS), ("_run_basics", basics, _RUN_BASICS)):
+    for name, rows, columns in (
+        ("files", files, FILES),
+        ("members", members, MEMBERS),
+        ("_run_basics", basics, _RUN_BASICS),
+    ):
         table = pa.Table.from_pylist(rows, schema=schema(columns))
         connection.register("_arrow", table)
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
@@ -197,7 +207,8 @@ def _runs_view() -> str:
     facts_of_params = [fact for fact in RUN_FACTS if fact.name != "outcome"]
     precedence = " ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS))
     facts = ", ".join(
-        f"TRY_CAST(max(value) FILTER (key = '{fact.name}') AS {_sql_type(fact)}) AS {fact.name}" for fact in facts_of_params
+        f"TRY_CAST(max(value) FILTER (key = '{fact.name}') AS {_sql_type(fact)}) AS {fact.name}"
+        for fact in facts_of_params
     )
     wanted = ", ".join(f"'{fact.name}'" for fact in facts_of_params)
     names = ", ".join(f"f.{fact.name}" for fact in facts_of_params)
@@ -216,7 +227,13 @@ FROM _run_basics b LEFT JOIN facts f USING (run_id)"""
 
 
 def _sql_type(column: Column) -> str:
-    names = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER", "double": "DOUBLE", "timestamp[us]": "TIMESTAMP"}
+    names = {
+        "string": "VARCHAR",
+        "int64": "BIGINT",
+        "int32": "INTEGER",
+        "double": "DOUBLE",
+        "timestamp[us]": "TIMESTAMP",
+    }
     return names.get(str(column.type), "VARCHAR[]")
 
 

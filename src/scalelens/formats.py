@@ -66,7 +66,9 @@ def user_module(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise UserError(f"{path} cannot be loaded ({type(error).__name__}: {error})", "mend it or move it away") from None
+        raise UserError(
+            f"{path} cannot be loaded ({type(error).__name__}: {error})", "mend it or move it away"
+        ) from None
     lacking = [what for what in ("VERSION", "__doc__") if not getattr(module, what, None)]
     if hasattr(module, "ANCHORS"):
         lacking += [] if hasattr(module, "Reader") else ["Reader"]

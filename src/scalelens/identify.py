@@ -98,7 +98,9 @@ def check_formats(folder: Path) -> list[str]:
             if not known.heading(format, heading):
                 complaints.append(f"{name}: the docstring has no '{heading}:' line")
         if hasattr(format, "ANCHORS") and not known.samples(format):
-            complaints.append(f"{name}: the docstring has no lines below 'Samples:', and without one nothing shows that it works")
+            complaints.append(
+                f"{name}: the docstring has no lines below 'Samples:', and without one nothing shows that it works"
+            )
         for sample in known.samples(format):
             try:
                 got = takers(sample, loaded)

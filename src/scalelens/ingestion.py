@@ -33,7 +33,8 @@ BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz")
 DOCUMENT_SUFFIXES = (
-    ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js", ".patch", ".diff",
+    ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
+    ".patch", ".diff",
 )  # fmt: skip
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -198,7 +199,12 @@ def batched(files: list[Found]) -> Iterator[list[Found]]:
 
 
 def read_batch(
-    batch: list[Found], options: Options, formats: Formats, contents: set[str], progress: Progress, dry_run: bool = False
+    batch: list[Found],
+    options: Options,
+    formats: Formats,
+    contents: set[str],
+    progress: Progress,
+    dry_run: bool = False,
 ) -> list[Entry]:
     """Reads files into one segment per table and commits them.  `contents` are those whose rows are held already."""
     writer = BatchWriter(Warehouse(options.warehouse))
@@ -239,17 +245,25 @@ def read_file(
                 count += 1
         except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
             if isinstance(error, OSError) and error.errno in FULL:
-                raise UserError(f"no space is left for unpacking {file.path}", "free some, or name another folder in TMPDIR") from None
+                raise UserError(
+                    f"no space is left for unpacking {file.path}", "free some, or name another folder in TMPDIR"
+                ) from None
             note = f", then damaged: {error}"
         progress(file.size_bytes)
         yield Entry(
             file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=version(formats, [], options.zone), note=f"archive of {count} files{note}", status="partial" if note else "ok",
+            parser_version=version(formats, [], options.zone), note=f"archive of {count} files{note}",
+            status="partial" if note else "ok",
         )  # fmt: skip
 
 
 def read_source(
-    source: Source, options: Options, formats: Formats, contents: set[str], writer: BatchWriter | None, progress: Progress
+    source: Source,
+    options: Options,
+    formats: Formats,
+    contents: set[str],
+    writer: BatchWriter | None,
+    progress: Progress,
 ) -> Entry:
     """Hashes a file, finds out what it is, and writes its rows."""
     entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
@@ -305,7 +319,9 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
             return ending(source, rows)
     if is_binary(head):
         return "unknown", "not text, and no known file format"
-    if not documents and (source.name.lower().endswith(DOCUMENT_SUFFIXES) or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
+    if not documents and (
+        source.name.lower().endswith(DOCUMENT_SUFFIXES) or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")
+    ):
         return "document", "a document or source code, not a log; --documents reads it all the same"
     Offer(formats.of_lines, rows).read(source.utf8())
     return ending(source, rows)
@@ -338,7 +354,9 @@ def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
     return ("partial" if rows.problems_of else "ok"), source.damage
 
 
-def in_parallel(batches: list[list[Found]], options: Options, workers: int, progress: Progress) -> Iterator[list[Entry]]:
+def in_parallel(
+    batches: list[list[Found]], options: Options, workers: int, progress: Progress
+) -> Iterator[list[Entry]]:
     """Batches over processes, in the order in which they end."""
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)

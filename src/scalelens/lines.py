@@ -22,7 +22,8 @@ SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
-    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:(?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output: v5 adds a blank
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:
+        (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
       | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
       | \[rank(?P<rank>\d+)\]:                                                         # torchrun, c10d
       | \[(?P<role>[a-z_]+)(?P<local>\d+)\]:                                           # torchrun --tee
@@ -148,7 +149,9 @@ class Offer:
                 self._deliver(raw, number + 1, found)
             elif b"\r" in raw.rstrip(b"\r"):
                 for piece in raw.split(b"\r"):
-                    self._deliver(piece, number + 1, [k for k, word in enumerate(self._words) if word in piece] if found else [])
+                    self._deliver(
+                        piece, number + 1, [k for k, word in enumerate(self._words) if word in piece] if found else []
+                    )
             else:
                 self._deliver(raw.rstrip(b"\r"), number + 1, found)
         self.lines = number + text.count(b"\n", counted)

@@ -56,7 +56,12 @@ class Run(NamedTuple):
     @property
     def outcome(self) -> tuple[str, int | None]:
         """How it ended, and the line that says so."""
-        said = [(OUTCOMES.index(what), line) for part in self.parts for what, line in part.facts.get("outcomes", ()) if what in OUTCOMES]
+        said = [
+            (OUTCOMES.index(what), line)
+            for part in self.parts
+            for what, line in part.facts.get("outcomes", ())
+            if what in OUTCOMES
+        ]
         gravest, line = min(said, key=lambda one: (one[0], one[1] or 0), default=(OUTCOMES.index("unknown"), None))
         return OUTCOMES[gravest], line
 

@@ -24,13 +24,17 @@ def plot(
     rows = database.rows_of(connection, statement)
     runs = ", ".join(f"'{run}'" for run in charts.run_ids(rows))
     known = queries.load(query_folders)
-    shared = {key: value for key, value in parameters.items() if key in {p.name for p in known["exclusions"].parameters}}
+    shared = {
+        key: value for key, value in parameters.items() if key in {p.name for p in known["exclusions"].parameters}
+    }
     left_out = database.rows_of(
         connection,
         f"SELECT rule, count(*) AS records FROM {database.call('exclusions', shared, query_folders)} "
         f"WHERE run_id IN ({runs or 'NULL'}) GROUP BY rule ORDER BY rule",
     )
-    inputs = database.rows_of(connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({runs or 'NULL'}) ORDER BY 1")
+    inputs = database.rows_of(
+        connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({runs or 'NULL'}) ORDER BY 1"
+    )
     said = {key: str(value) for key, value in parameters.items()}
     drawn = chart.draw(rows, dict(left_out.iter_rows()), said, width)
     render.save(drawn, path, render.provenance(name, statement, said, inputs["file_id"], rows))

@@ -77,12 +77,16 @@ class Rows:
     ) -> None:  # fmt: skip
         """Numbers of one line, as name, value, unit.  Logs hold many more of these than of steps: tuples, not dicts."""
         part, attempt = self.part, self.attempt
-        self._metrics += [(part, line, attempt, rank, place, step, name, value, unit, stat) for name, value, unit in values]
+        self._metrics += [
+            (part, line, attempt, rank, place, step, name, value, unit, stat) for name, value, unit in values
+        ]
         self.rows_of[self.format] = self.rows_of.get(self.format, 0) + len(values)
         if len(self._metrics) >= BATCH:
             self._hand_over_metrics()
 
-    def param(self, key: str, value: Any, line: int | None = None, unit: str | None = None, origin: str = "log") -> None:
+    def param(
+        self, key: str, value: Any, line: int | None = None, unit: str | None = None, origin: str = "log"
+    ) -> None:
         """A fact about the run.  The same fact said twice is one row; another value is kept beside the first."""
         if value is None:
             return
@@ -152,9 +156,9 @@ class Rows:
             try:
                 arrays = [column(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)]
             except UNFIT:
-                rows = [dict(zip(schema.names[1:], values, strict=True)) for values in held]
-                self._fit("metrics", rows)
-                self._write("metrics", batch_of(rows, schema, self.file_id))
+                fitting = [dict(zip(schema.names[1:], values, strict=True)) for values in held]
+                self._fit("metrics", fitting)
+                self._write("metrics", batch_of(fitting, schema, self.file_id))
                 return
             ids = pa.repeat(self.file_id, len(held))
             self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
@@ -198,7 +202,8 @@ def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
         columns = ([row.get(name) for row in held] for name in names)  # type: ignore[assignment]
     filled = dict(zip(names, columns, strict=True))
     arrays = [
-        column(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type) for field in schema
+        column(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type)
+        for field in schema
     ]
     arrays[schema.get_field_index("file_id")] = pa.repeat(file_id, len(held))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

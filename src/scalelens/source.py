@@ -24,7 +24,7 @@ CHUNK = 1 << 20
 FED = 1 << 14  # compressed bytes fed at once: zstandard cannot be told how much to give out
 IN_MEMORY = 32 << 20  # members of archives up to this size are not written to disk
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
-INFLATE_ERROR: type[Exception] = isal_zlib.error
+INFLATE_ERROR: Any = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
 
@@ -172,7 +172,10 @@ def open_members(path: Path) -> Iterator[Source]:
 
     Raises tarfile.TarError where the bytes are no archive, after the members before the damage.
     """
-    with contextlib.closing(open_source(path)) as archive, tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked:
+    with (
+        contextlib.closing(open_source(path)) as archive,
+        tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked,
+    ):
         for block in archive.chunks():
             unpacked.write(block)
         unpacked.seek(0)
@@ -180,7 +183,7 @@ def open_members(path: Path) -> Iterator[Source]:
             for member in tar:
                 if not member.isfile() or member.sparse is not None:
                     continue
-                content = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)
+                content = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (the Source closes it)
                 stored = tar.extractfile(member)
                 assert stored is not None
                 while block := stored.read(CHUNK):

@@ -21,6 +21,7 @@ RATE_SCOPES = ("global", "rank")
 OUTCOMES = (
     "completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown",
 )  # fmt: skip
+SCOPES = "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"
 ORIGINS = ("sidecar", "log", "scheduler", "nccl", "environment", "path", "inferred")
 
 
@@ -102,7 +103,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         *KEY,
         Column("node", TEXT, "host name"),
         Column("device", TEXT, "device as the tool numbers it"),
-        Column("scope", TEXT, "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"),
+        Column("scope", TEXT, SCOPES),
         *STAMP,
         Column("power_w", FLOAT, "watts"),
         Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero"),
@@ -114,7 +115,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("scope", TEXT, "what the sensor covers, as in `power`"),
         Column("energy_j", FLOAT, "joules"),
         Column("span_s", FLOAT, "seconds covered"),
-        Column("method", TEXT, "how the tool came to it: counter riemann_right riemann_left trapezoid mean_times_time tool"),
+        Column("method", TEXT, "how the tool came to it: counter riemann_right riemann_left trapezoid mean_times_time"),
     ),
     "events": (
         *KEY,
@@ -201,7 +202,9 @@ RUN_FACTS: tuple[Column, ...] = (
     Column("dp", SMALL, "data parallel size"),
     Column("cp", SMALL, "context parallel size"),
     Column("job_id", TEXT, "scheduler's job id"),
-    Column("outcome", TEXT, "completed, oom, collective_timeout, time_limit, node_failure, error, cancelled or unknown"),
+    Column(
+        "outcome", TEXT, "completed, oom, collective_timeout, time_limit, node_failure, error, cancelled or unknown"
+    ),
 )
 RUNS: tuple[Column, ...] = (
     Column("run_id", TEXT, "one training job with one configuration"),
@@ -244,7 +247,5 @@ SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STOR
 
 def documented() -> dict[str, tuple[Column, ...]]:
     """Tables as SQL sees them: the name of each, and its columns in order."""
-    stored = {
-        name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()
-    }
+    stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
     return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES}

@@ -28,7 +28,9 @@ from scalelens.version import __version__
 SCHEMA_VERSION = 1
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
 # Numbers gain nothing from a dictionary and lose time and space to one.
-DICTIONARIES = {table: [field.name for field in schema if field.type == pa.string()] for table, schema in SCHEMAS.items()}
+DICTIONARIES = {
+    table: [field.name for field in schema if field.type == pa.string()] for table, schema in SCHEMAS.items()
+}
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
 
@@ -95,7 +97,7 @@ class Warehouse:
         self.segments = root / "segments"
 
     def exists(self) -> bool:
-        return os.path.isdir(self.log)  # noqa: PTH112 - a folder that cannot be entered is no error here
+        return os.path.isdir(self.log)
 
     def create(self) -> None:
         """Makes the folders.  Raises UserError where that is not possible."""
@@ -108,7 +110,9 @@ class Warehouse:
     def live(self) -> Live:
         """Reads the log.  Raises UserError where there is no warehouse, or one of a newer schema."""
         if not self.exists():
-            raise UserError(f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root))
+            raise UserError(
+                f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
+            )
         with explained(self.root):
             while True:
                 names = sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
@@ -281,7 +285,13 @@ def explained(root: Path) -> Iterator[None]:
                 "free some and run the same command again: what was committed is kept",
             ) from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise UserError(f"{error.filename or root} cannot be written or read", "check its permissions, or give -w another folder") from None
+            raise UserError(
+                f"{error.filename or root} cannot be written or read",
+                "check its permissions, or give -w another folder",
+            ) from None
         if isinstance(error, (NotADirectoryError, FileExistsError)):
             raise UserError(f"{root} is not a folder", "give -w a folder") from None
-        raise UserError(f"{root} cannot be written or read ({error.strerror or error})", "run the same command again: what was committed is kept") from None
+        raise UserError(
+            f"{root} cannot be written or read ({error.strerror or error})",
+            "run the same command again: what was committed is kept",
+        ) from None

@@ -7,10 +7,10 @@ import sys
 
 import typer
 
-from scalelens.version import __version__
 from scalelens.cli import data, figures, questions
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
+from scalelens.version import __version__
 
 app = typer.Typer(
     name="scalelens",
@@ -27,7 +27,9 @@ figures.add_to(app)
 
 
 @app.callback(invoke_without_command=True)
-def version(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+def version(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
+) -> None:
     if version:
         typer.echo(f"scalelens {__version__}")
         raise typer.Exit

@@ -13,9 +13,7 @@ from scalelens.errors import UserError
 # `readable=False`: not looked at by typer, whose message would be a box of many lines.
 Home = Annotated[
     Path,
-    typer.Option(
-        "-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False
-    ),
+    typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False),
 ]
 HOME = Path("scalelens-warehouse")
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
@@ -29,7 +27,9 @@ def add_to(app: typer.Typer) -> None:
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.", readable=False)],
     warehouse: Home = HOME,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; outside a Slurm job at most four by default.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; outside a Slurm job at most four by default.")
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
     tz: Annotated[str | None, typer.Option(help="Zone of times that name none, such as Europe/Berlin.")] = None,
@@ -46,9 +46,7 @@ def ingest(
 
     bar = Bar()
     with bar:
-        report = work.ingest(
-            paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz)
-        )
+        report = work.ingest(paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz))
     summarise(report, warehouse, dry_run)
     if strict and (
         report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
@@ -104,14 +102,22 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
             tally[1] += entry.rows_of.get(name, 0)
             tally[2] += entry.problems_of.get(name, 0)
         if entry.status in ("unknown", "document", "empty", "duplicate") or (entry.status == "partial" and entry.note):
-            others[entry.status].append(f"{Path(entry.path).name} ({entry.note})" if entry.note else Path(entry.path).name)
+            others[entry.status].append(
+                f"{Path(entry.path).name} ({entry.note})" if entry.note else Path(entry.path).name
+            )
     if by_format:
         width = max(len(name) for name in by_format) + 2
         errors.print(f"{'':{width}}{'files':>7}{'rows':>12}{'problems':>10}")
         for name, (files, rows, problems) in sorted(by_format.items(), key=lambda item: -item[1][1]):
             hint = '   scalelens sql "FROM problems"' if problems else ""
             errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
-    for status, said in (("partial", "in part"), ("unknown", "not understood"), ("document", "documents"), ("empty", "empty"), ("duplicate", "duplicates")):
+    for status, said in (
+        ("partial", "in part"),
+        ("unknown", "not understood"),
+        ("document", "documents"),
+        ("empty", "empty"),
+        ("duplicate", "duplicates"),
+    ):
         if names := others.get(status):
             shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
             errors.print(f"{said}  {len(names)}   {shown}", markup=False)
@@ -128,8 +134,13 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
         return
     outcomes = Counter(run.outcome[0] for run in runs).most_common()
     total = len(runs)
-    said = ", ".join(f"{count} {outcome.replace('oom', 'out of memory').replace('_', ' ')}" for outcome, count in outcomes)
-    errors.print(f"{total} run{'s' if total > 1 else ''} ({said}) in {warehouse}      next: scalelens query runs_overview", markup=False)
+    said = ", ".join(
+        f"{count} {outcome.replace('oom', 'out of memory').replace('_', ' ')}" for outcome, count in outcomes
+    )
+    errors.print(
+        f"{total} run{'s' if total > 1 else ''} ({said}) in {warehouse}      next: scalelens query runs_overview",
+        markup=False,
+    )
 
 
 def identify(
@@ -163,13 +174,19 @@ def forget(
 
     store = Warehouse(warehouse)
     known = store.live().paths
-    members = connect(warehouse).execute("SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id)").fetchall()
+    members = (
+        connect(warehouse).execute("SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id)").fetchall()
+    )
     gone: set[str] = set()
     for text in paths:
         path = str(Path(text).resolve())
-        matched = {p for p in known if p == path or p.startswith((path + "/", path + "!"))} | {p for run, p in members if run == text}
+        matched = {p for p in known if p == path or p.startswith((path + "/", path + "!"))} | {
+            p for run, p in members if run == text
+        }
         if not matched:
-            raise UserError(f"nothing in the warehouse is called {text}", 'list paths with: scalelens sql "SELECT path FROM files"')
+            raise UserError(
+                f"nothing in the warehouse is called {text}", 'list paths with: scalelens sql "SELECT path FROM files"'
+            )
         gone |= matched
     store.forget(sorted(gone))
     errors.print(f"{len(gone)} files are forgotten")

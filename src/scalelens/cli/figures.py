@@ -24,7 +24,9 @@ def add_to(app: typer.Typer) -> None:
 
 def plot(
     name: Annotated[str, typer.Argument(help="Name of a chart; list them with: scalelens charts")],
-    parameters: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: Home = HOME,
     width: Annotated[ColumnWidth, typer.Option(help="Column width of the paper.")] = ColumnWidth.single,
@@ -47,7 +49,9 @@ def plot(
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the warehouse and the figures.")] = Path("demo-output"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the warehouse and the figures.")] = Path(
+        "demo-output"
+    ),
 ) -> None:
     """Read the logs that come with ScaleLens, ask, and draw: the whole way in half a minute.
 

@@ -113,7 +113,8 @@ def delimited(lines: list[list[str]], left: str, between: str, right: str) -> st
     return "".join(left + between.join(item.replace("|", "\\|") for item in line) + right for line in lines)
 
 
-LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+                 "~": r"\textasciitilde{}",
                  "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
 
 
@@ -125,7 +126,15 @@ def latex(rows: "pl.DataFrame") -> str:
 
     align = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
     body = [" & ".join(map(escaped, line)) + r" \\" for line in [rows.columns, *cells(rows)]]
-    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", body[0], r"\midrule", *body[1:], r"\bottomrule", r"\end{tabular}"]
+    lines = [
+        rf"\begin{{tabular}}{{{align}}}",
+        r"\toprule",
+        body[0],
+        r"\midrule",
+        *body[1:],
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -149,7 +158,9 @@ def print_table(rows: "pl.DataFrame") -> None:
         undrawn |= print_group(console, group)
     for names, why in ((undrawn, "no room for"), (missing if rows.height else (), "nothing known of")):
         if names:
-            errors.print(f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False)
+            errors.print(
+                f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False
+            )
     if rows.height > ROWS_SHOWN:
         errors.print(f"{rows.height - ROWS_SHOWN:,} more rows; --format csv prints all")
     if not rows.height:

@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.data import HOME, Home
-from scalelens.cli.output import Format, errors, show
+from scalelens.cli.output import Format, show
 from scalelens.errors import UserError
 
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
-OutputFormat = Annotated[Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")]
+OutputFormat = Annotated[
+    Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +41,9 @@ def sql(
 
 def query(
     name: Annotated[str, typer.Argument(help="Name of a query; list them with: scalelens queries")],
-    parameters: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query.")] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query.")
+    ] = None,
     warehouse: Home = HOME,
     format: OutputFormat = None,
     folders: QueryFolders = None,
@@ -100,12 +104,14 @@ def charts(format: OutputFormat = None) -> None:
     from scalelens.charts import load, title
 
     show(
-        pl.DataFrame([{"name": name, "shows": title(chart), "query": chart.QUERY} for name, chart in load().items()]), format
+        pl.DataFrame([{"name": name, "shows": title(chart), "query": chart.QUERY} for name, chart in load().items()]),
+        format,
     )
 
 
 def tables(
-    name: Annotated[str | None, typer.Argument(help="A table, for its columns alone.")] = None, format: OutputFormat = None
+    name: Annotated[str | None, typer.Argument(help="A table, for its columns alone.")] = None,
+    format: OutputFormat = None,
 ) -> None:
     """List tables and columns with their meaning.
 

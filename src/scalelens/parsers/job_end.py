@@ -30,7 +30,10 @@ ANCHORS = (
 CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d+)\S* ON (\S+) CANCELLED AT (\S+)( DUE TO [A-Z ]+)?")
 RANK = re.compile(r"\[[Rr]ank[ -]?(\d+)\]")
 TEXTS = (
-    ("oom", re.compile(r"(?:CUDA|HIP|XPU)(?: error:)? out of memory|OutOfMemoryError|oom[_-]kill event|std::bad_alloc")),
+    (
+        "oom",
+        re.compile(r"(?:CUDA|HIP|XPU)(?: error:)? out of memory|OutOfMemoryError|oom[_-]kill event|std::bad_alloc"),
+    ),
     ("collective_timeout", re.compile(r"caught collective operation timeout")),
     ("error", re.compile(r"^\s*(?:\w+: )?Traceback \(most recent call last\)|Segmentation fault")),
 )
@@ -46,7 +49,9 @@ class Reader:
     def take(self, line: Line) -> bool:
         if cancelled := CANCELLED.search(line.text):
             reason = cancelled[4] or ""
-            outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE FAIL" in reason else "cancelled"
+            outcome = (
+                "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE FAIL" in reason else "cancelled"
+            )
             self.rows.param("outcome", outcome, line.number, origin="scheduler")
             self.rows.param("job_id", cancelled[1], line.number, origin="scheduler")
             return True

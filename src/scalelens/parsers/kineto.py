@@ -24,7 +24,7 @@ Samples:
     {"ph": "s", "id": 9, "pid": 71, "tid": 71, "ts": 5125096980901.5, "cat": "ac2g", "name": "ac2g"},
     {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 5125096990000.000}
     ], "traceName": "rank1.json"}
-"""  # noqa: E501
+"""
 
 import re
 from bisect import bisect_right
@@ -56,6 +56,7 @@ DTYPE_BYTES = {
     "short": 2, "uint16": 2, "half": 2, "bfloat16": 2, "int": 4, "uint32": 4, "float": 4, "complexhalf": 4,
     "long": 8, "uint64": 8, "double": 8, "complexfloat": 8, "complexdouble": 16,
 }  # fmt: skip
+
 
 class Args(msgspec.Struct, gc=False):
     stream: Any = None

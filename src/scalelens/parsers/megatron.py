@@ -43,7 +43,9 @@ FIRST_NUMBER = re.compile(NUMBER, re.IGNORECASE)
 PLAIN_FIELD = re.compile(rf"([^|]*):\s*{NUMBER}\s*")
 CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
 FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
-BEHIND_LAST = re.compile(r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)")  # fields of forks, behind the nan counter
+BEHIND_LAST = re.compile(
+    r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)"
+)  # fields of forks, behind the nan counter
 LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
 SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 
@@ -125,7 +127,9 @@ class Reader:
             self.rows.problem(line.number, "the record is cut before its time", line.text)
             return True
         before = line.text[: start.start()]
-        leading = before.rsplit("|", 1)[0].split("|") if before.rstrip().endswith("|") else []  # NeoX: samples/sec comes first
+        leading = (
+            before.rsplit("|", 1)[0].split("|") if before.rstrip().endswith("|") else []
+        )  # NeoX: samples/sec comes first
         closing = next((k for k, field in enumerate(fields) if "number of nan iterations:" in field), None)
         whole = not rest.strip() or (closing is not None and not BEHIND_LAST.match(rest))
         if LAST_UNCLOSED.search(rest):
@@ -162,7 +166,9 @@ class Reader:
                 key, number = "TFLOPs", number * SCALE.get(value[found.end() : found.end() + 1], 1e-12)
             yield key, number
 
-    def add(self, line: Line, step: int, of: str, stamp: str | None, row: dict[str, Any], metrics: list[Metric]) -> None:
+    def add(
+        self, line: Line, step: int, of: str, stamp: str | None, row: dict[str, Any], metrics: list[Metric]
+    ) -> None:
         rows = self.rows
         if self.part != rows.part:
             self.part, self.last, self.first, self.copy = rows.part, {}, None, None
@@ -197,7 +203,13 @@ class Reader:
             row["tokens"] = row["samples"] * float(sequence)
         row["step"], row["averaged_steps"] = step, averaged
         row["value_kind"] = "instant" if averaged == 1 else "interval_mean"
-        row["phase"], row["rate_scope"], row["attempt"], row["rank"], row["place"] = "train", "global", rows.attempt, rank, place
+        row["phase"], row["rate_scope"], row["attempt"], row["rank"], row["place"] = (
+            "train",
+            "global",
+            rows.attempt,
+            rank,
+            place,
+        )
         rows.put("steps", line.number, row)
         self.settle(row, averaged)
         if metrics:

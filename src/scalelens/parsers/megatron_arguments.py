@@ -48,7 +48,9 @@ VOCABULARY = re.compile(r"padded vocab \(size: \d+\) with \d+ dummy tokens \(new
 PRECISIONS = {"torch.float32": "fp32", "torch.half": "fp16", "torch.float16": "fp16", "torch.bfloat16": "bf16"}
 RESERVED = {fact.name for fact in RUN_FACTS} - set(CANONICAL.values())
 # What may differ between two launches of the same run.
-INCIDENTAL = re.compile(r"load|save|path|dir|iteration|consumed|rank|port|addr|host|exit|wandb|tensorboard|name|time|file|seed_log")
+INCIDENTAL = re.compile(
+    r"load|save|path|dir|iteration|consumed|rank|port|addr|host|exit|wandb|tensorboard|name|time|file|seed_log"
+)
 
 
 class Reader:
@@ -59,7 +61,9 @@ class Reader:
         self.sizes: dict[str, int] = {}
         self.settings: dict[str, str] = {}  # of the dump before
         self.dump: dict[str, tuple[str, int]] | None = None  # the dump being read: value and line by name
-        self.unsized: tuple[dict[str, str], int] | None = None  # arguments whose vocabulary is not known yet, and their line
+        self.unsized: tuple[dict[str, str], int] | None = (
+            None  # arguments whose vocabulary is not known yet, and their line
+        )
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -151,7 +155,9 @@ class Reader:
             parameters = count_parameters(arguments, layers, hidden, vocabulary)
             self.rows.param("parameters", parameters, number, origin="inferred")
             size = f"-{parameters / 1e9:.3g}b" if parameters >= 1e9 else f"-{parameters / 1e6:.3g}m"
-        self.rows.param("model", f"gpt{size}-{layers}x{hidden}" + (f"-{experts}e" if experts > 1 else ""), number, origin="inferred")
+        self.rows.param(
+            "model", f"gpt{size}-{layers}x{hidden}" + (f"-{experts}e" if experts > 1 else ""), number, origin="inferred"
+        )
 
 
 def whole(arguments: dict[str, Any], name: str) -> int | None:

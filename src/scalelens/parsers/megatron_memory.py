@@ -45,7 +45,9 @@ class Reader:
                     continue
                 rank_or_none = int(rank) if rank else line.rank
                 step = int(after or before) if after or before else self.rows.step
-                self.rows.metric(line.number, rank_or_none, line.place, step, f"memory {name}", megabytes * 1024**2, "bytes")
+                self.rows.metric(
+                    line.number, rank_or_none, line.place, step, f"memory {name}", megabytes * 1024**2, "bytes"
+                )
         if len(reports) < line.text.count("memory (MB) |"):
             self.rows.problem(line.number, "a memory report is cut", line.text)
         return True

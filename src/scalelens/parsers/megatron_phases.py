@@ -36,7 +36,9 @@ VALUE = re.compile(r"([^|:]{1,99}?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|i
 SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
 SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
 LOADED = re.compile(r"successfully loaded checkpoint .{0,4999}at iteration (\d+)")
-MOMENT = re.compile(r"\[((?:before|after) [^\]]{1,99}|exiting program[^\]]{0,99})\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?")
+MOMENT = re.compile(
+    r"\[((?:before|after) [^\]]{1,99}|exiting program[^\]]{0,99})\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?"
+)
 ENDS = re.compile(r"after training is done|exiting program (?:at iteration|after [\d.]+ minutes)")
 
 
@@ -56,7 +58,9 @@ class Reader:
             name = (evaluated["set"] or evaluated["name"] or "").strip(" -|") or "validation"
             for metric, value in values:
                 try:
-                    self.rows.metric(line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value))
+                    self.rows.metric(
+                        line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value)
+                    )
                 except ValueError:
                     self.rows.problem(line.number, f"the result '{metric.strip()}' is no number", text)
             return True

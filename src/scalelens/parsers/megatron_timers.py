@@ -76,4 +76,6 @@ class Reader:
         except ValueError:
             self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
             return
-        self.rows.metric(line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat)
+        self.rows.metric(
+            line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat
+        )

@@ -25,7 +25,7 @@ Samples:
      *   Acc@1 75.110 Acc@5 92.470
     => creating model 'resnet50'
     Use GPU: 0 for training
-"""  # noqa: E501
+"""
 
 import re
 from typing import Any

@@ -14,7 +14,7 @@ Samples:
     :::SCALELENS {"event": "phase", "rank": 1, "phase": "startup", "step": 0, "span_s": 2.96235, "time": 1795255998.124462}
     :::SCALELENS {"event": "step", "rank": 0, "phase": "train", "epoch": 0, "step": 6, "step_s": 0.382827, "loss": 6.9}
     :::SCALELENS {"event": "end", "rank": 0, "outcome": "completed", "time": 1795256007.329512}
-"""  # noqa: E501
+"""
 
 import json
 import math
