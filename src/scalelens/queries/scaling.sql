@@ -45,7 +45,7 @@
 --   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
 --   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
 --   efficiency_kind      VARCHAR             ci95 (at least) where both ends have one, else range
---   run_ids              VARCHAR[]           all runs of the row, the fastest first
+--   run_ids              VARCHAR[]           all runs of the row, the fastest first, where there are several
 WITH
 points AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -80,6 +80,6 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,
     CASE WHEN has_interval THEN greatest(interval_kind, base.interval_kind) END AS efficiency_kind,  -- 'range' > 'ci95'
-    run_ids
+    CASE WHEN n_runs > 1 THEN run_ids END AS run_ids
 FROM efficiencies AS e
-ORDER BY series, devices, step_s / global_batch_size, run_ids
+ORDER BY series, devices, step_s / global_batch_size, e.run_ids
