@@ -15,8 +15,8 @@ import pytest
 from conftest import FIXTURES
 from scalelens import formats
 from scalelens.identify import takers
-from scalelens.ingestion import parse
 from scalelens.lines import name_of
+from scalelens.reading import parse
 from scalelens.rows import Rows
 from scalelens.source import Source, open_source
 

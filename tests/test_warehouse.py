@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from scalelens import database, ingestion, warehouse
+from scalelens import database, ingestion, reading, warehouse
 from scalelens import rows as rows_module
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest
@@ -108,7 +108,7 @@ def test_a_log_that_grew_replaces_what_it_said(logs: Path, home: Path) -> None:
     touch_later(logs / "1.log")
     ingest([logs], home)
     assert steps_by_path(home) == {"0.log": 5, "1.log": 9, "2.log": 5}
-    assert ask(home, "SELECT count(*) FROM files") == [(3,)]
+    assert ask(home, "SELECT count(*), count(DISTINCT run_id), count(run_id) FROM steps") == [(19, 3, 19)]
 
 
 def test_a_log_that_was_rewritten_at_the_same_length_is_read_again(logs: Path, home: Path) -> None:
@@ -262,8 +262,8 @@ def test_files_that_cannot_be_read_are_said_each_and_tried_again(
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return opened(path)
 
-    opened = ingestion.open_source
-    monkeypatch.setattr(ingestion, "open_source", refused)
+    opened = reading.open_source
+    monkeypatch.setattr(reading, "open_source", refused)
     ingest([logs], home)
     assert ask(home, "SELECT status, count(*) FROM files GROUP BY ALL ORDER BY ALL") == [("ok", 1), ("unknown", 2)]
     monkeypatch.undo()

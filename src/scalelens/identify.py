@@ -10,8 +10,8 @@ import polars as pl
 from scalelens import formats as known
 from scalelens.errors import UserError
 from scalelens.formats import Formats
-from scalelens.ingestion import parse
 from scalelens.lines import Line, defect, name_of
+from scalelens.reading import parse
 from scalelens.rows import Rows
 from scalelens.source import is_archive, open_members, open_source
 

@@ -1,0 +1,222 @@
+"""A batch of files becomes rows and one commit: hash, recognise, parse, write.
+
+Nothing that a file can hold raises: what is ours and not understood is a problem, and a defect of a format costs its
+line.
+"""
+
+import contextlib
+import errno
+import gc
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from scalelens.errors import UserError
+from scalelens.formats import Formats
+from scalelens.lines import Offer, defect, name_of
+from scalelens.rows import Rows
+from scalelens.source import HEAD, Source, encoding_of, is_archive, open_members, open_source
+from scalelens.warehouse import BatchWriter, Entry, Live, Warehouse
+
+DOCUMENT_SUFFIXES = (
+    ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
+    ".patch", ".diff",
+)  # fmt: skip
+CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+Progress = Callable[[int], None]
+
+
+class Found(NamedTuple):
+    """A file of the walk."""
+
+    root: str
+    path: str
+    size_bytes: int
+    modified_ns: int
+
+
+class Options(NamedTuple):
+    """What a worker must know."""
+
+    warehouse: Path
+    format_folders: tuple[Path, ...] = ()
+    documents: bool = False
+    zone: str | None = None
+
+
+def held(live: Live, formats: Formats, options: Options) -> set[str]:
+    """Contents whose rows are held as the formats of now would read them."""
+    return {
+        file_id
+        for file_id, entry in live.providers.items()
+        if entry.parser_version == version(formats, entry.formats, options.zone)
+    }
+
+
+def version(formats: Formats, taken: list[str], zone: str | None) -> str:
+    """What a file's rows depend on besides its bytes."""
+    return formats.version(taken[0] if taken else None) + (f" {zone}" if zone else "")
+
+
+def read_batch(
+    batch: list[Found],
+    options: Options,
+    formats: Formats,
+    contents: set[str],
+    progress: Progress,
+    dry_run: bool = False,
+) -> list[Entry]:
+    """Reads files into one segment per table and commits them.  `contents` are those whose rows are held already."""
+    writer = BatchWriter(Warehouse(options.warehouse))
+    gc.disable()  # rows are many and hold no cycles: looking for some costs a tenth of the time
+    try:
+        for file in batch:
+            for entry in read_file(file, options, formats, contents, None if dry_run else writer, progress):
+                entry.root = file.root
+                writer.entries.append(entry)
+        if not dry_run:
+            writer.commit()
+    except BaseException:
+        writer.abandon()
+        raise
+    finally:
+        gc.enable()
+    return writer.entries
+
+
+def read_file(
+    file: Found, options: Options, formats: Formats, contents: set[str], writer: BatchWriter | None, progress: Progress
+) -> Iterator[Entry]:
+    """The entry of a file, and those of its members where it is an archive."""
+    try:
+        source = open_source(Path(file.path))
+    except OSError as error:
+        yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
+        return
+    with contextlib.closing(source):
+        if not is_archive(file.path):
+            yield read_source(source, options, formats, contents, writer, progress)
+            return
+        count, note = 0, ""
+        try:
+            for member in open_members(Path(file.path)):
+                with contextlib.closing(member):
+                    yield read_source(member, options, formats, contents, writer, ignore)
+                count += 1
+        except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise UserError(
+                    f"no space is left for unpacking {file.path}", "free some, or name another folder in TMPDIR"
+                ) from None
+            note = f", then damaged: {error}"
+        progress(file.size_bytes)
+        yield Entry(
+            file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
+            parser_version=version(formats, [], options.zone), note=f"archive of {count} files{note}",
+            status="partial" if note else "ok",
+        )  # fmt: skip
+
+
+def read_source(
+    source: Source,
+    options: Options,
+    formats: Formats,
+    contents: set[str],
+    writer: BatchWriter | None,
+    progress: Progress,
+) -> Entry:
+    """Hashes a file, finds out what it is, and writes its rows."""
+    entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+    entry.parser_version = version(formats, [], options.zone)
+    try:
+        entry.file_id = source.digest()
+    except OSError as error:
+        entry.status, entry.note, entry.parser_version = "unknown", f"cannot be read: {error.strerror or error}", ""
+        return entry
+    if entry.file_id in contents:
+        entry.status, entry.note = "duplicate", "the same content is held already"
+        progress(source.size_bytes)
+        return entry
+    rows = Rows(entry.file_id, writer.write if writer else None, ZoneInfo(options.zone) if options.zone else None)
+    source.progress = progress
+    whole = True
+    try:
+        entry.status, entry.note = parse(source, formats, rows, options.documents)
+    except (OSError, MemoryError) as error:  # the rows before it count, and the next ingest tries again
+        whole = False
+        entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"
+    rows.flush()
+    entry.formats = sorted(rows.taken)
+    entry.rows, entry.problems = sum(rows.rows_of.values()), sum(rows.problems_of.values())
+    entry.parts = rows.parts
+    entry.parser_version = version(formats, entry.formats, options.zone) if whole else ""
+    entry.rows_of = {name or "": count for name, count in rows.rows_of.items()}
+    entry.problems_of = {name or "": count for name, count in rows.problems_of.items()}
+    if writer and entry.status != "document":  # under another name the same content may be a log
+        entry.batch = writer.id
+        if whole:
+            contents.add(entry.file_id)
+    return entry
+
+
+def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:
+    """Rows of one file.  Returns its status and what is worth noting."""
+    head = source.head()
+    if not head.strip() and len(head) < HEAD:
+        return ("empty", None) if source.damage is None else ("unknown", source.damage)
+    codec, mark = encoding_of(head)
+    text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+    for format in formats.of_files:
+        rows.format = name_of(format)
+        if recognised(format, text, source.name):
+            rows.taken[name_of(format)] = 1
+            try:
+                format.read(source, rows)
+            except (OSError, MemoryError, UserError):
+                raise
+            except Exception as error:
+                rows.problem(None, defect(rows.format, error))
+            return ending(source, rows)
+    if is_binary(head):
+        return "unknown", "not text, and no known file format"
+    if not documents and (
+        source.name.lower().endswith(DOCUMENT_SUFFIXES) or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")
+    ):
+        return "document", "a document or source code, not a log; --documents reads it all the same"
+    Offer(formats.of_lines, rows).read(source.utf8())
+    return ending(source, rows)
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether bytes are no text.  A log with a hole of zeros, as a node that crashed leaves it, is one."""
+    if b"\0" not in head or encoding_of(head)[0]:
+        return False
+    letters = head.translate(None, b"\0")
+    return len(letters.translate(None, CONTROLS)) < len(letters) * 0.98
+
+
+def recognised(format: Any, head: bytes, name: str) -> bool:
+    """Whether a file format says that the file is its own."""
+    try:
+        return bool(format.recognise(head, name))
+    except Exception:  # a user's format must not stop an ingest; that it does not recognise is seen in `identify`
+        return False
+
+
+def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
+    """Status of a file that was read to its end."""
+    rows.flush()  # values that no column can hold are problems too
+    rows.format = None
+    if source.damage:
+        rows.problem(None, source.damage)
+    if not rows.taken:
+        return "unknown", source.damage or "no known format in it"
+    return ("partial" if rows.problems_of else "ok"), source.damage
+
+
+def ignore(_: int) -> None:
+    """Progress that nobody looks at."""
