@@ -134,11 +134,13 @@ class Reader:
         """Times and rates: a step if there is either, metrics for the rest."""
         numbers = {name: float(known) for name, value in values.items() if (known := number(value)) is not None}
         epoch, step, in_tokens = self.where(about)
-        timed, rated = (next((name for name in names if numbers.get(name, 0) > 0), None) for names in (TIMES, RATES))
+        timed = next((name for name in TIMES if numbers.get(name, 0) > 0), None)
+        rated = next((name for name in RATES if numbers.get(name, 0) > 0), None)
         if rated:
             twin, self.rate = self.rate, (key, numbers[rated])
             if twin and twin[0] != key and twin[1] == numbers[rated]:
-                rated, self.rate = numbers.pop(rated) and None, None
+                del numbers[rated]
+                rated = self.rate = None
         if timed or rated:
             kind = TIMES[timed] if timed else RATES[rated or ""]
             if kind == "instant" and not numbers.keys() & {*LOSSES}:
