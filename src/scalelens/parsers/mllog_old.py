@@ -76,7 +76,8 @@ class Reader:
             if began := self.open.pop(name, None):
                 self.rows.add(
                     "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
-                    phase=SPANS[name], epoch=epoch, span_s=(ts - began).total_seconds(), origin="derived", ts=ts, ts_origin="utc",
+                    phase=SPANS[name], epoch=epoch, span_s=(ts - began).total_seconds(), origin="derived", ts=ts,
+                    ts_origin="utc",
                 )  # fmt: skip
             if name == "run" and not self.ended:
                 self.ended = True
