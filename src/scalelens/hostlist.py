@@ -1,0 +1,37 @@
+"""Slurm's compressed lists of hosts, `n[01-03,7],gpu1`, as names."""
+
+import re
+
+LIMIT = 100_000  # more hosts than any machine has: no list
+PART = re.compile(r"((?:[^\[\],\s]|\[[\d,-]*\])+)")
+BRACKET = re.compile(r"\[([\d,-]*)\]")
+RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def expand(text: str) -> list[str]:
+    """Names of the hosts, in the order of the list; empty where the text is no such list."""
+    hosts: list[str] = []
+    for part in PART.findall(text):
+        names = [""]
+        for piece in re.split(r"(\[[\d,-]*\])", part):
+            inside = BRACKET.fullmatch(piece)
+            numbers = numbered(inside[1]) if inside else [piece]
+            if len(names) * len(numbers) + len(hosts) > LIMIT:
+                return []
+            names = [name + number for name in names for number in numbers]
+        hosts += names
+    return hosts
+
+
+def numbered(text: str) -> list[str]:
+    """`08-10,12` as 08, 09, 10, 12: as many digits as the first number of a range has."""
+    numbers: list[str] = []
+    for item in text.split(","):
+        found = RANGE.fullmatch(item)
+        if not found:
+            continue
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last - first > LIMIT:
+            return [""] * (LIMIT + 1)
+        numbers += [str(number).zfill(len(found[1])) for number in range(first, last + 1)]
+    return numbers

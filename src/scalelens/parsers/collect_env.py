@@ -1,0 +1,74 @@
+"""PyTorch's report of its environment.
+
+Tool: python -m torch.utils.collect_env, also printed by detectron, mmcv, maskrcnn-benchmark
+Versions: PyTorch 1.0 to 2.9
+Yields: params
+Source: torch/utils/collect_env.py, pretty_str()
+
+Every rank may print it: the same fact is kept once.  Devices are those that the process sees.
+
+Samples:
+    PyTorch version: 2.5.1+cu124
+    CUDA used to build PyTorch: 12.4
+    ROCM used to build PyTorch: 6.2.41133
+    Nvidia driver version: 550.54.15
+    GPU models and configuration: GPU 0: NVIDIA A100-SXM4-40GB
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (
+    "PyTorch version: ", "used to build PyTorch: ", "GPU models and configuration:", "Nvidia driver version: ",
+    "cuDNN version: ", "CUDA runtime version: ", "HIP runtime version: ",
+)  # fmt: skip
+
+FACT = re.compile(r"\s*((?:Py|T)?[A-Za-z]+[\w ]{0,40}): (\S.{0,120}?)\s*\Z")
+FACTS = {
+    "PyTorch version": "pytorch_version", "CUDA used to build PyTorch": "cuda_version",
+    "ROCM used to build PyTorch": "rocm_version", "Nvidia driver version": "driver_version",
+    "cuDNN version": "cudnn_version", "CUDA runtime version": "cuda_runtime_version",
+    "HIP runtime version": "hip_runtime_version",
+}  # fmt: skip
+UNKNOWN = re.compile(r"N/A|None|Could not collect|Probably one of the following:?")
+GPUS = re.compile(r"\s*GPU models and configuration:\s*(GPU \d+: .*)?\Z")
+GPU = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?)\s*\Z")
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.seen: set[int] = set()
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if found := GPUS.match(line.text):
+            self.finish()
+            self.claims = GPU
+            if found[1]:
+                self.device(found[1], line.number)
+            return True
+        found = FACT.match(line.text)
+        if not found or found[1] not in FACTS:
+            return False
+        if not UNKNOWN.match(found[2]):
+            self.rows.param(FACTS[found[1]], found[2], line.number, origin="environment")
+        return True
+
+    def more(self, line: Line) -> None:
+        self.device(line.text, line.number)
+
+    def device(self, text: str, line: int) -> None:
+        if found := GPU.match(text):
+            self.seen.add(int(found[1]))
+            self.rows.param("device_model", found[2], line, origin="environment")
+
+    def finish(self) -> None:
+        if self.seen:
+            self.rows.param("devices_per_node", len(self.seen), origin="environment")
+        self.seen = set()

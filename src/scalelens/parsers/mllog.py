@@ -1,0 +1,221 @@
+"""MLPerf's log lines, `:::MLLOG`.
+
+Tool: MLPerf Training and MLPerf HPC logging (mlperf_logging.mllog), as each submitter calls it
+Versions: v0.7 to v6
+Yields: steps, phases, metrics, params
+Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/callbacks/logging.py
+
+The tag stands anywhere in a line, and several in one.  A step's time beside a loss is of that step (`instant`); without
+one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
+mean.  Rates are of the whole job, and a step's time follows from the global batch.  A rate that is said twice, as
+tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
+What NeMo 1 counts in tokens becomes steps.  Epochs are numbered from 0, also where the log begins with 1.
+A platform named `8xBOX4x4A100` has eight nodes with four devices each.
+
+Samples:
+    :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
+    x:1:2 [0] NCCL INFO:::MLLOG {"time_ms": 1700000001000, "key": "throughput", "value": 512.5, "metadata": {"epoch_num": 1}}
+"""  # noqa: E501
+
+import json
+import math
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+from scalelens.tables import RUN_FACTS
+
+VERSION = 1
+ANCHORS = (":::MLLOG",)
+
+FACTS = {
+    "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
+    "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node", "precision_mode": "precision",
+}  # fmt: skip
+RESERVED = {fact.name for fact in RUN_FACTS}
+FIRST = ("submission_benchmark", "cache_clear", "init_start", "run_start")  # one of these opens the log of a run
+SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
+TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
+RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
+LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
+COLUMNS = {**dict.fromkeys(LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
+PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
+SECONDS = ("_time", "_timing", "_duration")
+UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
+decode = json.JSONDecoder().raw_decode
+Row = dict[str, Any]
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.said: dict[Any, str] = {}  # last record by rank
+        self.begin()
+
+    def begin(self) -> None:
+        self.open: dict[str, Row] = {}  # spans that have begun
+        self.ended = self.stepped = False
+        self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
+        self.base: float | None = None
+        self.rate: tuple[str, float] | None = None
+
+    def take(self, line: Line) -> bool:
+        texts = [text.lstrip() for text in line.text.split(ANCHORS[0])[1:]]
+        texts = [text for text in texts if text.startswith('{"') or text in ("{", "")]  # no prose
+        for text in texts:
+            try:
+                record, end = decode(text)
+                if self.said.get((line.rank, line.place)) != text[:end]:  # else printed twice
+                    self.said[line.rank, line.place] = text[:end]
+                    self.record(
+                        record["key"], record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line
+                    )
+            except (KeyError, TypeError, AttributeError, OverflowError):
+                self.rows.problem(
+                    line.number, "the record is not one of MLPerf's: its key, time or metadata is odd", line.text
+                )
+            except (ValueError, RecursionError):
+                self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
+        return bool(texts)
+
+    def record(self, key: str, value: Any, about: Row, time_ms: float | None, line: Line) -> None:
+        if self.ended and key in FIRST:
+            self.rows.new_part()
+            self.begin()
+        if key == "run_start" and self.stepped:
+            self.rows.attempt, self.open, self.stepped = self.rows.attempt + 1, {}, False
+        row: Row = {
+            "attempt": self.rows.attempt,
+            "rank": line.rank,
+            "place": None if line.rank is not None else line.place,
+        }
+        if time_ms:
+            row |= {"ts": datetime(1970, 1, 1) + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
+        name, _, edge = key.rpartition("_")
+        if name in SPANS and edge in ("start", "stop"):
+            self.span(key, name, edge, row, about, line.number)
+            if key == "run_stop" and not self.ended:
+                self.ended = True
+                status = about.get("status", value)
+                self.rows.param("run_status", json.dumps(status) if isinstance(status, dict) else status, line.number)
+                self.rows.param(
+                    "outcome", "completed" if status in ("success", {"success": True}) else "error", line.number
+                )
+        elif key in ("tracked_stats", "throughput"):
+            self.stats(key, value if key == "tracked_stats" else {key: value}, row, about, line.number)
+        elif about.keys() & {"epoch_num", "epoch", "step", "samples_count"}:
+            if (counted := number(value)) is not None:
+                self.rows.metric(line.number, row["rank"], row["place"], self.where(about)[1], key, counted)
+        elif isinstance(value, str | int | float | list) and value != "":
+            self.rows.param(FACTS.get(key, f"mllog.{key}" if key in RESERVED else key), value, line.number)
+            if key == "submission_platform":
+                self.platform(str(value), line.number)
+
+    def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
+        """One end of a span; the row is written at its second one."""
+        counted = number(about.get("epoch_num", about.get("first_epoch_num")))
+        if edge == "start":
+            if counted is not None and counted < 1e4 and name != "eval":
+                self.epoch, self.base = counted, base(counted) if self.base is None else self.base
+            self.open.setdefault(name, row)
+            if key == "run_start":
+                self.size(line)
+        elif (began := self.open.pop(name, None)) and "ts" in row and "ts" in began:
+            epoch, step, _ = self.where(about)
+            row |= {"phase": SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
+            row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
+            self.rows.put("phases", line, row)
+
+    def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
+        """Times and rates: a step if there is either, metrics for the rest."""
+        numbers = {name: float(known) for name, value in values.items() if (known := number(value)) is not None}
+        epoch, step, in_tokens = self.where(about)
+        timed = next((name for name in TIMES if numbers.get(name, 0) > 0), None)
+        rated = next((name for name in RATES if numbers.get(name, 0) > 0), None)
+        if rated:
+            twin, self.rate = self.rate, (key, numbers[rated])
+            if twin and twin[0] != key and twin[1] == numbers[rated]:
+                del numbers[rated]
+                rated = self.rate = None
+        if timed or rated:
+            kind = TIMES[timed] if timed else RATES[rated or ""]
+            if kind == "instant" and not numbers.keys() & {*LOSSES}:
+                kind = "epoch_mean"
+            if (
+                kind == "epoch_mean"
+                and self.epoch is not None
+                and epoch is None
+                and step in (self.epoch, self.epoch + 1)
+            ):
+                epoch, step = self.epoch - (self.base or 0), None
+            if kind == "epoch_mean" and in_tokens:
+                step = None  # the last step has a record of its own
+            batch = number(self.rows.params.get("global_batch_size"))
+            work = batch and batch * (float(self.rows.params["seq_length"]) if in_tokens else 1)
+            steps = 1 if kind == "instant" else number(about.get("samples_count")) if batch and timed else None
+            row |= {
+                "phase": "train", "epoch": epoch, "step": step, "samples": batch, "value_kind": kind,
+                "step_s": numbers.pop(timed) if timed else work and work / numbers[rated or ""],
+                "averaged_steps": steps if not batch or steps in (1, None) or steps % batch else steps // batch,
+                "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None, "rate_scope": "global",
+                **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
+            }  # fmt: skip
+            self.rows.step, self.rows.steps_line, self.stepped = step, line, True
+            self.rows.put("steps", line, row)
+        units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
+        others = [(name, value, units[name]) for name, value in numbers.items()]
+        self.rows.metrics(line, row["rank"], row["place"], step, others)
+
+    def where(self, about: Row) -> tuple[float | None, int | None, bool]:
+        """Epoch and step of a record, and whether the log counts tokens instead of steps."""
+        epoch, step = about.get("epoch_num", about.get("epoch")), about.get("step_num", about.get("step"))
+        if isinstance(step, list) and len(step) == 2:
+            epoch, step = step
+        in_epochs, in_steps = number(epoch), number(step)
+        if in_epochs is not None:
+            first = base(in_epochs) if self.base is None else self.base
+            in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
+        batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
+        tokens = batch and length and batch * length
+        if tokens and in_steps and in_steps >= tokens and in_steps % tokens == 0:
+            return in_epochs, int(in_steps // tokens), True
+        return in_epochs, None if in_steps is None else int(in_steps), False
+
+    def platform(self, text: str, line: int) -> None:
+        """Nodes, machine and devices, as submitters write them into the name of the platform."""
+        if found := PLATFORM.fullmatch(text[:200]):
+            nodes, box, devices, model, whole = found.groups()
+            if not UNNAMED.search(text):
+                self.rows.param("system", box or whole, line)
+            for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):
+                self.rows.param(fact, value, line, origin="inferred")
+
+    def size(self, line: int) -> None:
+        """Devices, from what the log says of nodes and batches."""
+        facts = ("nodes", "devices_per_node", "global_batch_size", "gradient_accumulation_steps", "local_batch_size")
+        known = {"local_batch_size": self.rows.params.get("d_batch_size"), **self.rows.params}
+        nodes, per_node, batch, accumulated, local = (number(known.get(fact)) for fact in facts)
+        if nodes and per_node:
+            self.rows.param("devices", int(nodes * per_node), line, origin="inferred")
+        if batch and local and accumulated == 1 and batch % local == 0:
+            self.rows.param("micro_batch_size", int(local), line, origin="inferred")
+            self.rows.param("devices", int(batch // local), line, origin="inferred")
+
+
+def base(epoch: float) -> float:
+    """Number of the first epoch, from the first one that is named."""
+    return 1.0 if epoch >= 1 else 0.0
+
+
+def number(value: Any) -> float | None:
+    """A number, also one written as text."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None

@@ -1,0 +1,88 @@
+"""The machine and the job, as NVIDIA's MLPerf launcher prints them: `:::SYSJSON` and `:::DLPAL`.
+
+Tool: NVIDIA's MLPerf launch scripts (run_with_docker.sh, run.sub)
+Versions: MLPerf Training v1.0 to v6
+Yields: params, jobs
+Source: mlperf_common: scripts/mlperf-sysjson.sh; `:::DLPAL image job nodes node-list job-name config`, echoed by run.sub
+
+`bash -x` prints the command before its output: only a line that begins with the tag counts.
+A config ends in nodes, devices per node and batch per device: `BOX7_002x08x032`.  What is named UNKNOWN is left out.
+
+Samples:
+    :::SYSJSON {"system_name":"BOX7","number_of_nodes":"2","accelerators_per_node":"8","accelerator_model_name":"NVIDIA B200"}
+    :::DLPAL registry/ssd:1 4711 2 n[8-9] 'train' BOX7_002x08x032
+"""  # noqa: E501
+
+import json
+import re
+import shlex
+from typing import Any
+
+from scalelens.hostlist import expand
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (":::SYSJSON ", ":::DLPAL ")
+
+FACTS = {
+    "system_name": "system", "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node",
+    "accelerator_model_name": "device_model", "framework": "framework_release",
+}  # fmt: skip
+COUNT = re.compile(r"\d{1,7}")
+CONFIG = re.compile(r".*_(\d{1,6})x(\d{1,6})x\d+")
+decode = json.JSONDecoder().raw_decode
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.jobs: set[tuple[int, str]] = set()
+
+    def take(self, line: Line) -> bool:
+        text = line.text.strip()
+        if text.startswith(ANCHORS[0]):
+            try:
+                self.machine(decode(text, len(ANCHORS[0]))[0], line.number)
+            except (ValueError, AttributeError, RecursionError):
+                self.rows.problem(
+                    line.number, "the description of the system is cut, or its JSON is damaged", line.text
+                )
+            return True
+        if text.startswith(ANCHORS[1]):
+            self.job(text.removeprefix(ANCHORS[1]), line)
+            return True
+        return False
+
+    def machine(self, facts: dict[str, Any], number: int) -> None:
+        software = facts.get("other_software_stack")
+        named = {f"software.{name}": value for name, value in (software if isinstance(software, dict) else {}).items()}
+        for name, value in {**facts, **named}.items():
+            if value and isinstance(value, str | int) and "UNKNOWN" not in str(value):
+                self.rows.param(FACTS.get(name, name if name in named else f"machine.{name}"), value, number)
+        nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
+        if COUNT.fullmatch(nodes) and COUNT.fullmatch(per_node):
+            self.rows.param("devices", int(nodes) * int(per_node), number, origin="inferred")
+
+    def job(self, text: str, line: Line) -> None:
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+        if len(words) < 4 or not words[1].isdecimal() or not COUNT.fullmatch(words[2]):
+            self.rows.problem(line.number, "the launcher's line is cut before its node list", line.text)
+            return
+        image, job, nodes, node_list = words[:4]
+        if (self.rows.part, job) not in self.jobs:
+            self.jobs.add((self.rows.part, job))
+            hosts = ",".join(expand(node_list)) or node_list
+            self.rows.add("jobs", line.number, job_id=job, nodes=int(nodes), node_list=hosts)
+        for fact, value in (("job_id", job), ("nodes", int(nodes))):
+            self.rows.param(fact, value, line.number, origin="scheduler")
+        self.rows.param("container_image", image, line.number)
+        if len(words) > 5 and (config := CONFIG.fullmatch(words[5])):
+            self.rows.param("config", words[5], line.number)
+            self.rows.param("devices_per_node", int(config[2]), line.number, origin="inferred")
+            self.rows.param("devices", int(config[1]) * int(config[2]), line.number, origin="inferred")

@@ -1,0 +1,84 @@
+"""nvidia-smi: the table of devices, the list (-L), and the links between them (topo -m).
+
+Tool: nvidia-smi
+Versions: drivers 384 to 590
+Yields: params
+Source: NVIDIA driver; closed, by its output
+
+The table cuts a long name, which is kept as far as it goes.  Devices are those of the node that printed it, all of
+them or those that the job was given: `devices_per_node`, origin `environment`.  Use of the moment is not read.
+
+Samples:
+    | NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+    GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-00000000-0000-0000-0000-000000000000)
+        GPU0	GPU1	CPU Affinity	NUMA Affinity
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("| NVIDIA-SMI ", "(UUID: GPU-", "GPU0\tGPU1")
+
+HEADER = re.compile(
+    r"\s*\| NVIDIA-SMI (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)(?: +CUDA Version: (\d[\d.]*))?"
+)
+DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
+MEMORY = re.compile(r"\s*\|.{0,60}\| *\d{1,9}MiB / *(\d{1,9})MiB *\|")
+TABLE = re.compile(r"\s*(?:[|+]|\Z)")
+LISTED = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?) \(UUID: GPU-")
+TOPOLOGY = re.compile(r"\s*GPU0\tGPU1(?=\t|\s*\Z)")
+LINKS = re.compile(r"\s*GPU(\d{1,3})\s+\S+\s")
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.devices: set[int] = set()
+        self.first = 0  # line of the first device
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if found := LISTED.match(line.text):
+            self.device(int(found[1]), found[2], line.number)
+            self.claims = LISTED
+            return True
+        if found := HEADER.match(line.text):
+            self.close()
+            for fact, value in (("driver_version", found[2]), ("cuda_driver_version", found[3])):
+                self.rows.param(fact, value, line.number, origin="environment")
+            self.claims = TABLE
+            return True
+        if TOPOLOGY.match(line.text):
+            self.claims = LINKS
+            return True
+        return False
+
+    def more(self, line: Line) -> None:
+        if found := LISTED.match(line.text) or DEVICE.match(line.text):
+            self.device(int(found[1]), found[2].removesuffix("...").rstrip(), line.number)
+        elif found := MEMORY.match(line.text):
+            self.rows.param("device_memory", found[1], line.number, "MiB", "environment")
+        elif line.text.lstrip().startswith("GPU0\t"):
+            links = [link.strip() for link in line.text.strip().split("\t")]
+            if len(links) > 2 and re.fullmatch(r"[A-Z]+\d*", links[2]):
+                self.rows.param("device_link", links[2], line.number, origin="environment")
+
+    def device(self, number: int, name: str, line: int) -> None:
+        if number == 0 or number in self.devices:  # another table, or another node's
+            self.close()
+        self.first = self.first if self.devices else line
+        self.devices.add(number)
+        self.rows.param("device_model", name, line, origin="environment")
+
+    def close(self) -> None:
+        if self.devices:
+            self.rows.param("devices_per_node", len(self.devices), self.first, origin="environment")
+        self.devices = set()
+
+    def finish(self) -> None:
+        self.close()

@@ -1,0 +1,194 @@
+"""Slurm's accounting: sacct, parsable or JSON, with a header or without.
+
+Tool: sacct
+Versions: Slurm 20 to 25; --json of data_parser v0.0.37 to v0.0.44
+Yields: jobs, params
+Source: slurm src/sacct/print.c; src/plugins/data_parser
+
+A row for each job and step; each job is a part of the file, which its job id joins with the job's logs.  Devices are
+`gres/gpu` of what was allocated; types of them beside it say the same again.  COMPLETED says only that the script's
+last command did not fail: no outcome.  Without a header only what is plain from its form is read: id, state, times,
+TRES; and the elapsed time where it agrees with them.  Times are local where no zone is given (--tz); JSON's are UTC.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from scalelens.hostlist import expand
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+OUTCOMES = {
+    "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
+    "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
+}  # fmt: skip
+STATES = {*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING"}
+ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+))?")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
+TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
+SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
+Fields = dict[str, str]
+
+
+def recognise(head: bytes, name: str) -> bool:
+    if head.lstrip().startswith(b"{"):
+        return b'"jobs"' in head and b'"tres"' in head and b'"allocated"' in head
+    first = head.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0][:4000].decode("utf-8", "replace").strip().split("|")
+    if "JobID" in first or "JobIDRaw" in first:
+        return len(first) > 1
+    return len(first) > 3 and bool(ID.fullmatch(first[0])) and any(field.split(" ")[0] in STATES for field in first)
+
+
+def read(source: Source, rows: Rows) -> None:
+    text = b"".join(source.utf8()).decode("utf-8", "replace").lstrip("\ufeff")
+    job = None
+    for number, fields in of_json(text, rows) if text.lstrip().startswith("{") else of_lines(text, rows):
+        found = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
+        if not found:
+            rows.problem(number, "the record has no job id", "|".join(fields.values()))
+            continue
+        if job not in (None, found[1]):
+            rows.new_part()
+        job = found[1]
+        one(fields, found[1], found[2], number, rows)
+
+
+def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
+    """Row of a job or a step, and of a job its facts."""
+    state = fields.get("State", "").split(" ")[0].rstrip("+") or None
+    tres = fields.get("AllocTRES", "")
+    counts = dict(COUNT.findall(tres))
+    nodes = whole(counts.get("node") or fields.get("NNodes") or fields.get("AllocNodes"))
+    typed = TYPED.findall(tres)
+    devices = whole(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
+    names = fields.get("NodeList", "")
+    energy = re.fullmatch(
+        r"(\d{1,15}(?:\.\d+)?)([KMG]?)", fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy", "")
+    )
+    elapsed = whole(fields.get("ElapsedRaw"))
+    rows.add(
+        "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
+        node_list=",".join(expand(names)) if re.search(r"\d", names) else None,
+        submitted_at=moment(fields.get("Submit"), rows.zone), started_at=moment(fields.get("Start"), rows.zone),
+        ended_at=moment(fields.get("End"), rows.zone),
+        elapsed_s=span(fields.get("Elapsed", "")) if elapsed is None else elapsed,
+        energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
+    )  # fmt: skip
+    if step is None:
+        facts = {
+            "job_id": job,
+            "job_state": state,
+            "outcome": OUTCOMES.get(state or ""),
+            "nodes": nodes,
+            "devices": devices,
+        }
+        for fact, value in {**facts, "gres": typed[0][0] if typed else None, "job_name": fields.get("JobName")}.items():
+            rows.param(fact, value or None, line, origin="scheduler")
+
+
+def of_lines(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
+    """Fields of each line by name.  -p ends lines with a bar, -P does not."""
+    header: list[str] | None = None
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        fields = line.rstrip("\r").split("|")
+        if "JobID" in fields or "JobIDRaw" in fields:
+            header = [field.split("%")[0] for field in fields]
+        elif line.strip() and header and len(fields) != len(header):
+            rows.problem(number, f"the line has {len(fields)} fields, the header {len(header)}", line)
+        elif line.strip():
+            yield number, dict(zip(header, fields, strict=True)) if header else by_form(fields)
+
+
+def by_form(values: list[str]) -> Fields:
+    """Fields of a line without a header, as far as their form tells."""
+    fields = {"JobID": values[0]}
+    fields["State"] = next((value for value in values[1:] if value.split(" ")[0] in STATES), "")
+    times = [value for value in values if TIME.fullmatch(value)]
+    names = {2: ("Start", "End"), 3: ("Submit", "Start", "End"), 4: ("Submit", "Eligible", "Start", "End")}
+    fields |= dict(zip(names.get(len(times), ()), times, strict=False))
+    tres = {value for value in values if COUNT.search(value) and "cpu=" in value}
+    if len(tres) == 1:
+        fields["AllocTRES"] = tres.pop()
+    began, ended = moment(fields.get("Start")), moment(fields.get("End"))
+    if began and ended:
+        wanted = (ended - began).total_seconds()
+        fields["Elapsed"] = next((value for value in values if span(value) == wanted), "")
+    return fields
+
+
+def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
+    """Jobs and steps of sacct --json as the fields that the other output has."""
+    try:
+        jobs = list(json.loads(text)["jobs"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        rows.problem(None, "the JSON is cut or damaged, or has no jobs")
+        return
+    for number, job in enumerate(jobs, 1):
+        try:
+            parts = [flat(part, job) for part in (job, *(job.get("steps") or []))]
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+            rows.problem(number, "the job lacks its id, or a field of it has another form", json.dumps(job))
+            continue
+        for part in parts:
+            yield number, part
+
+
+def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
+    """A job, or a step of it."""
+    array, times, energy = job.get("array") or {}, part.get("time") or {}, part.get("statistics", {}).get("energy", {})
+    task = plain(array.get("task_id"))
+    job_id = str(job["job_id"]) if task is None else f"{array['job_id']}_{task}"
+    state = part["state"]["current"] if isinstance(part.get("state"), dict) else part.get("state")
+    nodes = part.get("nodes") or ""
+    tres = (part.get("tres") or {}).get("allocated") or []
+    named = {"Submit": times.get("submission"), "Start": times.get("start"), "End": times.get("end")}
+    step = part.get("step", {}).get("id", "")
+    step = step["step_id"] if isinstance(step, dict) else str(step).rpartition(".")[2]
+    return {
+        "JobID": f"{job_id}.{step}" if step else job_id,
+        "JobName": str(part.get("name", "")),
+        "State": str(state[0] if isinstance(state, list) and state else state or ""),
+        "NodeList": str(nodes.get("range", "")) if isinstance(nodes, dict) else str(nodes),
+        "AllocTRES": ",".join("/".join(filter(None, (t["type"], t.get("name")))) + f"={t['count']}" for t in tres),
+        "ElapsedRaw": str(plain(times.get("elapsed")) or ""),
+        "ConsumedEnergyRaw": str(plain(energy.get("consumed")) or ""),
+        **{name: datetime.fromtimestamp(at, UTC).isoformat() for name, value in named.items() if (at := plain(value))},
+    }
+
+
+def plain(value: Any) -> int | None:
+    """A number, also one in the form {set, infinite, number}; unset memory and energy have absurd values."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    return value if isinstance(value, int) and 0 <= value < 1 << 48 else None
+
+
+def whole(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else None
+
+
+def span(text: str) -> float | None:
+    """`2-03:04:05.678` in seconds."""
+    found = SPAN.fullmatch(text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def moment(text: str | None, zone: tzinfo | None = None) -> datetime | None:
+    """A time in UTC where the zone is known, else as it stands; None for Unknown."""
+    with contextlib.suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(text or "")
+        time = time.replace(tzinfo=zone) if zone and not time.tzinfo else time
+        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    return None

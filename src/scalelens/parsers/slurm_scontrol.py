@@ -1,0 +1,112 @@
+"""Slurm's description of a job, scontrol show job.
+
+Tool: scontrol
+Versions: Slurm 17 to 25
+Yields: jobs, params
+Source: slurm src/api/job_info.c, slurm_sprint_job_info()
+
+`Key=Value` in a block of indented lines, or all in one (-o).  Values may hold blanks and `=`: only keys that are known
+are read, each where it stands first.  Of a job that has ended the allocation counts (AllocTRES, before Slurm 23 TRES),
+never what was asked for; a pending job has a range for NumNodes, and a running one an end that is only planned.
+The row stands at WorkDir, which comes behind all that is read.  Times are local (--tz).
+
+Samples:
+    JobId=4711 JobName=train
+    JobId=4712 ArrayJobId=4700 ArrayTaskId=3 JobName=train UserId=u(1) JobState=RUNNING NumNodes=2 WorkDir=/tmp
+"""
+
+import contextlib
+import re
+from datetime import UTC, datetime
+
+from scalelens.hostlist import expand
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("JobId=",)
+
+START = re.compile(r"\s*JobId=(\d{1,18}) (?:[A-Z]\w*=[\w.-]+ ){0,6}JobName=")
+FIELD = re.compile(
+    r"(?<!\S)(JobId|ArrayJobId|ArrayTaskId|JobName|JobState|SubmitTime|StartTime|EndTime|RunTime|NumNodes|NodeList"
+    r"|AllocTRES|TRES|TresPerNode|WorkDir)=(\S+)"
+)
+TRES = re.compile(r"(?:^|,)gres/gpu=(\d{1,9})(?=,|$)")
+PER_NODE = re.compile(r"gres[:/]gpu(?::[a-z]\w*)?[:=](\d{1,6})")
+SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,3}):(\d\d):(\d\d)")
+OUTCOMES = {
+    "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
+    "CANCELLED": "cancelled", "PREEMPTED": "cancelled",
+}  # fmt: skip
+UNENDED = ("RUNNING", "PENDING", "SUSPENDED", "CONFIGURING", "COMPLETING")
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.fields: dict[str, str] | None = None  # of the job being read
+        self.last: str | None = None  # the job before
+
+    def take(self, line: Line) -> bool:
+        if not START.match(line.text):
+            return False
+        self.finish()
+        self.fields = {}
+        self.claims = re.compile(r"\s+[A-Z][\w/:]*=")
+        self.more(line)
+        return True
+
+    def more(self, line: Line) -> None:
+        if self.fields is None:
+            return
+        for key, value in FIELD.findall(line.text):
+            self.fields.setdefault(key, value)
+        if "WorkDir" in self.fields:
+            fields, self.fields = self.fields, None
+            self.job(fields, line.number)
+
+    def finish(self) -> None:
+        if self.fields:
+            self.rows.problem(None, f"the description of job {self.fields.get('JobId')} is cut before its WorkDir")
+        self.fields = None
+
+    def job(self, fields: dict[str, str], line: int) -> None:
+        job, state = fields["JobId"], fields.get("JobState")
+        if "ArrayJobId" in fields and fields.get("ArrayTaskId", "").isdecimal():
+            job = f"{fields['ArrayJobId']}_{fields['ArrayTaskId']}"
+        if self.last not in (None, job) and not self.rows.steps_line:  # a list of jobs, not a job's log
+            self.rows.new_part()
+        self.last = job
+        nodes = int(fields["NumNodes"]) if re.fullmatch(r"\d{1,7}", fields.get("NumNodes", "")) else None
+        allocated, asked = TRES.search(fields.get("AllocTRES", fields.get("TRES", ""))), fields.get("TresPerNode", "")
+        devices = int(allocated[1]) if allocated else None
+        elapsed = SPAN.fullmatch(fields.get("RunTime", ""))
+        days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups()) if elapsed else (0, 0, 0, 0)
+        hosts = fields.get("NodeList", "(null)")
+        self.rows.add(
+            "jobs", line, job_id=job, state=state, nodes=nodes, devices=devices,
+            node_list=",".join(expand(hosts)) or None if hosts != "(null)" else None,
+            submitted_at=self.moment(fields.get("SubmitTime")), started_at=self.moment(fields.get("StartTime")),
+            ended_at=None if state in UNENDED else self.moment(fields.get("EndTime")),
+            elapsed_s=((days * 24 + hours) * 60 + minutes) * 60.0 + seconds if elapsed else None,
+        )  # fmt: skip
+        per_node = PER_NODE.search(asked)
+        facts = {
+            "job_id": job,
+            "job_state": state,
+            "outcome": OUTCOMES.get(state or ""),
+            "nodes": nodes,
+            "devices": devices,
+        }
+        for fact, value in {**facts, "devices_per_node": per_node and int(per_node[1])}.items():
+            self.rows.param(fact, value, line, origin="scheduler")
+        self.rows.param("job_name", fields.get("JobName"), line, origin="scheduler")
+
+    def moment(self, text: str | None) -> datetime | None:
+        """A time in UTC where the zone is known, else as it stands."""
+        with contextlib.suppress(ValueError, OverflowError):
+            time = datetime.fromisoformat(text or "")
+            return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time
+        return None

@@ -1,0 +1,64 @@
+"""MLPerf's description of a system, systems/<system>.json.
+
+Tool: MLPerf Training and MLPerf HPC submissions
+Versions: v0.7 to v6
+Yields: params
+Source: mlcommons/policies submission_rules.adoc, "system description"; written by hand by each submitter
+
+Numbers are text.  A file is often copied from another size and not mended: the name of the file is kept as a second
+value of `system`, origin `path`, so that both are rows of contradictions().
+"""
+
+import json
+import re
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+FACTS = {
+    "system_name": "system", "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node",
+    "accelerator_model_name": "device_model", "framework": "framework_release",
+}  # fmt: skip
+KEYS = (b'"number_of_nodes"', b'"accelerators_per_node"', b'"host_processors_per_node"')
+COUNT = re.compile(r"\d{1,7}")
+LIMIT = 1 << 20
+SUFFIX = re.compile(r"(?:\.json)?(?:\.(?:gz|zst|xz|bz2))?\Z")
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return (
+        head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(key in head for key in KEYS) and b":::" not in head
+    )
+
+
+def read(source: Source, rows: Rows) -> None:
+    text = b"".join(source.utf8())
+    rows.param("system", SUFFIX.sub("", source.name.rpartition("/")[2], count=1), origin="path")
+    try:
+        facts = json.loads(text[:LIMIT])
+    except (ValueError, RecursionError) as error:
+        rows.problem(getattr(error, "lineno", None), "the description is cut, or its JSON is damaged")
+        return
+    where = {key: number for number, key in reversed(keys(text))}
+    for name, value in {**facts, **stack(facts.get("other_software_stack"))}.items():
+        if value not in ("", "N/A", None) and isinstance(value, str | int | float):
+            fact = FACTS.get(name, name if name.startswith("software.") else f"machine.{name}")
+            rows.param(fact, value, where.get(name.removeprefix("software.")))
+    nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
+    if COUNT.fullmatch(nodes) and COUNT.fullmatch(per_node):
+        rows.param("devices", int(nodes) * int(per_node), where.get("number_of_nodes"), origin="inferred")
+
+
+def stack(software: Any) -> dict[str, Any]:
+    """Versions of software: an object, or a list of objects."""
+    parts = software if isinstance(software, list) else [software]
+    return {f"software.{name}": value for part in parts if isinstance(part, dict) for name, value in part.items()}
+
+
+def keys(text: bytes) -> list[tuple[int, str]]:
+    """Line and name of each key."""
+    lines = enumerate(text[:LIMIT].split(b"\n"), 1)
+    return [(k, key.decode("utf-8", "replace")) for k, line in lines for key in re.findall(rb'"([^"\\]*)"\s*:', line)]
