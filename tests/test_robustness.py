@@ -209,7 +209,7 @@ def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path) -> None:
     later = ("averaged_steps", "value_kind", *LATER.get(path.parent.name, ()))
     for at in random.Random(path.name).sample(range(len(content) + 1), min(40, len(content) + 1)):
         cut = read(content[:at])
-        lines = in_lines(content[:at] + b"|")
+        lines = (content[:at] + b"|").split(b"\n")  # a carriage return ends no line
         last = len(lines)
         while last > 1 and len(lines[last - 2]) > 1024:  # one that srun cut
             last -= 1
