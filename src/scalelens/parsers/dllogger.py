@@ -42,7 +42,7 @@ STEP = re.compile(
     r"|Epoch: (\d+) (?:Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)(?!\S)")
+NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
     "loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
     "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",

@@ -27,9 +27,9 @@ ANCHORS = (
     "World size: ",
 )  # fmt: skip
 
-ITERATION = re.compile(r"Iter #(\d{1,9}): (\d+\.?\d*) img/sec per (GPU|CPU)\b")
+ITERATION = re.compile(r"Iter #(\d{1,9}): (\d+(?:\.\d*)?) img/sec per (GPU|CPU)\b")
 MEAN = re.compile(
-    r"(Img/sec per (?:GPU|CPU)|Total img/sec on (\d{1,9}) (GPU|CPU)\(s\)): (\d+\.?\d*) \+-(\d+\.?\d*|nan)"
+    r"(Img/sec per (?:GPU|CPU)|Total img/sec on (\d{1,9}) (GPU|CPU)\(s\)): (\d+(?:\.\d*)?) \+-(\d+(?:\.\d*)?|nan)"
 )
 CUT = re.compile(r"(?:Iter #\d+|Img/sec per [GC]PU|Total img/sec on \d+ [GC]PU\(s\)):")
 FACTS = (

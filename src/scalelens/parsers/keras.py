@@ -30,7 +30,7 @@ LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed a
 EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
 BAR = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=+\] -|━+|-) (\d{1,9})s(?= )")
 TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
-VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
+VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 

@@ -30,7 +30,7 @@ HEAD = re.compile(
     r"(?:(\d{4})[-/]?)?(?:^|(?<=[-/])|(?<![\d/]))(\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)(?:,(\d{3}))? - [\w.-]+ - INFO - "
     r"(?:(?:Iter|Epoch)(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
 )
-FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
+FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
 SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
 COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
 

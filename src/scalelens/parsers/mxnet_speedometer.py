@@ -31,8 +31,8 @@ HEAD = re.compile(
     r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) )?(?:Node\[(\d{1,9})\] )?"
     r"Epoch\[(\d{1,9})\] (Batch \[|Time cost=|Validation-|Train-)"
 )
-RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+\.?\d*(?:e\+\d+)?) samples/sec")
-VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
+RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
+VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
 
 
 class Reader:
@@ -60,7 +60,7 @@ class Reader:
         if head[5] != "Time cost=":
             named = [(name, float(value), None) for name, value in values if value != "nan"]
             self.rows.metrics(line.number, rank, line.place, self.rows.step, named)
-        elif span := re.match(r"\d+\.?\d*(?=\s|\Z)", text):
+        elif span := re.match(r"\d+(?:\.\d*)?(?=\s|\Z)", text):
             row |= {"phase": "epoch", "step": self.rows.step, "span_s": float(span[0]), "origin": "logged"}
             self.rows.put("phases", line.number, row)
         return bool(values) or head[5] == "Time cost="

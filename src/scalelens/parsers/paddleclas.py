@@ -28,7 +28,7 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
 
-N = r"(?:-?\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 STAMP = re.compile(r"\[(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\] ppcls INFO:")
 STATIC = re.compile(r" (END )?epoch:(\d{1,9}) +train(?: step:(\d{1,9}))? ")
 DYNAMIC = re.compile(r" \[Train\]\[Epoch (\d{1,9})/\d+\]\[Iter: *(\d{1,9})/(\d{1,9})\]")

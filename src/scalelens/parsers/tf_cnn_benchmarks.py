@@ -34,7 +34,7 @@ ANCHORS = (
     "Variables:   ", "Mode:        ",
 )  # fmt: skip
 
-N = r"(\d+\.?\d*(?:e[-+]?\d+)?)"
+N = r"(\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
 RECORD = re.compile(
     rf"(?:^|\D)(\d{{1,9}})\s+images/sec: {N} \+/- {N} \(jitter = {N}\)((?:\s+(?:-?{N}|nan|-?inf))*)\s*\Z"
 )
@@ -44,10 +44,10 @@ FACTS = (
     ("global_batch_size", re.compile(r"Batch size:  (\d{1,9}) global\s*\Z")),
     ("micro_batch_size", re.compile(r" {8}(\d{1,9}) per device\s*\Z")),
     ("model", re.compile(r"Model:       (\S+)\s*\Z")),
-    ("dataset", re.compile(r"Dataset:     (\S.*?)\s*\Z")),
+    ("dataset", re.compile(r"Dataset:     ([\w()/.-]+(?: [\w()/.-]+){0,3})\s*\Z")),
     ("variable_update", re.compile(r"Variables:   (\S+)\s*\Z")),
     ("mode", re.compile(r"Mode:        (\S+)\s*\Z")),
-    ("devices", re.compile(r"Devices:     \[(.*)\]\s*\Z")),
+    ("devices", re.compile(r"Devices:     \[([^\[\]]*)\]\s*\Z")),
 )
 
 

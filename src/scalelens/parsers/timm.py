@@ -34,7 +34,7 @@ ANCHORS = (
     " effective global batch size (", "*** Best metric: ",
 )  # fmt: skip
 
-N = r" *(-?(?:\d+\.?\d*(?:e[-+]\d+)?|inf)|nan)"
+N = r" *(-?(?:\d+(?:\.\d*)?(?:e[-+]\d+)?|inf)|nan)"
 TRAIN = re.compile(
     rf"Train: (\d+) \[ *(\d+)/(\d+) +\( *\d+%\)\]  Loss:{N} +\({N}\)  Time:{N}s,{N}/s +\({N}s,{N}/s\)"
     rf"  LR: (\d\.\d{{3}}e[-+]\d+)  Data:{N} \({N}\)"
@@ -46,7 +46,7 @@ TEST = re.compile(
 FACTS = (
     ("model", re.compile(r"Model ([\w.:/-]+) created, param count:\d")),
     ("parameters", re.compile(r"Model [\w.:/-]+ created, param count: *(\d+)")),
-    ("devices", re.compile(r"Training in distributed mode with .*?Process \d+, total (\d+)")),
+    ("devices", re.compile(r"Training in distributed mode with .{0,80}?Process \d+, total (\d+)")),
     ("devices", re.compile(r"Training with a single process on (\d+) (?:device|GPU)s?\b")),
     ("global_batch_size", re.compile(r" effective global batch size \((\d+)\)")),
 )
@@ -54,7 +54,7 @@ PRECISIONS = (
     ("amp", re.compile(r"AMP\. Training in mixed precision")),
     ("fp32", re.compile(r"AMP not enabled\. Training in float32")),
 )
-BEST = re.compile(r"\*\*\* Best metric: (\d+\.?\d*) \(epoch (\d+)\)")
+BEST = re.compile(r"\*\*\* Best metric: (\d+(?:\.\d*)?) \(epoch (\d+)\)")
 
 
 class Reader:

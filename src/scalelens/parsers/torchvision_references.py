@@ -30,8 +30,8 @@ RECORD = re.compile(
     r"(?:Epoch: \[(\d{1,9})\]|Test:(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)"
 )
 SPAN = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test:)\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
-SUMMARY = re.compile(r"Test: .*?Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)")
-FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
+SUMMARY = re.compile(r"Test: .{0,40}?Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)")
+FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
 WINDOW = 20  # batches of a SmoothedValue
 
 
