@@ -191,7 +191,7 @@ class Reader:
         log.at, log.ts = at, ts
         log.trained = at if train else log.trained
         log.last = max(log.last, log.bases[epoch] + iteration)
-        kind = "instant" if steps == 1 else "interval_mean"
+        kind = "instant" if interval <= 1 else "interval_mean"
         return {"attempt": log.attempt, "phase": "train" if train else "validation", "epoch": epoch, "step": step,
                 "averaged_steps": steps, "value_kind": kind}  # fmt: skip
 

@@ -101,7 +101,7 @@ class Reader:
         attempt += [epoch, index] <= before
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
-        row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean" if batches > 1 else "instant"}
+        row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
         row["ts"] = moment("-".join(stamp.groups()[:3]) + " " + stamp[4])
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:

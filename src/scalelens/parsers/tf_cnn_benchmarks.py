@@ -121,7 +121,7 @@ class Reader:
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place,
             phase="validation" if "FORWARD" in self.facts.get("mode", "").upper() else "train", step=step,
             step_s=batch / rate if batch and rate else None, averaged_steps=max(step, 1),
-            value_kind="running_mean" if step > 1 else "instant", samples=self.rows.params.get("global_batch_size"),
+            value_kind="running_mean", samples=self.rows.params.get("global_batch_size"),
             samples_per_s=rate, rate_scope=scope, loss=others[0] if others and others[0] == others[0] else None,
             accuracy=accuracy,
         )  # fmt: skip

@@ -84,7 +84,7 @@ class Reader:
         if train:
             self.position(int(head[1]), index, total, log, line)
         row |= {"attempt": log.attempt, "epoch": epoch_of(log), "step": log.step if train else index}
-        row |= {"averaged_steps": min(WINDOW, index + 1), "value_kind": "interval_mean" if index else "instant"}
+        row |= {"averaged_steps": min(WINDOW, index + 1), "value_kind": "interval_mean"}
         metrics: list[tuple[str, float, str | None]] = []
         for name, text in values.items():
             value = float(text)
