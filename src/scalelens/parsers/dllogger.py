@@ -1,0 +1,254 @@
+"""NVIDIA DLLogger: its console lines and its lines of JSON.
+
+Tool: DeepLearningExamples (PyTorch, TensorFlow, MXNet) and whatever else logs with dllogger
+Versions: dllogger 0.1 to 1.1; prefix `DLLL` on the console until 2019, on lines of JSON always
+Yields: params, steps, metrics
+Source: dllogger/logger.py, StdOutBackend and JSONStreamBackend; PyTorch/Classification/ConvNets/image_classification/logger.py;
+    TensorFlow/Classification/ConvNets/utils/hooks/benchmark_hooks.py
+
+`total_ips` is the throughput of the whole job, waiting for data included; `compute_ips` leaves that out and is a metric.
+PyTorch prints the mean of the rates of `print_freq` iterations, MXNet a rate over `disp_batches`, TensorFlow that of one
+batch.  A record may come in two lines (default and verbose metrics): one row, at the first.  Where data_time and
+compute_time are printed, their sum is the step's time, else global batch / rate.  `batch_size` is per device, under
+MXNet of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
+the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
+and `Summary: ...`: means of rates, which are larger than images over time.
+Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.
+
+Samples:
+    DLL 2024-05-06 07:08:09.101112 - PARAMETER arch : resnet50  batch_size : 64  print_freq : 1  amp : True
+    DLL 2024-05-06 07:08:19.212223 - Epoch: 0 Iteration: 2  train.loss : 6.91234 None train.compute_ips : 1300.50 images/s train.total_ips : 1280.00 images/s train.lr : 0.1
+    DLL 2024-05-06 07:08:29.212223 - (0, 20) total_ips : 2560.0
+    DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
+"""  # noqa: E501
+
+import json
+import re
+import statistics
+from datetime import UTC, datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
+LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
+
+PIECE = re.compile(r'DLLL? (?=\d{4}-\d\d-\d\d )|(?:DLLL )?\{"timestamp": ')
+CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
+STEP = re.compile(
+    r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
+    r"|Epoch: (\d+) (?:Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
+)
+KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
+NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
+COLUMNS = {
+    "loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
+    "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
+}  # fmt: skip
+SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
+FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
+DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
+HELD = 8  # records after which the number of devices is known, or stays unknown
+decode = json.JSONDecoder().raw_decode
+
+
+Record = tuple[Any, dict[str, Any], datetime, str]  # step, data, time and its zone
+
+
+class Log:
+    """What was printed under one label of the launcher."""
+
+    def __init__(self) -> None:
+        self.at: tuple[int, ...] = ()  # epoch and iteration of the last record
+        self.trained: tuple[int, ...] = ()  # of the last one of the training
+        self.ts: datetime | None = None
+        self.last = self.attempt = 0
+        self.bases: dict[int, int] = {}  # steps before an epoch
+        self.held: list[tuple[int, dict[str, Any]]] = []  # rows that later lines may complete
+        self.batches: list[float] = []  # the global batch, as rates and time stamps say it
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.units: dict[str, str | None] = {}
+        self.ends: dict[str, str] = {}  # what stands behind a record's last number on the console
+        self.said: dict[str, str] = {}  # parameters of this part
+
+    def take(self, line: Line) -> bool:
+        starts = [found.start() for found in PIECE.finditer(line.text)]
+        for start, end in zip(starts, [*starts[1:], None], strict=False):
+            text = line.text[start:end]
+            read = self.console(text) if CONSOLE.match(text) else in_json(text)
+            if read:
+                self.take_record(*read, line)
+            else:
+                self.rows.problem(line.number, "the record is cut or damaged", text)
+        return bool(starts)
+
+    def finish(self) -> None:
+        for log in self.logs.values():
+            self.flush(log)
+
+    def console(self, text: str) -> Record | None:
+        head = CONSOLE.match(text)
+        step = STEP.match(text, head.end()) if head else None
+        stamp = moment(head[1]) if head else None
+        if not step or not stamp:
+            return None
+        keys = list(KEY.finditer(text, step.end()))
+        ends = [*(key.start() for key in keys[1:]), len(text)]
+        data: dict[str, Any] = {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}
+        if step["name"]:
+            return "PARAMETER", {key: value.strip() for key, value in data.items()}, stamp, "naive"
+        for key, value in data.items():
+            number = NUMBER.match(value)
+            data[key] = float(number[0]) if number else None
+            if number:
+                behind = value[number.end() :]
+                if key == keys[-1][1] and self.ends.setdefault(key, behind) != behind:
+                    return None
+                self.units[key] = behind.strip() if behind.strip() not in ("", "None") else None
+        at = [int(number) for number in step.groups()[1:] if number]
+        return (at if step[0][0] != "C" else "Calibration"), data, stamp, "naive"
+
+    def take_record(self, step: Any, data: dict[str, Any], stamp: datetime, zone: str, line: Line) -> None:
+        if step == "METADATA":
+            self.units |= data
+        elif step == "PARAMETER":
+            self.parameters({key: str(value) for key, value in data.items() if str(value) not in ("None", "")}, line)
+        elif isinstance(step, list) and len(step) in (2, 3) and max(step) < 2**31:
+            self.row(tuple(step), data, {"ts": stamp, "ts_origin": zone}, line)
+        else:
+            name = ("Epoch" if step else "Summary") if isinstance(step, list) else step
+            means = [(f"{name}: {key}", value, self.units.get(key)) for key, value in data.items() if value is not None]
+            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+
+    def parameters(self, said: dict[str, str], line: Line) -> None:
+        if said.keys() & self.said.keys() and any(log.at for log in self.logs.values()):  # launched again
+            self.finish()
+            if any(self.said.get(key, said[key]) != said[key] for key in SETTINGS if key in said):
+                self.rows.new_part()
+                self.logs, self.said = {}, {}
+            for log in self.logs.values():
+                log.at, log.trained, log.attempt = (), (), log.attempt + 1
+        self.said |= said
+        for key, value in said.items():
+            self.rows.param(key, value, line.number)
+        self.rows.param("model", said.get("arch"), line.number)
+        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in said), None)
+        self.rows.param("framework", framework, line.number, origin="inferred")
+        size = "global_batch_size" if "kv_store" in self.said else "micro_batch_size"
+        self.rows.param(size, whole(said.get("batch_size")), line.number)
+        self.rows.param("devices", whole(said.get("world_size")), line.number)
+        precision = DTYPES.get(said.get("dtype", ""))
+        if not precision and ("amp" in said or "fp16" in said):
+            precision = "amp" if said.get("amp") == "True" else "fp16" if said.get("fp16") == "True" else "fp32"
+        self.rows.param("precision", precision, line.number)
+
+    def row(self, at: tuple[int, ...], data: dict[str, Any], stamp: dict[str, Any], line: Line) -> None:
+        """A record of a step, or the second line of one."""
+        log = self.logs.setdefault((line.rank, line.place), Log())
+        named = {key: value for key, value in data.items() if value is not None}
+        columns = {name: COLUMNS.get(name.removeprefix("train.").removeprefix("val.")) for name in named}
+        values = {column: named.pop(name) for name, column in columns.items() if column}
+        row = log.held[-1][1] if log.held and log.at == at else {}
+        if not row or any(str(row.get(key, value)) != str(value) for key, value in values.items()):
+            row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
+            log.held.append((line.number, row))
+        if "accuracy" in values:
+            values["accuracy"] /= 100
+        row |= values
+        row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))
+        row["rate_scope"] = "global" if "samples_per_s" in row else None
+        row.update(rank=line.rank, place=line.place)
+        metrics = [(name, value, self.units.get(name)) for name, value in named.items()]
+        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+        if row["phase"] == "train":
+            self.rows.step, self.rows.steps_line = row["step"], line.number
+
+    def begin(self, log: Log, at: tuple[int, ...], rate: float | None, one: bool, ts: datetime) -> dict[str, Any]:
+        """A new row, once those before it are on their way."""
+        if self.batch(log) or len(log.held) >= HELD:
+            self.flush(log)
+        train, (epoch, iteration) = len(at) == 2, at[:2]
+        if at < log.trained:
+            log.attempt += 1
+            self.rows.attempt = max(self.rows.attempt, log.attempt)
+        since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
+        if epoch not in log.bases:
+            log.bases[epoch] = log.last + ("kv_store" in self.said) if log.bases else 0
+        interval = 1 if one else whole(self.said.get("print_freq", self.said.get("disp_batches"))) or since or at[-1]
+        if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
+            log.batches.append(rate * (ts - log.ts).total_seconds() / since)
+        steps = max(interval if at[-1] else 1, 1)
+        step = log.bases[epoch] + iteration if train else at[2]
+        log.at, log.ts = at, ts
+        log.trained = at if train else log.trained
+        log.last = max(log.last, log.bases[epoch] + iteration)
+        kind = "instant" if interval <= 1 else "interval_mean"
+        return {"attempt": log.attempt, "phase": "train" if train else "validation", "epoch": epoch, "step": step,
+                "averaged_steps": steps, "value_kind": kind}  # fmt: skip
+
+    def batch(self, log: Log, last: bool = False) -> int | None:
+        """The global batch, if it is known by now."""
+        params = self.rows.params
+        size, devices = whole(params.get("micro_batch_size")), whole(params.get("devices"))
+        if "global_batch_size" not in params and size:
+            if not devices and (last or len(log.batches) >= HELD) and log.batches:
+                count = statistics.median(log.batches) / size
+                unit = 1 if count < 32.5 else 8  # nobody runs on 37, and more than 2 % off is no sign
+                devices = unit * round(count / unit)
+                devices = devices if devices and abs(count / devices - 1) < 0.02 else 0
+                self.rows.param("devices", devices or None, origin="inferred")
+            self.rows.param("global_batch_size", size * devices if devices else None, origin="inferred")
+        return whole(params.get("global_batch_size"))
+
+    def flush(self, log: Log) -> None:
+        batch = self.batch(log, last=True)
+        for number, row in log.held:
+            compute_s = row.pop("compute_s")
+            if row["phase"] == "train":
+                row["samples"] = batch
+                if compute_s is not None and "data_s" in row:
+                    row["step_s"] = row["data_s"] + compute_s
+                elif batch and row.get("samples_per_s", 0) > 0:
+                    row["step_s"] = batch / row["samples_per_s"]
+            self.rows.put("steps", number, row)
+        log.held.clear()
+
+
+def in_json(text: str) -> Record | None:
+    try:
+        said = decode(text, text.index("{"))[0]
+        stamp = datetime.fromtimestamp(float(said["timestamp"]), UTC).replace(tzinfo=None)
+        if said["type"] == "METADATA":
+            return "METADATA", {str(said["metric"]): said["metadata"].get("unit")}, stamp, "utc"
+        step, data = said["step"], said["data"]
+        if step == "PARAMETER":
+            return step, dict(data), stamp, "utc"
+        step = step if isinstance(step, list) else [0, step]
+        if not all(isinstance(part, int) and part >= 0 for part in step):
+            step = "Calibration" if step[0] == "Calibration" else None
+        numbers = {key: float(value) for key, value in data.items() if isinstance(value, int | float)}
+        return (step, numbers, stamp, "utc") if step is not None else None
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
+        return None
+
+
+def moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def whole(value: Any) -> int | None:
+    """A count, if it is one."""
+    text = str(value)
+    return int(text) if text.isdecimal() and 0 < len(text) < 9 else None

@@ -1,0 +1,112 @@
+"""Progress bars of Keras: the record at the end of each epoch.
+
+Tool: Keras 2 and tf.keras (`[=====]`), Keras 3 (`━━━`), with verbose=1 or 2
+Versions: 2.0 to 3.x
+Yields: steps, phases, metrics
+Source: keras/src/utils/progbar.py, Progbar.update(); keras/src/callbacks/progbar_logger.py
+
+Within an epoch a bar holds running means for the eye, or no times: only what it holds at the end is kept, as a mean of
+the epoch, printed with one to three digits.  From TF 2.2 on the first step is not in it, a validation may be.
+A bar with no `Epoch` line before it is an evaluation (phase `validation`).  Before TF 2.2 a bar may count samples:
+where it says `/sample` there is no step time, but Keras to 2.3 says `/step` all the same where fit() was given arrays.
+
+Samples:
+    Epoch 3/90
+    100/100 [==============================] - 5s 45ms/step - loss: 1.9030 - accuracy: 0.5012 - val_loss: 1.8000
+    100/100 ━━━━━━━━━━━━━━━━━━━━ 5s 45ms/step - accuracy: 0.5012 - loss: 1.9030
+    100/100 - 5s - loss: 1.9030 - accuracy: 0.5012 - 5s/epoch - 45ms/step
+"""
+
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("/step", "/sample", "Epoch ")
+LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again when the validation is over
+
+EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
+BAR = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=+\] -|━+|-) (\d{1,9})s(?= )")
+TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
+VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
+
+
+class Log:
+    """What was printed under one label of the launcher."""
+
+    def __init__(self) -> None:
+        self.epoch: int | None = None
+        self.total: int | None = None  # steps of the epoch that is open
+        self.attempt = 0
+        self.held: tuple[int, dict[str, Any], int, dict[str, float]] | None = None  # the bar may come again
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.logs: dict[tuple[int | None, str | None], Log] = {}
+
+    def take(self, line: Line) -> bool:
+        log = self.logs.setdefault((line.rank, line.place), Log())
+        if header := EPOCH.match(line.text):
+            self.release(log, line)
+            epoch = int(header[1]) - 1
+            log.attempt += log.epoch is not None and epoch <= log.epoch
+            log.epoch, log.total = epoch, None
+            return True
+        text = line.text.replace("\b", "")
+        bars = [bar for bar in BAR.finditer(text) if bar[1] == bar[2] != "0"]
+        taken = False
+        for bar, after in zip(bars, [*bars[1:], None], strict=False):
+            taken |= self.bar(bar, text[bar.end() : after.start() if after else None], log, line)
+        return taken
+
+    def finish(self) -> None:
+        for (rank, place), log in self.logs.items():
+            self.release(log, Line("", 0, rank, place))
+
+    def bar(self, bar: re.Match[str], text: str, log: Log, line: Line) -> bool:
+        values = {name: float(value) for name, value in VALUE.findall(text.rstrip()) if value != "nan"}
+        spent = TIME.search(text.rstrip())
+        if not spent or "loss" not in values:  # predict() prints no loss, and what is cut no more than that
+            return False
+        total = int(bar[2])
+        train = log.epoch is not None and log.total in (None, total)
+        if not train:
+            self.release(log, line)
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "epoch": log.epoch}
+        if spent[3] == "step":
+            step = ((log.epoch or 0) + 1) * total if train else total
+            row |= {"step": step, "step_s": int(spent[1]) * UNITS[spent[2]], "averaged_steps": total}
+        else:
+            values["time per sample"] = int(spent[1]) * UNITS[spent[2]]
+        row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
+        name = next((name for name in ACCURACIES if name in values), "")
+        row["accuracy"] = values.pop(name, None)
+        log.held = line.number, row, int(bar[3]), values
+        self.rows.attempt = max(self.rows.attempt, log.attempt)
+        if train:
+            log.total = total
+            self.rows.step, self.rows.steps_line = row.get("step"), line.number
+        else:
+            self.release(log, line)
+        return True
+
+    def release(self, log: Log, line: Line) -> None:
+        """Hands over the last bar of an epoch."""
+        if not log.held:
+            return
+        number, row, span_s, values = log.held
+        log.held = None
+        self.rows.put("steps", number, row)
+        whose = {name: row[name] for name in ("attempt", "rank", "place", "epoch")}
+        phase = "epoch" if row["phase"] == "train" else "evaluation"
+        self.rows.add("phases", number, **whose, phase=phase, step=row.get("step"), span_s=span_s, origin="logged")
+        named = [(name, value, "s" if name == "time per sample" else None) for name, value in values.items()]
+        self.rows.metrics(number, row["rank"], row["place"], row.get("step"), named)

@@ -1,0 +1,107 @@
+"""Text log of OpenMMLab's runners.
+
+Tool: mmcv (TextLoggerHook) in mmsegmentation, mmdetection, mmpretrain; mmengine (LoggerHook)
+Versions: mmcv 1.x; mmengine 0.x
+Yields: params, steps, metrics
+Source: mmcv/runner/hooks/logger/text.py, _log_info(); mmengine/runner/log_processor.py, get_log_after_iter()
+
+`time` and `data_time` are means of a process over the iterations since the record before (mmengine: its window, by
+default as long); a checkpoint in between is in them.  Iterations count from 1, over the run or in their epoch.  `loss`
+is a mean over them, too, `memory` (MB) the most that any rank had.
+
+Samples:
+    2024-05-06 07:08:09,791 - mmseg - INFO - Iter [16/20]	lr: 2.943e-03, eta: 0:00:09, time: 0.630, data_time: 0.014, memory: 18879, decode.loss_ce: 1.8000, decode.acc_seg: 28.0286, loss: 2.9130
+    2024-05-06 07:08:09,791 - mmdet - INFO - Epoch [1][50/7330]	lr: 1.978e-03, eta: 1 day, 4:39:41, time: 0.191, data_time: 0.005, memory: 3378, loss_cls: 1.1, loss: 2.1
+    05/06 07:08:09 - mmengine - INFO - Epoch(train)  [1][ 50/7330]  lr: 1.9820e-03  eta: 1 day, 5:00:00  time: 0.2330  data_time: 0.0100  memory: 3378  loss: 2.1000
+    2024-05-06 07:09:09,791 - mmseg - INFO - Iter(val) [500]	aAcc: 0.8012, mIoU: 0.4123
+"""  # noqa: E501
+
+import re
+from datetime import datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
+
+HEAD = re.compile(
+    r"(?:(\d{4})[-/]?)?(?:^|(?<=[-/])|(?<![\d/]))(\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)(?:,(\d{3}))? - [\w.-]+ - INFO - "
+    r"(?:(?:Iter|Epoch)(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
+)
+FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
+SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
+COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # iteration, restarts
+
+    def take(self, line: Line) -> bool:
+        head = HEAD.search(line.text)
+        if not head:
+            size = SIZE.search(line.text)
+            if size and "micro_batch_size" not in self.rows.params:
+                self.rows.param("micro_batch_size", int(size[1]), line.number)
+            return bool(size)
+        values = {name: float(value) for name, value in FIELD.findall(line.text, head.end())}
+        if head[6] in ("(val)", "(test)"):
+            named = [(f"{head[6][1:-1]} {name}", value, None) for name, value in values.items() if value == value]
+            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            return bool(named)
+        if not head[9]:
+            return False
+        # The losses come last, and their sum at the end.
+        if not {"time", "loss"} <= values.keys():
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        self.train(head, values, line)
+        return True
+
+    def train(self, head: re.Match[str], values: dict[str, float], line: Line) -> None:
+        epoch, index, total = int(head[7]) - 1 if head[7] else None, int(head[8]), int(head[9])
+        step = index if epoch is None else epoch * total + index
+        last, attempt = self.at.get((line.rank, line.place), (0, 0))
+        if step <= last:
+            last, attempt = min(step - index, step - 1), attempt + 1
+        self.at[line.rank, line.place] = step, attempt
+        # The buffer is emptied at the end of an epoch.
+        steps = min(step - last, index) if last or index else 1
+        row: dict[str, Any] = {
+            "attempt": attempt,
+            "rank": line.rank,
+            "place": line.place,
+            "phase": "train",
+            "epoch": epoch,
+        }
+        row |= {
+            "step": step,
+            "averaged_steps": max(steps, 1),
+            "value_kind": "interval_mean" if steps > 1 else "instant",
+        }
+        if head[1] and (stamp := moment(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
+            row |= {"ts": stamp, "ts_origin": "naive"}
+        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        if "memory" in values:
+            row["peak_memory_bytes"] = values.pop("memory") * 2**20
+        self.rows.param("framework", "pytorch", line.number, origin="inferred")
+        if epoch is not None:
+            self.rows.param("iterations_per_epoch", total, line.number)
+        self.rows.attempt = max(self.rows.attempt, attempt)
+        self.rows.step, self.rows.steps_line = step, line.number
+        self.rows.put("steps", line.number, row)
+        self.rows.metrics(
+            line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()]
+        )
+
+
+def moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

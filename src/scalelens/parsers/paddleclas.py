@@ -1,0 +1,149 @@
+"""Progress lines of PaddleClas.
+
+Tool: PaddleClas, ppcls/static/train.py and tools/train.py; the launcher paddle.distributed.launch
+Versions: 2.2 to 2.6
+Yields: params, steps, metrics
+Source: PaddleClas/ppcls/static/program.py, run(); ppcls/engine/train/utils.py, log_info(); ppcls/utils/misc.py, AverageMeter
+
+`batch_cost` and `reader_cost` are running means since the fifth batch of the epoch (before it: since the first); sums in
+an END line leave the first four batches out, too.  `ips` is the batch of one device over that mean: a rate per rank.
+The batch per device is their product, taken (origin `inferred`) where that is a whole number.  A negative accuracy is
+a defect of the tool: a metric.  Iterations of the static graph count from 1 in each epoch, the others from 0.
+
+Samples:
+    [2024/05/06 07:08:09] ppcls INFO: epoch:0   train step:20   lr: 0.100000, loss:  7.2675 top1:  0.0010 top5: -0.0039 batch_cost: 0.25600 s, reader_cost: 0.01195 s, ips: 1000.00000 samples/sec.
+    [2024/05/06 07:08:39] ppcls INFO: END epoch:0   train  loss:  6.3940 top1:  0.0158 top5: -0.0151 batch_cost: 0.44509 s, reader_cost: 0.14339 s, batch_cost_sum: 128.63109 s,
+    [2024/05/06 07:08:09] ppcls INFO: [Train][Epoch 1/120][Iter: 10/5005]lr(LinearWarmup): 0.00100000, top1: 0.00100, top5: 0.00500, CELoss: 7.01234, loss: 7.01234, batch_cost: 0.25600s, reader_cost: 0.00100, ips: 1000.00000 samples/s, eta: 1 day, 18:41:20
+    [2024/05/06 07:08:01] ppcls INFO:     name : ResNet50
+    LAUNCH INFO 2024-05-06 07:07:55,881 devices: 0,1,2,3
+"""  # noqa: E501
+
+import re
+from datetime import datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
+
+N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+STAMP = re.compile(r"\[(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\] ppcls INFO:")
+STATIC = re.compile(r" (END )?epoch:(\d{1,9}) +train(?: step:(\d{1,9}))? ")
+DYNAMIC = re.compile(r" \[Train\]\[Epoch (\d{1,9})/\d+\]\[Iter: *(\d{1,9})/(\d{1,9})\]")
+FIELD = re.compile(rf"(?<!\w)(?!eta:)([A-Za-z]\w*)(?:\(\w+\))?: +({N})(?= |,|s\b|\Z)")
+WHOLE = re.compile(r"ips: \d+\.\d+ (?:samples|images)/s|batch_cost_sum: \d+\.\d+ s")
+SECTION = re.compile(r" (\w+) : *\Z")
+FACT = re.compile(r"     (name|use_amp|epochs) : (\S+)\Z")
+LAUNCH = re.compile(r"LAUNCH INFO \S+ \S+ (devices: \d+(?:,\d+)*|nnodes: \d{1,6})\Z")
+WARM_UP = 4  # batches that the means leave out
+COLUMNS = {
+    "lr": "learning_rate",
+    "loss": "loss",
+    "batch_cost": "step_s",
+    "reader_cost": "data_s",
+    "ips": "samples_per_s",
+}
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.section = ""
+        self.last = 0
+        self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, iteration, restarts
+        self.bases: dict[int, int] = {}  # steps before an epoch
+
+    def take(self, line: Line) -> bool:
+        if launch := LAUNCH.search(line.text.rstrip()):
+            key, _, value = launch[1].partition(": ")
+            if key == "nnodes":
+                self.rows.param("nodes", int(value), line.number)
+            else:
+                self.rows.param("devices_per_node", value.count(",") + 1, line.number)
+            nodes, each = (self.rows.params.get(fact) for fact in ("nodes", "devices_per_node"))
+            self.rows.param("devices", int(nodes) * int(each) if nodes and each else None, line.number)
+            return True
+        stamp = STAMP.search(line.text)
+        if not stamp:
+            return False
+        text = line.text[stamp.end() :].rstrip()
+        end = None
+        if found := STATIC.match(text):
+            epoch, index, total, end = int(found[2]), int(found[3] or 0), None, found[1]
+            batches = index - WARM_UP if index > WARM_UP else index
+        elif found := DYNAMIC.match(text):
+            epoch, index, total = int(found[1]) - 1, int(found[2]), int(found[3])
+            batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
+        else:
+            return self.fact(text, line)
+        if not WHOLE.search(text) or not (index or total or end):
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, found.end())}
+        values |= {"lr": float(rate[1])} if (rate := re.match(rf"lr\(\w+\): ({N})", text[found.end() :])) else {}
+        if end:
+            units = {"batch_cost": "s", "reader_cost": "s", "batch_cost_sum": "s"}
+            means = [(f"END {name}", value, units.get(name)) for name, value in values.items()]
+            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+            return True
+        row: dict[str, Any] = {
+            "rank": line.rank,
+            "place": line.place,
+            "phase": "train",
+            "epoch": epoch,
+            "rate_scope": "rank",
+        }
+        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        attempt += [epoch, index] <= before
+        self.at[line.rank, line.place] = epoch, index, attempt
+        row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
+        row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
+        row["ts"] = moment("-".join(stamp.groups()[:3]) + " " + stamp[4])
+        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        if 0 <= values.get("top1", -1) <= 1:
+            row["accuracy"] = values.pop("top1")
+        self.describe(row, line)
+        self.rows.put("steps", line.number, row)
+        self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
+        return True
+
+    def fact(self, text: str, line: Line) -> bool:
+        if section := SECTION.match(text):
+            self.section = section[1]
+        found = FACT.match(text)
+        if found and (self.section, found[1]) in (("Arch", "name"), ("", "name")):
+            self.rows.param("model", found[2], line.number)
+        elif found and found[1] == "use_amp":
+            self.rows.param("precision", "amp" if found[2] == "True" else "fp32", line.number)
+        else:
+            return False
+        return True
+
+    def position(self, epoch: int, index: int, total: int | None) -> int:
+        if epoch not in self.bases:
+            self.bases[epoch] = self.last if self.bases and total is None else epoch * (total or 0)
+        self.last = self.bases[epoch] + index
+        return self.last
+
+    def describe(self, row: dict[str, Any], line: Line) -> None:
+        """What follows from a record for the run."""
+        rows, params = self.rows, self.rows.params
+        rows.param("framework", "paddlepaddle", line.number, origin="inferred")
+        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, row["attempt"]), row["step"], line.number
+        size = row.get("samples_per_s", 0.0) * row.get("step_s", 0.0)
+        if "micro_batch_size" not in params and 0.5 < size < 1e6 and abs(size - round(size)) < 0.01 + 1e-4 * size:
+            rows.param("micro_batch_size", round(size), line.number, origin="inferred")
+            if "devices" in params:
+                rows.param("global_batch_size", round(size) * int(params["devices"]), line.number, origin="inferred")
+        row["samples"] = params.get("global_batch_size")
+
+
+def moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

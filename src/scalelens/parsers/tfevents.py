@@ -1,0 +1,143 @@
+"""TensorBoard event files: their scalars.
+
+Tool: TensorBoard, tf.summary of TensorFlow 1 and 2, torch.utils.tensorboard, tensorboardX
+Versions: brain.Event:2
+Yields: metrics
+Source: tensorboard/compat/proto/event.proto, summary.proto, tensor.proto; tensorflow/core/lib/io/record_writer.cc
+
+Frames of length, checksum, event, checksum, of which the length's is verified.  A scalar is a `simple_value`, or a
+tensor of one number, mostly of the precision of float32.  Histograms, images, graphs and texts are passed over.  `line`
+is the number of the event.  The time at which a step was first written is the metric `wall_time`, in seconds since
+1970: whatever lies between two of them, evaluation too, is in their difference.  What a step counts (iterations,
+epochs, samples) is not said.  A tag that goes back to a step before its last one is a restart.
+"""
+
+import math
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+FRAME = 12  # bytes before an event: its length and that length's checksum
+FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its dtype
+NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return head[12:13] == b"\x09" and b"brain.Event:" in head[20:48] and is_length(head[:FRAME])
+
+
+def is_length(frame: bytes) -> bool:
+    """Whether a frame's first eight bytes are what their checksum says: CRC-32C, rotated and shifted."""
+    crc = 0xFFFFFFFF
+    for byte in frame[:8]:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF == int.from_bytes(frame[8:], "little")
+
+
+def read(source: Source, rows: Rows) -> None:
+    last: dict[str, tuple[int, int]] = {}  # step and restarts by tag
+    written: tuple[int, int] | None = None
+    for number, payload in enumerate(frames(source, rows), 1):
+        try:
+            event = {field: value for field, value in fields(payload) if field in (1, 2, 5)}
+            wall = struct.unpack("<d", event[1])[0] if 1 in event else math.nan
+            values = [scalar(value) for field, value in fields(event.get(5, b"")) if field == 1]
+        except (ValueError, struct.error, TypeError):
+            rows.problem(number, "the event is damaged")
+            continue
+        step = event.get(2, 0)
+        step -= 2**64 if isinstance(step, int) and step >= 2**63 else 0
+        if not isinstance(step, int) or abs(step) >= 2**63:
+            rows.problem(number, "the step of the event is no number")
+            continue
+        for tag, value in values:
+            if value is None:
+                continue
+            before, attempt = last.get(tag, (step, rows.attempt))
+            if step < before and attempt == rows.attempt:
+                rows.attempt += 1
+            last[tag] = step, rows.attempt
+            if written != (step, rows.attempt) and 0 < wall < 1e11:
+                rows.metric(number, None, None, step, "wall_time", wall, "s")
+                written = step, rows.attempt
+            rows.metric(number, None, None, step, tag, value)
+
+
+def frames(source: Source, rows: Rows) -> Iterator[bytes]:
+    """The events of a file, as bytes."""
+    rest, count = b"", 0
+    for block in source.chunks():
+        rest += block
+        at = 0
+        while len(rest) - at >= FRAME:
+            if not is_length(rest[at : at + FRAME]):
+                rows.problem(count + 1, "the length of the event is not what its checksum says: nothing more is read")
+                return
+            end = at + FRAME + int.from_bytes(rest[at : at + 8], "little") + 4
+            if end > len(rest):
+                break
+            count += 1
+            yield rest[at + FRAME : end - 4]
+            at = end
+        rest = rest[at:]
+    if rest:
+        rows.problem(count + 1, "the file is cut within an event")
+
+
+def fields(message: Any) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field of a protobuf message: a number for a varint, else bytes."""
+    at = 0
+    while at < len(message):
+        key, at = varint(message, at)
+        kind, size = key & 7, {1: 8, 5: 4}.get(key & 7)
+        if kind == 0:
+            value, at = varint(message, at)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            size, at = varint(message, at)
+        if size is None or at + size > len(message):
+            raise ValueError("no such field")
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(message):
+            break
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+    raise ValueError("no number")
+
+
+def scalar(message: bytes) -> tuple[str, float | None]:
+    """Tag and number of a summary's value; None for what is no scalar."""
+    value = {field: content for field, content in fields(message) if field in (1, 2, 8)}
+    tag = value.get(1, b"").decode("utf-8", "replace")
+    if 2 in value:
+        return tag, float(struct.unpack("<f", value[2])[0])
+    numbers: list[float] = []
+    dtype = 0
+    for field, content in fields(value.get(8, b"")):
+        if field == 1:
+            dtype = content
+        elif field == 4 and dtype in FORMATS and len(content) == struct.calcsize(FORMATS[dtype]):
+            numbers += struct.unpack(FORMATS[dtype], content)
+        elif field in NUMBERS and len(content) == struct.calcsize(NUMBERS[field]):
+            numbers += struct.unpack(NUMBERS[field], content)
+        elif field in (7, 10) and isinstance(content, int):
+            numbers.append(content - 2**64 if content >= 2**63 else content)
+    return tag, float(numbers[0]) if len(numbers) == 1 else None

@@ -1,0 +1,128 @@
+"""Progress lines of torchvision's references, and of what copied their MetricLogger.
+
+Tool: torchvision references, MLPerf SSD and RetinaNet, DETR, MAE, ConvNeXt
+Versions: 2018 to 2025
+Yields: params, steps, phases, metrics
+Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
+
+`time` and `data` are means of the last 20 batches of the process; where more often than every 20 is printed, they
+overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and is no sign of slow input.
+`img/s` is of one batch of one process, without the wait for data: a metric.  Total times are whole seconds.
+
+Samples:
+    Epoch: [0]  [  10/5005]  eta: 0:12:34  lr: 0.1  img/s: 812.4  loss: 6.9123 (6.9456)  acc1: 0.0000 (0.1023)  acc5: 0.7812 (0.6120)  time: 0.1510  data: 0.0011  max mem: 5310
+    Epoch: [3]  [  20/2286]  eta: 1 day, 0:02:23    time: 0.0662  data: 0.0646  max mem: 21022
+    Test:   [ 0/79]  eta: 0:01:15  loss: 0.9123 (0.9123)  acc1: 78.1250 (78.1250)  time: 0.9533  data: 0.7010
+    Epoch: [0] Total time: 0:17:03
+    Test:  Acc@1 76.130 Acc@5 92.862
+"""  # noqa: E501
+
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", " Acc@1 ")
+
+RECORD = re.compile(
+    r"(?:Epoch: \[(\d{1,9})\]|Test:(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)"
+)
+SPAN = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test:)\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
+SUMMARY = re.compile(r"Test: .{0,40}?Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)")
+FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
+WINDOW = 20  # batches of a SmoothedValue
+
+
+class Log:
+    """What was printed under one label of the launcher."""
+
+    def __init__(self) -> None:
+        self.at = (-1, -1)
+        self.attempt = 0
+        self.step: int | None = None
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.total: int | None = None  # batches of an epoch
+
+    def take(self, line: Line) -> bool:
+        log = self.logs.setdefault((line.rank, line.place), Log())
+        if head := RECORD.search(line.text):
+            self.record(head, log, line)
+        elif span := SPAN.search(line.text):
+            days, hours, minutes, seconds = (int(number or 0) for number in span.groups()[1:])
+            self.rows.add(
+                "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.place,
+                phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
+                step=log.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged",
+            )  # fmt: skip
+        elif found := SUMMARY.search(line.text):
+            accuracies = [
+                (f"Test: Acc@{k}", float(value), "%") for k, value in zip((1, 5), found.groups(), strict=True)
+            ]
+            self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
+        else:
+            return False
+        return True
+
+    def record(self, head: re.Match[str], log: Log, line: Line) -> None:
+        train, index, total = head[1] is not None, int(head[2]), int(head[3])
+        fields = [FIELD.match(text.strip()) for text in re.split(r"\s\s+|\t", line.text[head.end() :]) if text.strip()]
+        values = {field[1]: field[2] for field in fields if field}
+        # They have four decimals: fewer are the beginning of a number.
+        if None in fields or not all(re.fullmatch(r"\d+\.\d{4}", values.get(name, "")) for name in ("time", "data")):
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return
+        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train" if train else "validation"}
+        if train:
+            self.position(int(head[1]), index, total, log, line)
+        row |= {"attempt": log.attempt, "epoch": epoch_of(log), "step": log.step if train else index}
+        row |= {"averaged_steps": min(WINDOW, index + 1), "value_kind": "interval_mean"}
+        metrics: list[tuple[str, float, str | None]] = []
+        for name, text in values.items():
+            value = float(text)
+            match name:
+                case "time":
+                    row["step_s"] = value
+                case "data":
+                    row["data_s"] = value
+                case "loss":
+                    row["loss"] = value
+                case "lr":
+                    row["learning_rate"] = value
+                case "acc1":
+                    row["accuracy"] = value / 100
+                case "max mem":
+                    row["peak_memory_bytes"] = value * 2**20
+                case _:
+                    unit = "samples/s" if name == "img/s" else "%" if name == "acc5" else None
+                    metrics.append((name if train else f"Test: {name}", value, unit))
+        self.rows.put("steps", line.number, row)
+        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+
+    def position(self, epoch: int, index: int, total: int, log: Log, line: Line) -> None:
+        """Where a record of the training stands: going back is a restart, with other batches another run."""
+        if (epoch, index) <= log.at:
+            if total != self.total:
+                self.rows.new_part()
+                self.logs.clear()
+                self.logs[line.rank, line.place] = log
+                log.attempt = -1
+            log.attempt += 1
+        if total != self.total or "iterations_per_epoch" not in self.rows.params:
+            self.rows.param("framework", "pytorch", line.number, origin="inferred")
+            self.rows.param("iterations_per_epoch", total, line.number)
+        self.total, log.at, log.step = total, (epoch, index), epoch * total + index
+        self.rows.attempt = max(self.rows.attempt, log.attempt)
+        self.rows.step, self.rows.steps_line = log.step, line.number
+
+
+def epoch_of(log: Log) -> int | None:
+    return log.at[0] if log.at[0] >= 0 else None
