@@ -32,6 +32,7 @@ RECORD = re.compile(
 )
 LOSS = re.compile(rf"([\w./-]{{1,99}}): {N} ")
 
+MEGATRON = ("megatron", "gpt-neox", "primus")
 Held = tuple[Line, re.Match[str]]
 Metric = tuple[str, float, str | None]
 
@@ -41,7 +42,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.own_line = 0  # of our last row of steps
         self.held: Held | None = None  # the first line, until it is known whether Megatron's records follow
         self.step: int | None = None
         self.interval: int | None = None
@@ -55,7 +55,7 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         self.release()
-        if "train_iters" not in self.rows.params and not self.own_line and not self.rows.steps_line:
+        if "train_iters" not in self.rows.params and "framework" not in self.rows.params:
             self.held = (line, found)
         else:
             self.record(line, found)
@@ -73,7 +73,7 @@ class Reader:
         rows, step = self.rows, int(found[1])
         losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(found[3])]
         step_s, rate = float(found[5]), float(found[6])
-        if "train_iters" in rows.params or rows.steps_line != self.own_line:
+        if "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON):
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
             rows.metrics(line.number, line.rank, line.place, step, losses)
             return
@@ -99,8 +99,9 @@ class Reader:
             self.first = row
         rows.metrics(line.number, line.rank, line.place, step, losses)
         self.step = rows.step = step
-        rows.steps_line = self.own_line = line.number
-        rows.param("framework", "deepspeed", line.number)
+        rows.steps_line = line.number
+        if "framework" not in rows.params:
+            rows.param("framework", "deepspeed", line.number, origin="inferred")
         if batch:
             rows.param("global_batch_size", batch, line.number, origin="inferred")
 
