@@ -109,7 +109,7 @@ def read_source(source: Source) -> Result:
 
 
 def in_lines(content: bytes) -> list[bytes]:
-    return content.splitlines(keepends=True)
+    return re.findall(rb"[^\n]*\n|[^\n]+", content)  # a carriage return ends no line: progress bars share one
 
 
 def each_text(function: Callable[..., None]) -> Callable[..., None]:

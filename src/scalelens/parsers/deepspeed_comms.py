@@ -1,0 +1,85 @@
+"""DeepSpeed's communication logger: each collective, and its table of all of them.
+
+Tool: DeepSpeed, comms_logger
+Versions: 0.7 and later
+Yields: metrics
+Source: deepspeed/utils/comms_logging.py, CommsLogger.append() and log_all()
+
+A time holds the wait for the other ranks.  Bandwidths stand as printed: Gbps of the tool's own formula.  No line
+says its step.  In the table the means leave out a tenth at either end.
+
+Samples:
+    [2026-01-02 03:04:05,180] [INFO] [logging.py:75:log_dist] [Rank 0] rank=0 | comm op: all_gather | time (ms): 86.79 | msg size: 14.0 MB | algbw (Gbps): 173.21  | busbw (Gbps): 171.86
+    [Rank 0] rank=0 | comm op: all_reduce | time (ms): 0.52 | msg size: 16.0 B | algbw (Gbps): 0.01  | busbw (Gbps): 0.01
+    Comm. Op            Message Size        Count               Total Latency(ms)   Avg Latency(ms)     tput_avg (Gbps)     busbw_avg (Gbps)
+"""  # noqa: E501
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("| comm op: ", "Comm. Op   ")
+
+NUMBER = r"(-?\d+\.\d+)"
+OPERATION = re.compile(
+    rf"rank=(\d+) \| comm op: ([a-z]\w{{0,99}}(?: \| \[Caller Func: [^]|]{{1,99}}\])?)"
+    rf" \| time \(ms\): {NUMBER} \| msg size: ([\d.]+) ?([KMGTPE]?B)"
+    rf" \| algbw \(Gbps\): {NUMBER} +\| busbw \(Gbps\): {NUMBER}\s*$"
+)
+TABLE = re.compile(r"[a-z]\w{0,99}(?: \| \[Caller Func: [^]|]{1,99}\])?\s*$|\s{9,40}\d[\d.]* ?[KMGTPE]?B\s+\d")
+ROW = re.compile(rf"\s+(\d[\d.]* ?[KMGTPE]?B)\s+(\d+)\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}")
+SCALE = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4, "PB": 1024**5, "EB": 1024**6}
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.operation = ""
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if line.text.startswith("Comm. Op   "):
+            self.claims, self.operation = TABLE, ""
+            return True
+        if "| comm op: " not in line.text:
+            return False
+        found = OPERATION.search(line.text)
+        size = number(found[4]) if found else None
+        if not found or size is None:
+            self.rows.problem(line.number, "the operation is cut, or something else was printed into it", line.text)
+            return True
+        name = found[2]
+        self.rows.metrics(
+            line.number, int(found[1]), line.place, None,
+            [
+                (f"comm {name} time", float(found[3]), "ms"), (f"comm {name} size", size * SCALE[found[5]], "bytes"),
+                (f"comm {name} algbw", float(found[6]), "Gbps"), (f"comm {name} busbw", float(found[7]), "Gbps"),
+            ],
+        )  # fmt: skip
+        return True
+
+    def more(self, line: Line) -> None:
+        """A line of the table: the name of an operation, or the sums of one message size."""
+        row = ROW.match(line.text)
+        if not row:
+            if line.text[:1].isspace():
+                self.rows.problem(line.number, "a row of the table of operations is cut", line.text)
+            else:
+                self.operation = line.text.strip()
+            return
+        name = f"comm {self.operation} {row[1]}"
+        place = (line.number, line.rank, line.place, None)
+        self.rows.metrics(*place, [(f"{name} count", float(row[2]), None), (f"{name} total time", float(row[3]), "ms")])
+        means = [(f"{name} time", float(row[4]), "ms"), (f"{name} algbw", float(row[5]), "Gbps")]
+        self.rows.metrics(*place, [*means, (f"{name} busbw", float(row[6]), "Gbps")], "mean")
+
+
+def number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,46 @@
+"""DeepSpeed's configuration as it prints it.
+
+Tool: DeepSpeed
+Versions: 0.1 and later
+Yields: params
+Source: deepspeed/runtime/config.py, DeepSpeedConfig.print()
+
+The batch sizes, the number of devices, the precision, ZeRO's stage and steps_per_print.
+
+Samples:
+    [2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   train_batch_size ............. 64
+    [2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   bfloat16_enabled ............. True
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+FACTS = {
+    "world_size": "devices", "train_batch_size": "global_batch_size", "steps_per_print": "steps_per_print",
+    "train_micro_batch_size_per_gpu": "micro_batch_size", "zero_optimization_stage": "zero_stage",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+}  # fmt: skip
+PRECISIONS = {"fp16_enabled": "fp16", "bfloat16_enabled": "bf16", "float16_enabled": "fp16"}
+ANCHORS = tuple(f":print]   {key} " for key in (*FACTS, *PRECISIONS))
+SETTING = re.compile(r"\[config\.py:\d+:print\]   (\w+) \.* ?(\w+)\s*$")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def take(self, line: Line) -> bool:
+        found = SETTING.search(line.text)
+        if not found:
+            return False
+        key, value = found[1], found[2]
+        if key in FACTS and value.isdecimal():
+            self.rows.param(FACTS[key], int(value), line.number)
+        elif key in PRECISIONS and value == "True":
+            self.rows.param("precision", PRECISIONS[key], line.number)
+        return True

@@ -1,0 +1,114 @@
+"""DeepSpeed's pipeline engine: loss, time and rate of the steps since the line before.
+
+Tool: DeepSpeed, PipelineEngine
+Versions: 0.2 and later; other losses may stand between loss and iter time
+Yields: steps, metrics, params
+Source: deepspeed/runtime/pipe/engine.py, train_batch()
+
+`iter time` is a mean over `steps_per_print` steps of rank 0, which the distance of two lines shows.  The batch size
+follows from time and rate where they leave one whole number.
+
+Megatron-DeepSpeed prints the same steps in records of its own, from the last rank: beside them these are metrics.
+What has shown its arguments or a record is Megatron; a first line before either waits for the next one.
+
+Samples:
+    steps: 3 loss: 12.6435 iter time (s): 17.137 samples/sec: 0.934
+    steps: 30 loss: 2.5101 lm_loss: 2.4001 aux_loss: 0.1100 iter time (s): 0.512 samples/sec: 62.500
+"""
+
+import math
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" iter time (s): ",)
+
+N = r"([-+]?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf))"
+RECORD = re.compile(
+    rf"steps: (\d+) loss: {N} ((?:[\w./-]{{1,99}}: {N} )*)iter time \(s\): (\d+\.\d+) samples/sec: (\d+\.\d+)\s*$"
+)
+LOSS = re.compile(rf"([\w./-]{{1,99}}): {N} ")
+
+MEGATRON = ("megatron", "gpt-neox", "primus")
+Held = tuple[Line, re.Match[str]]
+Metric = tuple[str, float, str | None]
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.held: Held | None = None  # the first line, until it is known whether Megatron's records follow
+        self.step: int | None = None
+        self.interval: int | None = None
+        self.first: dict[str, Any] | None = None  # the first row of an attempt, until its interval is known
+
+    def take(self, line: Line) -> bool:
+        found = RECORD.search(line.text)
+        if not found:
+            if not line.text.startswith("steps: "):
+                return False  # other tools print an iter time
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        self.release()
+        if "train_iters" not in self.rows.params and "framework" not in self.rows.params:
+            self.held = (line, found)
+        else:
+            self.record(line, found)
+        return True
+
+    def finish(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        held, self.held = self.held, None
+        if held:
+            self.record(*held)
+
+    def record(self, line: Line, found: re.Match[str]) -> None:
+        rows, step = self.rows, int(found[1])
+        losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(found[3])]
+        step_s, rate = float(found[5]), float(found[6])
+        if "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON):
+            losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
+            rows.metrics(line.number, line.rank, line.place, step, losses)
+            return
+        if self.step is not None and step <= self.step:
+            rows.attempt += 1
+            self.step = self.first = None
+        if self.step is not None:
+            gap = step - self.step
+            self.interval = min(gap, self.interval or gap)
+        averaged = 1 if step == 1 else self.interval
+        kind = "instant" if averaged == 1 else "interval_mean"
+        if self.first and averaged:
+            self.first.update(averaged_steps=averaged, value_kind=kind)
+            self.first = None
+        batch = rows.params.get("global_batch_size") or whole_batch(step_s, rate)
+        row: dict[str, Any] = {
+            "attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
+            "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(found[2]),
+            "samples": float(batch) if batch else None, "samples_per_s": rate, "rate_scope": "global",
+        }  # fmt: skip
+        rows.put("steps", line.number, row)
+        if averaged is None:
+            self.first = row
+        rows.metrics(line.number, line.rank, line.place, step, losses)
+        self.step = rows.step = step
+        rows.steps_line = line.number
+        if "framework" not in rows.params:
+            rows.param("framework", "deepspeed", line.number, origin="inferred")
+        if batch:
+            rows.param("global_batch_size", batch, line.number, origin="inferred")
+
+
+def whole_batch(step_s: float, rate: float) -> int | None:
+    """The only whole number of samples that rounds to this time and rate, both printed with three decimals."""
+    low, high = (step_s - 0.0005) * (rate - 0.0005), (step_s + 0.0005) * (rate + 0.0005)
+    if not math.isfinite(high):
+        return None
+    return math.floor(high) if math.floor(high) == math.ceil(low) > 0 else None

@@ -1,0 +1,116 @@
+"""Hugging Face Trainer: the dictionaries it prints, and its tables of metrics.
+
+Tool: transformers, Trainer, and what is built on it (TRL, axolotl)
+Versions: 4 (numbers), 5 (every value a string)
+Yields: steps, phases, metrics, params
+Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_metrics()
+
+A dictionary has a loss and no time, and no step: its step is that of the bar or timer before it.  Every node prints the
+same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the dictionaries:
+what was not said there is a metric.
+
+Samples:
+    {'loss': 2.1607, 'grad_norm': 0.5, 'learning_rate': 6.3e-06, 'epoch': 0.03}
+    {'loss': '1.827', 'num_tokens': '1.144e+04', 'epoch': '0.2'}
+    {'eval_loss': 1.9, 'eval_runtime': 12.5, 'eval_samples_per_second': 80.25, 'epoch': 1.0}
+    {'train_runtime': 919.097, 'train_samples_per_second': 1.088, 'train_steps_per_second': 0.017, 'epoch': 1.0}
+    [INFO|trainer_pt_utils.py:907] 2026-01-02 06:53:45,862 >> ***** train metrics *****
+    ***** eval metrics *****
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
+
+N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+WHOLE = re.compile(r"\s*\{'(?!epoch')[^{}]*'epoch': [^{}]*\}\s*$")
+PAIR = re.compile(rf"'([\w/.@ -]{{1,99}})': '?({N})'?(?=[,}}])")
+BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
+INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
+TABLE = re.compile(INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$")
+ENTRY = re.compile(INFO + r"  (\w+)\s+= +(\S+)\s*$")
+AMOUNT = re.compile(rf"({N})(GF|MB)?$")
+SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
+COLUMNS = ("loss", "learning_rate", "grad_norm")
+UNITS = {"samples_per_second": "samples/s", "steps_per_second": "steps/s", "tokens_per_second": "tokens/s"}
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.seen: set[int] = set()  # dictionaries, by hash
+        self.epoch = 0.0
+        self.summarised = False
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if TABLE.match(line.text):
+            self.claims = ENTRY
+            return True
+        if WHOLE.match(line.text):
+            return self.dictionary(line, {key: float(value) for key, value in PAIR.findall(line.text)})
+        if BEGUN.match(line.text):
+            self.rows.problem(line.number, "the dictionary is cut", line.text)
+            return True
+        return False
+
+    def dictionary(self, line: Line, values: dict[str, float]) -> bool:
+        kind = next((key for key in ("train_runtime", "eval_runtime", "loss") if key in values), None)
+        if kind is None or "epoch" not in values:
+            return False
+        known = len(self.seen)
+        self.seen.add(hash(line.text.strip()))
+        if len(self.seen) == known:
+            return True
+        self.rows.param("framework", "transformers", line.number)
+        if kind == "loss":
+            self.step(line, values)
+        elif kind == "eval_runtime":
+            self.phase(line, "evaluation", values, "eval_")
+        elif not self.summarised:
+            self.summarised = True
+            self.phase(line, "run", values, "train_")
+            self.rows.param("outcome", "completed", line.number, origin="inferred")
+        return True
+
+    def step(self, line: Line, values: dict[str, float]) -> None:
+        rows, epoch = self.rows, values.pop("epoch")
+        if epoch < self.epoch:
+            rows.attempt, rows.step = rows.attempt + 1, None
+        self.epoch, self.summarised = epoch, False
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            epoch=epoch, **{column: values.pop(column, None) for column in COLUMNS},
+        )  # fmt: skip
+        rows.steps_line = line.number
+        self.metrics(line, values)
+
+    def phase(self, line: Line, phase: str, values: dict[str, float], prefix: str) -> None:
+        self.rows.add(
+            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase=phase,
+            epoch=values.pop("epoch"), step=self.rows.step, span_s=values.pop(prefix + "runtime"),
+            samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
+        )  # fmt: skip
+        self.metrics(line, values)
+
+    def metrics(self, line: Line, values: dict[str, float]) -> None:
+        named = [(key, value, UNITS.get(key.split("_", 1)[-1])) for key, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+
+    def more(self, line: Line) -> None:
+        """A line of a table of metrics."""
+        found = ENTRY.match(line.text)
+        if not found or found[1].endswith(SAID):
+            return
+        if not (amount := AMOUNT.match(found[2])):
+            self.rows.problem(line.number, f"'{found[1]}' is no number", line.text)
+            return
+        scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
+        value = float(amount[1]) * scale
+        self.rows.metric(line.number, line.rank, line.place, self.rows.step, found[1], value, unit)

@@ -1,0 +1,80 @@
+"""Hugging Face trainer_state.json: what a Trainer logged until a checkpoint.
+
+Tool: transformers, Trainer
+Versions: 4 and 5
+Yields: steps, phases, metrics, params
+Source: transformers/trainer_callback.py, TrainerState.save_to_json()
+
+`log_history` holds the dictionaries that the trainer printed, here with their step, and no times; `line` is the number
+of the record in it.  A checkpoint later in the run repeats the records of those before it.
+"""
+
+import json
+import re
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+BEGIN = re.compile(rb'\s*\{\s*"(?:best_(?:global_step|metric|model_checkpoint)|epoch|eval_steps|global_step)":')
+FACTS = {"max_steps": "max_steps", "train_batch_size": "micro_batch_size", "num_train_epochs": "num_train_epochs"}
+COLUMNS = ("loss", "learning_rate", "grad_norm")
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(BEGIN.match(head)) and (name.endswith("trainer_state.json") or b'"log_history"' in head)
+
+
+def read(source: Source, rows: Rows) -> None:
+    try:
+        state = json.loads(b"".join(source.utf8()))  # it may hold NaN, which stricter readers refuse
+    except (ValueError, RecursionError) as error:
+        rows.problem(None, f"the file is no whole JSON object ({error})")
+        return
+    history = state.get("log_history") if isinstance(state, dict) else None
+    if not isinstance(history, list):
+        rows.problem(None, "the file has no list log_history")
+        return
+    rows.param("framework", "transformers")
+    for key, fact in FACTS.items():
+        if isinstance(value := state.get(key), int):
+            rows.param(fact, value)
+    if flos := number(state.get("total_flos")):
+        rows.metric(None, None, None, whole(state.get("global_step")), "total_flos", flos, "flops")
+    for position, entry in enumerate(history, 1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
+            rows.problem(position, "the record has no step", str(entry))
+            continue
+        record(rows, position, entry)
+    if state.get("global_step") == state.get("max_steps"):
+        rows.param("outcome", "completed", origin="inferred")
+
+
+def record(rows: Rows, position: int, entry: dict[str, Any]) -> None:
+    """A dictionary of the history: of a step, of an evaluation, or of the whole training."""
+    values = {key: value for key, field in entry.items() if (value := number(field)) is not None}
+    step, epoch = entry["step"], values.pop("epoch", None)
+    values.pop("step", None)
+    prefix, phase = ("train_", "run") if "train_runtime" in values else ("eval_", "evaluation")
+    if prefix + "runtime" in values:
+        rows.add(
+            "phases", position, attempt=0, phase=phase, epoch=epoch, step=step, span_s=values.pop(prefix + "runtime"),
+            samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
+        )  # fmt: skip
+    elif "loss" in values:
+        row = {column: values.pop(column, None) for column in COLUMNS}
+        rows.add("steps", position, attempt=0, phase="train", step=step, epoch=epoch, **row)
+        rows.step, rows.steps_line = step, position
+    rows.metrics(position, None, None, whole(step), [(key, value, None) for key, value in values.items()])
+
+
+def number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
+
+
+def whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and abs(value) < 1 << 63 else None

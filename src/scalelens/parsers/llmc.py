@@ -1,0 +1,79 @@
+"""llm.c: the line of a step on the console, and its main.log.
+
+Tool: llm.c, train_gpt2.cu and train_gpt2.py
+Versions: 2024 and later
+Yields: steps, metrics, params
+Source: llm.c/train_gpt2.cu, main(); llm.c/llmc/logger.h
+
+The console has the time of each step, on rank 0, and tokens per second smoothed over the steps: a metric, as is MFU.
+main.log has losses and no time.
+
+Samples:
+    step   11/195 | loss 9.853821 (+0.15z)| norm 3.85 (-1.12z)| lr 9.43e-06 | 174.30 ms | 59.2% bf16 MFU | 300791 tok/s
+    step    1/20 | loss 5.270007 (+nanz)| norm 33.4214 (+nanz)| lr 1.00e-04 | 61.35 ms | 4172 tok/s
+    s:10 trl:9.9353 lr:0.000009 norm:3.85
+    s:0 tel:11.0092
+    s:250 eval:0.2671
+    total average iteration time: 174.250213 ms
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")
+
+N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
+CONSOLE = re.compile(
+    rf"step +(\d+)/(\d+) \| loss {N} \([-+][\w.]+z\)\| norm {N} \([-+][\w.]+z\)\| lr {N} \| {N} ms \|"
+    rf"(?: {N}% (\w+) MFU \|)? (\d+) tok/s\s*$"
+)
+TRAIN = re.compile(rf"s:(\d+) trl:{N} lr:{N} norm:{N}\s*$")
+OTHER = re.compile(rf"s:(\d+) (tel|eval):{N}\s*$")
+TOTAL = re.compile(rf"total average iteration time: {N} ms\s*$")
+BEGUN = re.compile(r"s:\d+ trl:|step +\d+/\d+ \| loss ")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.step = -1
+
+    def take(self, line: Line) -> bool:
+        rows, whose = self.rows, (line.number, line.rank, line.place)
+        if found := TRAIN.match(line.text):
+            self.row(line, int(found[1]), found[2], found[4], found[3])
+        elif found := OTHER.match(line.text):
+            name = "validation loss" if found[2] == "tel" else "HellaSwag accuracy"
+            rows.metric(*whose, int(found[1]), name, float(found[3]))
+        elif found := CONSOLE.match(line.text):
+            self.row(line, int(found[1]), found[3], found[4], found[5], float(found[6]) / 1000)
+            rows.metric(*whose, rows.step, "tok/s", float(found[9]), "tokens/s")
+            if found[7] and not found[7].startswith("-"):
+                rows.metric(*whose, rows.step, f"{found[8]} MFU", float(found[7]), "%")
+            if found[1] == found[2]:
+                rows.param("outcome", "completed", line.number, origin="inferred")
+        elif found := TOTAL.match(line.text):
+            rows.metric(*whose, rows.step, "total average iteration time", float(found[1]) / 1000, "s")
+        elif BEGUN.match(line.text):
+            rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        else:
+            return False
+        return True
+
+    def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
+        rows = self.rows
+        rows.attempt += step <= self.step
+        self.step = rows.step = step
+        timed = step_s is not None
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
+            loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
+        )  # fmt: skip
+        rows.steps_line = line.number
+        rows.param("framework", "llm.c", line.number)

@@ -1,0 +1,39 @@
+"""Megatron-Bridge's second line of a step: its time and TFLOP/s.
+
+Tool: Megatron-Bridge
+Versions: 0.1 and later
+Yields: metrics
+Source: src/megatron/bridge/training/utils/train_utils.py, training_log()
+
+Printed beside Megatron's record of the same step, which is the one that counts: these are metrics.  No line says its
+step.  0 is printed for hybrid models up to 25.11.
+
+Samples:
+    Step Time : 5.39s GPU utilization: 2347.0MODEL_TFLOP/s/GPU
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("Step Time : ",)
+
+RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?MODEL_TFLOP/s/GPU\s*$")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def take(self, line: Line) -> bool:
+        found = RECORD.search(line.text)
+        if found:
+            values = [("Step Time", float(found[1]), "s"), ("GPU utilization", float(found[2]), "TFLOP/s")]
+            self.rows.metrics(line.number, line.rank, line.place, None, values)
+        elif "GPU utilization" in line.text:
+            self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
+        return "GPU utilization" in line.text

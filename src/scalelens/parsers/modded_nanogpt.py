@@ -1,0 +1,75 @@
+"""modded-nanogpt's lines of a step, behind the source of the program that the log begins with.
+
+Tool: modded-nanogpt, and the speed runs made from it
+Versions: 2024 and later; times in ms, later some in s
+Yields: steps, metrics, params
+Source: modded-nanogpt/train_gpt.py
+
+step_avg is a mean since the clock was set to zero (after ten steps, or the warm-up): a running mean, `nan` before.
+train_time is the time since then without validation, on a clock that does not wait for the device between two
+validations: a metric.
+
+Samples:
+    step:353/1530 train_loss:3.6537 train_time:56329ms step_avg:164.22ms
+    step:375/1530 val_loss:3.6021 train_time:60000ms step_avg:164.38ms
+    step:0/1530 val_loss:10.8258 train_time:0.001s step_avg:nanms
+    peak memory consumption: 33756 MiB
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ")
+
+N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{N} )*)train_time:{N}(ms|s)(?: step_avg:{N}ms)?(?=\s|$)(.*)$")
+VALUE = re.compile(rf"(\w+):{N}(?= |$)")
+BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
+MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.step = -1
+
+    def take(self, line: Line) -> bool:
+        rows = self.rows
+        if memory := MEMORY.match(line.text):
+            rows.metric(line.number, line.rank, line.place, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes")
+            return True
+        found = RECORD.match(line.text)
+        if not found:
+            if not BEGUN.match(line.text):
+                return False  # a line of the program itself
+            rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        step, values = int(found[1]), {name: float(value) for name, value in VALUE.findall(found[3] + found[8])}
+        values["train_time"] = float(found[5]) / (1000 if found[6] == "ms" else 1)
+        if "train_loss" in values:
+            self.row(line, step, found[7], values.pop("train_loss"))
+        elif found[7] and found[7] != "nan":
+            values["step_avg"] = float(found[7]) / 1000
+        named = [(name, value, "s" if name in ("train_time", "step_avg") else None) for name, value in values.items()]
+        rows.metrics(line.number, line.rank, line.place, step, named)
+        if step == int(found[2]) and "val_loss" in values:
+            rows.param("outcome", "completed", line.number, origin="inferred")
+        return True
+
+    def row(self, line: Line, step: int, average: str | None, loss: float) -> None:
+        rows = self.rows
+        rows.attempt += step <= self.step
+        self.step = rows.step = step
+        known = average not in (None, "nan")
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            step_s=float(average or "nan") / 1000 if known else None, value_kind="running_mean" if known else None,
+            loss=loss,
+        )  # fmt: skip
+        rows.steps_line = line.number
+        rows.param("framework", "modded-nanogpt", line.number)

@@ -1,0 +1,78 @@
+"""nanoGPT's lines of an iteration and of an evaluation.
+
+Tool: nanoGPT and the many scripts made from it
+Versions: 2022 and later
+Yields: steps, metrics, params
+Source: nanoGPT/train.py
+
+The time is that of one iteration on rank 0, with the evaluation or checkpoint before it.  mfu is a moving average of
+the tool's own formula, -100 % before it is known.  What forks print behind it becomes metrics.
+
+Samples:
+    iter 1631: loss 4.0863, time 561.94ms, mfu 38.12%
+    step 2000: train loss 3.1201, val loss 3.2110
+    tokens per iteration will be: 491,520
+    number of parameters: 123.59M
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("iter ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
+
+N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
+RECORD = re.compile(rf"iter (\d+): loss {N}, (?:[^,]*, )?time {N}ms(?=,|\s*$)")
+BEGUN = re.compile(r"iter \d+: loss [^|]*$")
+FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {N}(%|ms|GB)?(?=,|\s*$)")
+EVALUATION = re.compile(rf"step (\d+): train loss {N}, val loss {N}")
+TOKENS = re.compile(r"tokens per iteration will be: ([\d,]+)\s*$")
+PARAMETERS = re.compile(r"number of parameters: (\d+\.\d+)M\s*$")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.step = -1
+        self.tokens: float | None = None
+
+    def take(self, line: Line) -> bool:
+        rows = self.rows
+        if found := RECORD.match(line.text):
+            self.record(line, found)
+        elif found := EVALUATION.match(line.text):
+            losses = [("train loss", float(found[2]), None), ("val loss", float(found[3]), None)]
+            rows.metrics(line.number, line.rank, line.place, int(found[1]), losses)
+        elif found := TOKENS.match(line.text):
+            self.tokens = float(found[1].replace(",", "").lstrip("0") or "nan")
+            rows.param("tokens_per_step", int(self.tokens) if self.tokens < 1e18 else None, line.number)
+        elif found := PARAMETERS.match(line.text):
+            rows.param("parameters", round(float(found[1]) * 1e6), line.number)
+        elif BEGUN.match(line.text) and self.step >= 0:
+            rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        else:
+            return False
+        return True
+
+    def record(self, line: Line, found: re.Match[str]) -> None:
+        rows, step = self.rows, int(found[1])
+        if step < self.step:
+            rows.attempt += 1
+        self.step = step
+        fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, found.end())}
+        norm, memory = fields.pop("grad norm", (None, ""))[0], fields.pop("max alloc", (None, ""))[0]
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            step_s=float(found[3]) / 1000, averaged_steps=1, value_kind="instant", loss=float(found[2]), grad_norm=norm,
+            tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None,
+        )  # fmt: skip
+        if fields.get("mfu", (0.0, ""))[0] == -100:
+            del fields["mfu"]
+        others = [(name, value, unit or None) for name, (value, unit) in fields.items()]
+        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.step, rows.steps_line = step, line.number
+        rows.param("framework", "nanogpt", line.number)

@@ -1,0 +1,90 @@
+"""NeMo's record of a step: Lightning's bar in NeMo 1, a line of its own in NeMo 2.
+
+Tool: NVIDIA NeMo
+Versions: 1 (bar), 2 (line)
+Yields: steps, metrics, params
+Source: nemo/lightning/pytorch/callbacks/progress_printer.py; nemo/utils/exp_manager.py, TimingCallback
+
+The time is that of the step before the line was printed, on the rank that prints.  Steps count from 0.  A bar shows three
+digits: from a thousand on its step is that of the bar, and what it repeats of a step counts once.
+
+Samples:
+    Training epoch 0, iteration 75/99 | lr: 1.139e-05 | global_batch_size: 128 | global_step: 75 | reduced_train_loss: 11.87 | train_step_timing in s: 8.768 | TFLOPS_per_GPU: 1.249e+03 | consumed_samples: 9728
+    Epoch 0: :  94%|########  | 47/50 [23:22<00:00, reduced_train_loss=0.186, global_step=46.00, consumed_samples=51200.0, train_step_timing in s=24.00]
+"""  # noqa: E501
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("train_step_timing in s", "Training epoch ")
+
+N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+LINE = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| ")
+BAR = re.compile(r"Epoch (\d+): [^|]*\|[^|]*\| *(\d+)/(?:\d+|\?) \[")
+ENTRY = re.compile(rf"([A-Za-z_][\w ./-]*): ({N})(?: \| |\s*$)")
+SETTING = re.compile(rf"([A-Za-z_][\w ./-]*)=({N})(?=, |\])")
+COLUMNS = {
+    "lr": "learning_rate", "reduced_train_loss": "loss", "train_step_timing in s": "step_s", "grad_norm": "grad_norm",
+    "TFLOPS_per_GPU": "tflops_per_device", "max_memory_reserved": "peak_memory_bytes",
+    "peak_memory_usage": "peak_memory_bytes", "global_batch_size": "samples",
+}  # fmt: skip
+UNITS = {
+    "consumed_samples": "samples", "tokens_per_sec_per_gpu": "tokens/s", "max_memory_allocated": "bytes",
+    "memory_allocated": "bytes",
+}  # fmt: skip
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.last: dict[tuple[int | None, str | None], int] = {}
+
+    def take(self, line: Line) -> bool:
+        if head := LINE.search(line.text):
+            values, end = dict[str, str](), head.end()
+            while found := ENTRY.match(line.text, end):
+                values[found[1]], end = found[2], found.end()
+            cut = end < len(line.text.rstrip())
+            step = int(head[1]) * (int(head[3]) + 1) + int(head[2])
+        elif head := BAR.search(line.text):
+            values = {name.strip(): value for name, value in SETTING.findall(line.text, head.end())}
+            cut, step = False, int(head[2]) - 1
+        else:
+            return False
+        if cut or "train_step_timing in s" not in values:
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        if "train_step_timing in s" in values:
+            self.record(line, int(head[1]), step, values)
+        return True
+
+    def record(self, line: Line, epoch: int, step: int, values: dict[str, str]) -> None:
+        rows, counted = self.rows, values.pop("global_step", "e")
+        if "e" not in counted and "n" not in counted:
+            step = int(float(counted))
+        whose = (line.rank, line.place)
+        previous = self.last.get(whose)
+        if previous == step:
+            return
+        if previous is not None and step < previous:
+            rows.attempt += 1
+        self.last[whose] = step
+        row: dict[str, float] = {}
+        for name, column in COLUMNS.items():
+            if name in values:
+                row[column] = float(values.pop(name))
+        values.pop("v_num", None)
+        if "samples" in row and row["samples"].is_integer():
+            rows.param("global_batch_size", int(row["samples"]), line.number)
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            step=step, averaged_steps=1, value_kind="instant", **row,
+        )  # fmt: skip
+        others = [(name, float(value), UNITS.get(name)) for name, value in values.items()]
+        rows.metrics(line.number, *whose, step, others)
+        rows.step, rows.steps_line = step, line.number
+        rows.param("framework", "nemo", line.number)
