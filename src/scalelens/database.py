@@ -14,6 +14,7 @@ import pyarrow as pa
 from scalelens import queries
 from scalelens.errors import UserError
 from scalelens.members import runs_of
+from scalelens.paths import facts_of
 from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, STORED, TEXT, Column, schema
 from scalelens.warehouse import Live, Warehouse, segment
 
@@ -61,15 +62,16 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
     _files_and_runs(connection, live)
     for table, columns in STORED.items():
         try:
-            connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}")
+            named = " UNION ALL FROM _path_params" if table == "params" else ""
+            connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}{named}")
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
             raise UserError(
                 f"a segment of {root} is missing or damaged ({reason})", "make a new warehouse from the logs"
             ) from None
-        named = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
+        listed = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
         connection.execute(
-            f"CREATE VIEW {table} AS SELECT m.run_id, {named} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
+            f"CREATE VIEW {table} AS SELECT m.run_id, {listed} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
         )
     connection.execute(_runs_view())
     connection.execute(STEP_TIMES)
@@ -166,11 +168,17 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         }
         for run in runs
     ]  # fmt: skip
-    for name, rows, columns in (
-        ("files", files, FILES),
-        ("members", members, MEMBERS),
-        ("_run_basics", basics, _RUN_BASICS),
-    ):
+    named = [
+        {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
+        for part in (run.parts[0] for run in runs)
+        if part.facts["steps"]
+        for key, value in facts_of(part.path, part.root).items()
+    ]
+    tables = (
+        ("files", files, FILES), ("members", members, MEMBERS), ("_run_basics", basics, _RUN_BASICS),
+        ("_path_params", named, STORED["params"]),
+    )  # fmt: skip
+    for name, rows, columns in tables:
         table = pa.Table.from_pylist(rows, schema=schema(columns))
         connection.register("_arrow", table)
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")

@@ -11,7 +11,7 @@ the line that Megatron-LM prints, and read as that.  No line says its step.
 Samples:
     [2026-01-02 03:04:05,123] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd: 112.50 | bwd: 230.25 | bwd_inner: 200.10 | bwd_allreduce: 30.05 | step: 12.75
     [2026-01-02 03:04:05,123] [INFO] [logging.py:68:log_dist] [Rank 0] rank=0 time (ms) | forward_microstep: 112.50 | backward_microstep: 230.25
-"""  # noqa: E501
+"""
 
 import re
 

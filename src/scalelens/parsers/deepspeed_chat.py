@@ -17,7 +17,7 @@ Samples:
     Model Parameters: 1.429 B, Latency: 0.74s, TFLOPs: 85.10, Samples/sec: 172.05, Time/seq 0.01s, Batch Size: 128, Sequence Length: 512
     Epoch: 0 | Step: 8 | PPO Epoch: 1 | Actor Loss: 0.0109 | Critic Loss: 0.0541 | Unsupervised Loss: 0.0
     epoch: 0|step: 8|ppo_ep: 1|act_loss: 0.0109|cri_loss: 0.0541|unsuper_loss: 0.0
-"""  # noqa: E501
+"""
 
 import re
 from collections.abc import Sequence

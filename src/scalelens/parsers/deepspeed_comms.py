@@ -12,7 +12,7 @@ Samples:
     [2026-01-02 03:04:05,180] [INFO] [logging.py:75:log_dist] [Rank 0] rank=0 | comm op: all_gather | time (ms): 86.79 | msg size: 14.0 MB | algbw (Gbps): 173.21  | busbw (Gbps): 171.86
     [Rank 0] rank=0 | comm op: all_reduce | time (ms): 0.52 | msg size: 16.0 B | algbw (Gbps): 0.01  | busbw (Gbps): 0.01
     Comm. Op            Message Size        Count               Total Latency(ms)   Avg Latency(ms)     tput_avg (Gbps)     busbw_avg (Gbps)
-"""  # noqa: E501
+"""
 
 import re
 

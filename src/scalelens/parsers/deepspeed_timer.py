@@ -16,7 +16,7 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [timer.py:157:stop] 0/20, RunningAvgSamplesPerSec=232.75, CurrSamplesPerSec=227.5, MemAllocated=3.96GB, MaxMemAllocated=22.95GB
     [2026-01-02 03:04:05,678] [INFO] [timer.py:154:stop] 0/20, SamplesPerSec=232.75
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
-"""  # noqa: E501
+"""
 
 import math
 import re

@@ -20,7 +20,7 @@ Samples:
     DLL 2024-05-06 07:08:19.212223 - Epoch: 0 Iteration: 2  train.loss : 6.91234 None train.compute_ips : 1300.50 images/s train.total_ips : 1280.00 images/s train.lr : 0.1
     DLL 2024-05-06 07:08:29.212223 - (0, 20) total_ips : 2560.0
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
-"""  # noqa: E501
+"""
 
 import json
 import re

@@ -13,7 +13,7 @@ Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
     [INFO|trainer.py:1147] 2026-01-02 06:38:26,285 >>   Total train batch size (w. parallel, distributed & accumulation) = 64
       Number of trainable parameters = 124,439,808
-"""  # noqa: E501
+"""
 
 import re
 

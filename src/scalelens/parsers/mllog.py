@@ -15,7 +15,7 @@ A platform named `8xBOX4x4A100` has eight nodes with four devices each.
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
     x:1:2 [0] NCCL INFO:::MLLOG {"time_ms": 1700000001000, "key": "throughput", "value": 512.5, "metadata": {"epoch_num": 1}}
-"""  # noqa: E501
+"""
 
 import json
 import math

@@ -11,7 +11,7 @@ A config ends in nodes, devices per node and batch per device: `BOX7_002x08x032`
 Samples:
     :::SYSJSON {"system_name":"BOX7","number_of_nodes":"2","accelerators_per_node":"8","accelerator_model_name":"NVIDIA B200"}
     :::DLPAL registry/ssd:1 4711 2 n[8-9] 'train' BOX7_002x08x032
-"""  # noqa: E501
+"""
 
 import json
 import re

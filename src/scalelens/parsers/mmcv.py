@@ -14,7 +14,7 @@ Samples:
     2024-05-06 07:08:09,791 - mmdet - INFO - Epoch [1][50/7330]	lr: 1.978e-03, eta: 1 day, 4:39:41, time: 0.191, data_time: 0.005, memory: 3378, loss_cls: 1.1, loss: 2.1
     05/06 07:08:09 - mmengine - INFO - Epoch(train)  [1][ 50/7330]  lr: 1.9820e-03  eta: 1 day, 5:00:00  time: 0.2330  data_time: 0.0100  memory: 3378  loss: 2.1000
     2024-05-06 07:09:09,791 - mmseg - INFO - Iter(val) [500]	aAcc: 0.8012, mIoU: 0.4123
-"""  # noqa: E501
+"""
 
 import re
 from datetime import datetime

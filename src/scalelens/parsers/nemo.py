@@ -11,7 +11,7 @@ digits: from a thousand on its step is that of the bar, and what it repeats of a
 Samples:
     Training epoch 0, iteration 75/99 | lr: 1.139e-05 | global_batch_size: 128 | global_step: 75 | reduced_train_loss: 11.87 | train_step_timing in s: 8.768 | TFLOPS_per_GPU: 1.249e+03 | consumed_samples: 9728
     Epoch 0: :  94%|########  | 47/50 [23:22<00:00, reduced_train_loss=0.186, global_step=46.00, consumed_samples=51200.0, train_step_timing in s=24.00]
-"""  # noqa: E501
+"""
 
 import re
 

@@ -16,7 +16,7 @@ Samples:
     [2024/05/06 07:08:09] ppcls INFO: [Train][Epoch 1/120][Iter: 10/5005]lr(LinearWarmup): 0.00100000, top1: 0.00100, top5: 0.00500, CELoss: 7.01234, loss: 7.01234, batch_cost: 0.25600s, reader_cost: 0.00100, ips: 1000.00000 samples/s, eta: 1 day, 18:41:20
     [2024/05/06 07:08:01] ppcls INFO:     name : ResNet50
     LAUNCH INFO 2024-05-06 07:07:55,881 devices: 0,1,2,3
-"""  # noqa: E501
+"""
 
 import re
 from datetime import datetime

@@ -20,7 +20,7 @@ Samples:
     AMP not enabled. Training in float32.
     Learning rate (0.5) calculated from base learning rate (0.1) and effective global batch size (1280) with linear scaling.
     *** Best metric: 78.61 (epoch 298)
-"""  # noqa: E501
+"""
 
 import re
 

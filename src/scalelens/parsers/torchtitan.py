@@ -15,7 +15,7 @@ Samples:
     [titan] 2026-05-03 01:27:07,868 - root - INFO - validate step: 20  loss:  5.4893  memory:  5.52GiB(17.60%)  tps: 1,201
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Training starts at step 1, with local batch size 8, global batch size 32, sequence length 2048, total steps 100 (warmup 2)
-"""  # noqa: E501
+"""
 
 import math
 import re

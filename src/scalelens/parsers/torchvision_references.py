@@ -15,7 +15,7 @@ Samples:
     Test:   [ 0/79]  eta: 0:01:15  loss: 0.9123 (0.9123)  acc1: 78.1250 (78.1250)  time: 0.9533  data: 0.7010
     Epoch: [0] Total time: 0:17:03
     Test:  Acc@1 76.130 Acc@5 92.862
-"""  # noqa: E501
+"""
 
 import re
 from typing import Any
