@@ -71,7 +71,8 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
             ) from None
         listed = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
         connection.execute(
-            f"CREATE VIEW {table} AS SELECT m.run_id, {listed} FROM _{table} s LEFT JOIN members m USING (file_id, part)"
+            f"CREATE VIEW {table} AS SELECT m.run_id, {listed} "
+            f"FROM _{table} s LEFT JOIN members m USING (file_id, part)"
         )
     connection.execute(_runs_view())
     connection.execute(STEP_TIMES)
