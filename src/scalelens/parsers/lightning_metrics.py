@@ -1,0 +1,85 @@
+"""metrics.csv of Lightning's CSVLogger.
+
+Tool: Lightning (pytorch_lightning, lightning.pytorch, Fabric), CSVLogger
+Versions: 1.0 to 2.x
+Yields: metrics
+Source: lightning/fabric/loggers/csv_logs.py, _ExperimentWriter.save()
+
+The columns are whatever was logged, with `epoch` and `step`, in order of name (before 2.0: of appearance); cells of
+what was not logged at that step are empty.  There is no time, unless somebody logged one: nothing here is a step's
+time.  A resumed run writes another file.  A table with a column of times, or without empty cells or that order, is left
+to others.
+
+Samples:
+    epoch,lr-SGD,step,train_loss,val_acc,val_loss
+    0,0.1,49,6.9012,,
+    0,,49,,0.125,6.8012
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+NAME = re.compile(r"[A-Za-z_][\w./|@ -]*\Z")
+TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?:_|$)", re.IGNORECASE)
+
+
+def recognise(head: bytes, name: str) -> bool:
+    lines = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()
+    names = lines[0].split(",") if lines else []
+    if not {"epoch", "step"} < set(names) or len(set(names)) < len(names):
+        return False
+    if not all(NAME.match(column) and not TIME.search(column) for column in names):
+        return False
+    sparse = any(",," in line or line.endswith(",") or line.startswith(",") for line in lines[1:50])
+    return sparse and (names == sorted(names) or names[-2:] == ["epoch", "step"] or names[:2] == ["epoch", "step"])
+
+
+def read(source: Source, rows: Rows) -> None:
+    names: list[str] = []
+    for number, cells, whole in records(source):
+        if not names:
+            names = cells
+            continue
+        found = dict(zip(names, cells, strict=False))
+        text = found.get("step", "")
+        step = int(text) if text.isdecimal() and len(text) < 16 else None
+        if not whole or len(cells) != len(names) or (step is None and text):
+            rows.problem(number, "the row is cut, or its step is no number", ",".join(cells))
+            continue
+        values = []
+        for name, cell in found.items():
+            try:
+                value = float(cell or "nan")
+            except ValueError:
+                rows.problem(number, f"{name} is no number", ",".join(cells))
+                continue
+            if name != "step" and value == value:
+                values.append((name, value, None))
+        rows.metrics(number, None, None, step, values)
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Lines with their number, as cells, and whether the line has an end."""
+    number, rest = 0, b""
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield number, cells_of(line), True
+    if rest.strip():
+        yield number + 1, cells_of(rest), False
+
+
+def cells_of(line: bytes) -> list[str]:
+    text = line.decode("utf-8", "replace").rstrip("\r").replace("\0", "\ufffd")
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:  # a cell of more than 128 KB
+        return text.split(",")

@@ -1,0 +1,63 @@
+"""timm's summary.csv.
+
+Tool: timm (pytorch-image-models), train.py
+Versions: 0.1 to 1.0
+Yields: metrics
+Source: pytorch-image-models/timm/utils/summary.py, update_summary()
+
+A row for each epoch, without times: metrics under the names of the columns, whose `step` is the epoch.  A restart
+writes its header again, or goes back to an earlier epoch.
+
+Samples:
+    epoch,train_loss,eval_loss,eval_top1,eval_top5,lr
+    0,6.9123,6.8012,0.512,2.104,0.0001
+"""
+
+from collections.abc import Iterator
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+START = b"epoch,train_loss,eval_"
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").startswith(START)
+
+
+def read(source: Source, rows: Rows) -> None:
+    names: list[str] = []
+    before = -1
+    for number, cells, whole in records(source):
+        if cells[:2] == ["epoch", "train_loss"]:
+            names = cells
+            continue
+        if not whole or len(cells) != len(names) or not cells[0].isdecimal() or len(cells[0]) > 9:
+            rows.problem(number, "the row is cut, or its first column is no epoch", ",".join(cells))
+            continue
+        epoch = int(cells[0])
+        rows.attempt += epoch <= before
+        before = epoch
+        for name, cell in zip(names[1:], cells[1:], strict=True):
+            try:
+                value = float(cell or "nan")
+            except ValueError:
+                rows.problem(number, f"{name} is no number", ",".join(cells))
+                continue
+            if value == value:
+                rows.metric(number, None, None, epoch, name, value, "%" if "_top" in name else None)
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Lines with their number, as cells, and whether the line has an end."""
+    number, rest = 0, b""
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield number, line.decode("utf-8", "replace").rstrip("\r").split(","), True
+    if rest.strip():
+        yield number + 1, rest.decode("utf-8", "replace").rstrip("\r").split(","), False
