@@ -148,20 +148,22 @@ class Offer:
             if b"\r" not in raw:
                 self._deliver(raw, number + 1, found)
             elif b"\r" in raw.rstrip(b"\r"):
+                label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
                 for piece in raw.split(b"\r"):
-                    self._deliver(
-                        piece, number + 1, [k for k, word in enumerate(self._words) if word in piece] if found else []
-                    )
+                    words = [k for k, word in enumerate(self._words) if word in piece] if found else []
+                    label = self._deliver(piece, number + 1, words, label)
             else:
                 self._deliver(raw.rstrip(b"\r"), number + 1, found)
         self.lines = number + text.count(b"\n", counted)
 
-    def _deliver(self, raw: bytes, number: int, found: list[int]) -> None:
+    def _deliver(self, raw: bytes, number: int, found: list[int], label: Line | None = None) -> Line:
         """Hands a line to the format that claimed it, and to those whose anchors, given by index, it holds."""
         line = clean(raw, number)
+        if label and line.rank is None and line.place is None:
+            line = line._replace(rank=label.rank, place=label.place)
         claimer = self._claimed(line) if self._claiming else None
         if not found:
-            return
+            return line
         key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)
         if offered is None:
@@ -176,6 +178,7 @@ class Offer:
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = (line.rank, line.place, CLAIM_LIMIT)
+        return line
 
     def _claimed(self, line: Line) -> str | None:
         """Hands a line to the format that claimed it.  Lines of other prefixes in between do not end a claim."""

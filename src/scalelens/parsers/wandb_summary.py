@@ -10,7 +10,7 @@ tables and pictures are passed over.  There is no history in it: a step's time c
 
 Samples:
     {"loss": 1.5, "train/images_per_s": 812.5, "_step": 500, "_runtime": 731.2, "_timestamp": 1714979309.5, "_wandb": {"runtime": 731}}
-"""  # noqa: E501
+"""
 
 import json
 import re
