@@ -15,7 +15,7 @@ from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.reading import Found, Options, Progress, held, ignore, read_batch, version
 from scalelens.warehouse import Entry, Warehouse
-from scalelens.workers import default_jobs, in_parallel
+from scalelens.workers import default_jobs, in_parallel, interruptible
 
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
@@ -62,13 +62,14 @@ def ingest(
     batches = list(batched(todo))
     workers = min(jobs or default_jobs(), len(batches))
     entries: list[Entry] = []
-    if workers > 1 and not dry_run:
-        for done in in_parallel(batches, options, workers, progress):
-            entries += done
-    else:
-        contents = held(live, formats, options) if live else set()
-        for batch in batches:
-            entries += read_batch(batch, options, formats, contents, progress, dry_run)
+    with interruptible(progress) as progress:
+        if workers > 1 and not dry_run:
+            for done in in_parallel(batches, options, workers, progress):
+                entries += done
+        else:
+            contents = held(live, formats, options) if live else set()
+            for batch in batches:
+                entries += read_batch(batch, options, formats, contents, progress, dry_run)
     if not dry_run:
         store.fold()
     return Report(entries, len(found) - len(todo), unreadable)

@@ -105,7 +105,7 @@ def read_file(
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
-                    yield read_source(member, options, formats, contents, writer, ignore)
+                    yield read_source(member, options, formats, contents, writer, lambda _: progress(0))
                 count += 1
         except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
             if isinstance(error, OSError) and error.errno in FULL:

@@ -54,6 +54,32 @@ def in_parallel(
 
 
 @contextlib.contextmanager
+def interruptible(progress: Progress) -> Iterator[Progress]:
+    """^C ends the work where progress is told: anywhere else Python may lose it.  A second one does not wait."""
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed.append(number)
+
+    def told(count: int) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        progress(count)
+
+    in_charge = threading.current_thread() is threading.main_thread()
+    if not in_charge or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield progress
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield told
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """While processes are started: ^C waits, and is for the parent alone; none runs the script that called us again."""
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
