@@ -22,12 +22,12 @@ SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
-    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d+)\]<std(?:out|err)>:
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
       | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
-      | \[rank(?P<rank>\d+)\]:                                                         # torchrun, c10d
-      | \[(?P<role>[a-z_]+)(?P<local>\d+)\]:                                           # torchrun --tee
-      | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d+)/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
+      | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
+      | \[(?P<role>[a-z_]+)(?P<local>\d{1,9})\]:                                           # torchrun --tee
+      | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
       | \[(?P<impi>\d{1,6})\]\ (?!\[)                                                  # Intel MPI -prepend-rank
       | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
     """,
