@@ -15,7 +15,7 @@ SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "g
 PUBLISHED = CORPUS.parent / "reference" / "published_logs.json"
 
 
-@pytest.mark.parametrize("group", ["megatron"])
+@pytest.mark.parametrize("group", ["llm", "vision"])
 def test_facts_counted_by_an_independent_script(corpus: Path, group: str) -> None:
     done = subprocess.run(
         [sys.executable, corpus.parent / "check" / "corpus.py", group, "--scalelens", f"{sys.executable} -m scalelens"],
