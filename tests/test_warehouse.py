@@ -82,7 +82,8 @@ def everything(home: Path) -> dict[str, list[Any]]:
 
 
 def records(home: Path) -> list[str]:
-    return sorted(path.name for path in (home / "_log").iterdir())
+    """What is committed; a record that is still being written has a temporary name."""
+    return sorted(path.name for path in (home / "_log").glob("[0-9]*.json"))
 
 
 def touch_later(path: Path) -> None:

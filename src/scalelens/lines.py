@@ -90,8 +90,7 @@ class Offer:
         self._readers: dict[str, Reader] = {name_of(format): format.Reader(rows) for format in formats}
         anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
         words = sorted({anchor for anchor, _ in anchors})
-        self._words = [word.encode() for word in words]
-        self._finder = ahocorasick_rs.BytesAhoCorasick(self._words)
+        self._finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
         self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
         self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
         self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
@@ -150,8 +149,10 @@ class Offer:
             elif b"\r" in raw.rstrip(b"\r"):
                 label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
                 for piece in raw.split(b"\r"):
-                    words = [k for k, word in enumerate(self._words) if word in piece] if found else []
-                    label = self._deliver(piece, number + 1, words, label)
+                    pairs = self._finder.find_matches_as_indexes(piece, overlapping=True) if found else ()
+                    words = [word for word, _, _ in pairs]
+                    if words or self._claiming or not label:
+                        label = self._deliver(piece, number + 1, words, label)
             else:
                 self._deliver(raw.rstrip(b"\r"), number + 1, found)
         self.lines = number + text.count(b"\n", counted)

@@ -184,7 +184,10 @@ class Reader:
             self.last, previous, self.first = {}, None, None
         self.last[rank] = step
         if stamp:
-            row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
+            try:
+                row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
+            except ValueError:
+                rows.problem(line.number, "the time is not one", line.text)
         timer_kept = bool(stamp and "." in stamp)
         if previous is None:
             self.first_step, self.interval = step, whole_number(rows.params.get("log_interval"))

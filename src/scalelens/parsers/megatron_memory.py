@@ -21,10 +21,10 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = ("memory (MB) |",)
 
-REPORT = re.compile(
-    r"(?:\[Rank (\d+)\] {0,9})?\(?(?:after (\d+) iterations|[^()|]{0,99}?(?:iteration (\d+))?)\)?"
-    r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)"
-)
+REPORT = re.compile(r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)")
+RANK = re.compile(r"\[Rank (\d+)\]")
+STEP = re.compile(r"after (\d+) iterations|iteration (\d+)")
+LEADING = 120  # characters before a report in which its rank and step stand
 VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
 
 
@@ -35,19 +35,20 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        reports = REPORT.findall(line.text)
-        for rank, after, before, values in reports:
-            for name, value in VALUE.findall(values):
+        reports = list(REPORT.finditer(line.text))
+        for report in reports:
+            before = line.text[max(report.start() - LEADING, 0) : report.start()].rpartition("|")[2]
+            rank, step = RANK.search(before), STEP.search(before)
+            for name, value in VALUE.findall(report[1]):
                 try:
                     megabytes = float(value)
                 except ValueError:
                     self.rows.problem(line.number, f"the memory '{name}' is no number", line.text)
                     continue
-                rank_or_none = int(rank) if rank else line.rank
-                step = int(after or before) if after or before else self.rows.step
                 self.rows.metric(
-                    line.number, rank_or_none, line.place, step, f"memory {name}", megabytes * 1024**2, "bytes"
-                )
+                    line.number, int(rank[1]) if rank else line.rank, line.place,
+                    int(step[1] or step[2]) if step else self.rows.step, f"memory {name}", megabytes * 1024**2, "bytes",
+                )  # fmt: skip
         if len(reports) < line.text.count("memory (MB) |"):
             self.rows.problem(line.number, "a memory report is cut", line.text)
         return True
