@@ -14,6 +14,7 @@ import msgspec
 from scalelens.source import Source
 
 LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
+DEEPEST = 100  # objects within objects; what is deeper is damage, and not worth the search for its end
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
 NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
@@ -169,6 +170,8 @@ def closing(text: bytes, start: int) -> int | None:
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
         if depth == 0:
             return token.end()
+        if depth > DEEPEST:
+            break
     return None
 
 

@@ -96,7 +96,7 @@ class Reader:
             rows.attempt += self.step is not None and step < self.step
             self.step = rows.step = step
         batch = number(str(rows.params.get("global_batch_size"))) if place[2] else None
-        stamp = STAMP.search(line.text)
+        ts = moment(STAMP.search(line.text), line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
@@ -104,11 +104,19 @@ class Reader:
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
             learning_rate=said[1] if said and said[0] == step else None,
             peak_memory_bytes=number(memory[2], 1 << 30) if memory else None,
-            ts=datetime.fromisoformat(stamp[1]) if stamp else None, ts_origin="naive" if stamp else None,
+            ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
         rows.steps_line = line.number
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
+
+
+def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp[1]) if stamp else None
+    except ValueError:
+        rows.problem(line.number, "the time is not one", line.text)
+        return None
 
 
 def number(text: str | None, unit: int = 1) -> float | None:

@@ -30,7 +30,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -248,7 +248,7 @@ def nanoseconds(microseconds: msgspec.Raw) -> int | None:
     try:
         number = Decimal(text.strip(b'"').decode())
         return round(number * 1000) if abs(number) < 1 << 62 else None
-    except (ValueError, InvalidOperation):
+    except (ValueError, ArithmeticError):
         return None
 
 

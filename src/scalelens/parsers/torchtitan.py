@@ -98,20 +98,28 @@ class Reader:
             rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = product(speed, rows.params.get("devices"))
-        stamp = STAMP.search(line.text, 0, found.start() + 2)
+        ts = moment(STAMP.search(line.text, 0, found.start() + 2), line, rows)
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
             phase=phase, step=step, loss=float(found[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
             value_kind="instant" if averaged == 1 else "interval_mean",
             step_s=tokens / whole if tokens and whole and phase == "train" else None,
             tokens=tokens if phase == "train" else None, peak_memory_bytes=values.get("memory"),
-            ts=datetime.fromisoformat(stamp[1]) if stamp else None, ts_origin="naive" if stamp else None,
+            ts=ts, ts_origin="naive" if ts else None,
             **{column: values.get(name) for name, column in COLUMNS.items()},
         )  # fmt: skip
         others = [(k, v, UNITS.get(k)) for k, v in values.items() if k not in COLUMNS and k != "memory"]
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
+
+
+def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp[1]) if stamp else None
+    except ValueError:
+        rows.problem(line.number, "the time is not one", line.text)
+        return None
 
 
 def product(one: float | int | None, other: float | int | None) -> float | None:
