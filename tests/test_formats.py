@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conftest import FIXTURES
+from conftest import FIXTURES, as_dicts
 from scalelens import formats
 from scalelens.identify import takers
 from scalelens.lines import name_of
@@ -46,7 +46,7 @@ def as_csv(table: pa.Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(filled)
-    for row in table.select(filled).to_pylist():
+    for row in as_dicts(table.select(filled)):
         writer.writerow(
             "" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values()
         )

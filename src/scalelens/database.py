@@ -242,6 +242,7 @@ def _sql_type(column: Column) -> str:
         "int32": "INTEGER",
         "double": "DOUBLE",
         "timestamp[us]": "TIMESTAMP",
+        "timestamp[ns]": "TIMESTAMP_NS",
     }
     return names.get(str(column.type), "VARCHAR[]")
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
+FINE_TIME = pa.timestamp("ns")
 SMALL = pa.int32()
 
 PHASES_OF_STEPS = ("train", "validation", "warmup")
@@ -104,7 +105,8 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("node", TEXT, "host name"),
         Column("device", TEXT, "device as the tool numbers it"),
         Column("scope", TEXT, SCOPES),
-        *STAMP,
+        Column("ts", FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
+        STAMP[1],
         Column("power_w", FLOAT, "watts"),
         Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero"),
     ),

@@ -23,12 +23,12 @@ Samples:
 import math
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from fractions import Fraction
 
 from scalelens.rows import Rows
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?,timestamps,[^\n]*(?:pynvml|rocm|gc|gh):")
 HOST = re.compile(r"\bpower\.(?:(?:\d+|None)\.)*([\w.-]*[A-Za-z][\w.-]*)\.\d+\.csv\Z")
@@ -106,12 +106,13 @@ def scope(label: str, labels: dict[int, str], unpowered: set[int]) -> str | None
     return SCOPES.get(method)
 
 
-def time_of(text: str) -> datetime | None:
+def time_of(text: str) -> int | None:
+    """Nanoseconds since 1970 of the number that the tool computed with, not of the digits that stand for it."""
     try:
         seconds = float(text)
     except ValueError:
         return None
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None) if EPOCHS[0] < seconds < EPOCHS[1] else None
+    return round(Fraction(seconds) * 10**9) if EPOCHS[0] < seconds < EPOCHS[1] else None
 
 
 def watts(text: str) -> float | None:
