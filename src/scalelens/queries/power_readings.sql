@@ -16,7 +16,7 @@
 --   node         VARCHAR         host name
 --   device       VARCHAR         device as the tool numbers it
 --   scope        VARCHAR         what the sensor covers: gpu module gcd oam grace cpu memory ...
---   ts           TIMESTAMP_NS    time of the sample
+--   sampled_at   TIMESTAMP_NS    time of the sample
 --   ts_origin    VARCHAR         utc, or naive local time
 --   power_w      DOUBLE W        power
 --   n_files      BIGINT          files that measured the sensor, whether their samples count or not
@@ -40,9 +40,9 @@ judged AS (
         count(*) OVER of_sensor AS n_files
     FROM series AS s LEFT JOIN by_rank AS r ON r.run_id = s.run_id AND r.file_id = s.file_id
     WINDOW of_sensor AS (PARTITION BY s.run_id, node, device, scope))
-SELECT s.run_id, s.file_id, s.node, s.device, s.scope, s.ts, s.ts_origin, s.power_w, n_files
+SELECT s.run_id, s.file_id, s.node, s.device, s.scope, s.ts AS sampled_at, s.ts_origin, s.power_w, n_files
 FROM samples AS s JOIN judged AS j ON j.run_id = s.run_id AND j.file_id = s.file_id
     AND j.node IS NOT DISTINCT FROM s.node AND j.device IS NOT DISTINCT FROM s.device
     AND j.scope IS NOT DISTINCT FROM s.scope AND j.ts_origin IS NOT DISTINCT FROM s.ts_origin
 WHERE CASE WHEN has_ranks THEN is_longest ELSE coalesce(s.ts > measured_until, true) END
-ORDER BY s.run_id, s.node, s.device, s.scope, s.ts
+ORDER BY s.run_id, s.node, s.device, s.scope, sampled_at
