@@ -1,6 +1,7 @@
 """What files of sensors share: lines as cells, times, watts, counters of energy, and which device a sensor covers."""
 
 import csv
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -30,25 +31,12 @@ BLANK = 2.0**47  # from here on DCGM's numbers mean that there is none
 Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
 
 
-class Counter:
-    """Readings of a counter of energy: what it counted between the first and the last of them, in joules."""
+class Reading(NamedTuple):
+    """What a counter of energy stands at."""
 
-    def __init__(self, line: int, ns: int | None, joules: float) -> None:
-        self.line, self.first_ns = line, ns
-        self.ns, self.joules = ns, joules
-        self.energy_j, self.readings, self.restarts = 0.0, 1, 0
-
-    def read(self, line: int, ns: int | None, joules: float) -> None:
-        if joules < self.joules:  # the node or the driver started again; what it had counted by then is not known
-            self.restarts += 1
-        else:
-            self.energy_j += joules - self.joules
-        self.line, self.ns, self.joules = line, ns, joules
-        self.readings += 1
-
-    @property
-    def span_s(self) -> float | None:
-        return None if self.first_ns is None or self.ns is None else (self.ns - self.first_ns) / SECOND
+    ns: int | None
+    line: int
+    joules: float
 
 
 class Sensor(NamedTuple):
@@ -65,7 +53,7 @@ class Samples:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.last: dict[Sensor, tuple[Stamp, float]] = {}
-        self.counters: dict[Sensor, Counter] = {}
+        self.counters: dict[Sensor, list[Reading]] = {}
 
     def power(
         self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float = 1.0
@@ -97,25 +85,28 @@ class Samples:
             if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= BLANK * scale:
                 self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is no number", text)
             return
-        ns = nanoseconds(stamp[0]) if stamp else None
-        if sensor in self.counters:
-            self.counters[sensor].read(line, ns, joules)
-        else:
-            self.counters[sensor] = Counter(line, ns, joules)
+        reading = Reading(nanoseconds(stamp[0]) if stamp else None, line, joules)
+        self.counters.setdefault(sensor, []).append(reading)
 
     def finish(self, name: str) -> None:
-        """The energy that each counter counted; the one reading of a counter is a metric, `name`."""
-        for sensor, counter in self.counters.items():
-            if counter.readings == 1:
+        """What each counter counted between its first and its last reading; a single reading is a metric, `name`."""
+        for sensor, readings in self.counters.items():
+            timed = all(reading.ns is not None for reading in readings)
+            if timed:  # rows of some tools are not in the order of time
+                readings.sort()
+            first, last = readings[0], readings[-1]
+            if len(readings) == 1:
                 place = "/".join(filter(None, sensor[:2])) or None
-                self.rows.metric(counter.line, None, place, None, name, counter.joules, "J")
+                self.rows.metric(first.line, None, place, None, name, first.joules, "J")
                 continue
-            if counter.restarts:
+            steps = [after.joules - before.joules for before, after in itertools.pairwise(readings)]
+            if min(steps) < 0:  # the node or the driver started again
                 who = sensor.device or sensor.scope
-                self.rows.problem(counter.line, f"the counter of {who} went back: it lacks what it counted before")
+                self.rows.problem(last.line, f"the counter of {who} went back: what it had counted by then is lost")
             self.rows.add(
-                "energy", counter.line, node=sensor.node, device=sensor.device, scope=sensor.scope,
-                energy_j=counter.energy_j, span_s=counter.span_s, method="counter",
+                "energy", last.line, node=sensor.node, device=sensor.device, scope=sensor.scope,
+                energy_j=sum(step for step in steps if step > 0), method="counter",
+                span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
             )  # fmt: skip
 
 

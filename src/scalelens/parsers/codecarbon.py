@@ -31,7 +31,7 @@ JOULES = 3.6e6  # in a kilowatt-hour
 PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
 DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
 FACTS = (
-    "project_name", "run_id", "experiment_id", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model",
+    "project_name", "experiment_id", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model",
     "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
 )  # fmt: skip
 EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
@@ -85,6 +85,7 @@ def one(row: Row, count: int, rows: Rows) -> int:
     """Rows of one tracker.  Returns how many trackers there were."""
     if count:
         rows.new_part()
+    rows.param("codecarbon_run_id", row.run_id, row.line, origin="environment")
     for fact in FACTS:
         rows.param(fact, row.values.get(fact) or None, row.line, origin="environment")
     for column, scope in PARTS.items():

@@ -32,7 +32,7 @@ VERSION = 1
 
 POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
-NAME = re.compile(r"([\w.]+)(?: \[(\w+)\])?")
+NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 IN_WATTS = re.compile(r"\d+\.\d+ W")
 SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
@@ -104,6 +104,8 @@ def read(source: Source, rows: Rows) -> None:
     device = device_of(source)
     if device and device != (best := next(iter(device_columns(source)), device)):
         rows.problem(1, f"the column {best} does not tell the devices apart, {device} does")
+    if device == "index" and not has_power(next(records(source))[1]):
+        rows.problem(1, "there is no header: the first column is taken for the number of the GPU")
     places = in_sweeps(source) if device is None else {}
     if places is None:
         rows.problem(1, "no column names the device, and sweeps are not all as long: whose power it is cannot be told")

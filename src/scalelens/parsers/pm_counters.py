@@ -28,7 +28,7 @@ from scalelens.source import Source
 
 VERSION = 1
 
-LINE = re.compile(r"(?:(?:\S*[/ _.])?(\w+): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
+LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
 COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
 SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
 JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
@@ -51,15 +51,19 @@ def read(source: Source, rows: Rows) -> None:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
                 rows.problem(number, "the line is cut, or no value with its time", text)
             continue
-        counter = found[1] or (named[1] if named else "power" if found[3] == "W" else "energy")
-        nameless = nameless or (0 if found[1] or named else number)
+        said = COUNTER.search(found[1]) if found[1] else named
+        if found[1] and not said:
+            rows.problem(number, f"{found[1]} is no counter that is known", text)
+            continue
+        counter = said[1] if said else "power" if found[3] == "W" else "energy"
+        nameless = nameless or (0 if said else number)
         part = JOINED.fullmatch(counter.lower())
         value, unit, us = found[2], found[3], int(found[4])
         if not part or (part[3] == "energy") != (unit == "J"):
             rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
             continue
-        scope = SCOPES.get(part[1]) if found[1] or named else None
-        sensor = Sensor(None, (part[1] + part[2] or "node") if found[1] or named else None, scope)
+        scope = SCOPES.get(part[1]) if said else None
+        sensor = Sensor(None, (part[1] + part[2] or "node") if said else None, scope)
         stamp: tuple[Stamp, str] = us * 1000, "utc" if EPOCHS[0] * 10**6 < us < EPOCHS[1] * 10**6 else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")

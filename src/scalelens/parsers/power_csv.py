@@ -42,9 +42,9 @@ from scalelens.source import Source
 VERSION = 1
 LAST = True  # of all formats: whatever knows a table better has read it before
 
-UNIT = r"(?:[_ .]|(?<=\d))?[\[(]?(m?[Ww]|kW|[Ww]atts?|milli[Ww]atts?|W_mean)[\])]?"
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
 POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
+POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
 NO_POWER = re.compile(
     r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien", re.IGNORECASE
 )
@@ -143,9 +143,8 @@ def column_of(k: int, name: str) -> Column | None:
     scale = SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
     if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
-    if word:
-        return Column(k, name, scale, word[2], OF[word[1].lower()])
-    return Column(k, name, scale, None, None)
+    label = POWER_WORD.sub("", found[1] if found and unit else name).strip(" _.-") or None
+    return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -180,17 +179,22 @@ def read(source: Source, rows: Rows) -> None:
                 return
         stamp = time_of(cells[layout.time], layout.unit)
         if stamp is None:
-            rows.problem(number, f"{header[layout.time]} is no time since 1970, and has no unit to be another", text)
-            if number < 3 and epoch(cells[layout.time])[0] is None and is_number(cells[layout.time]):
+            name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
+            if counts_in:
+                rows.problem(
+                    number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text
+                )
+            elif is_number(cells[layout.time]):
+                rows.problem(number, f"{name} is no number since 1970, and names no unit in which to count", text)
                 return
+            else:
+                rows.problem(number, f"{name} is no time", text)
             continue
         node = cells[layout.node] if layout.node is not None else None
         named = cells[layout.device] if layout.device is not None else None
         of_device = WORD.search(header[layout.device]) if layout.device is not None else None
         for column in usable:
             device = column.device if named is None else named
-            if device is None and len(usable) > 1:
-                device = column.name
             scope = column.scope or (OF[of_device[1].lower()] if of_device else None)
             samples.power(number, Sensor(node, device, scope), cells[column.k], stamp, column.scale or 1.0)
 
