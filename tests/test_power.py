@@ -65,8 +65,10 @@ def pairs(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Files of samples, each with that of its energies."""
     for path in sorted(folder.rglob("*")):
         if path.name.startswith("power."):
-            yield path, path.with_name(path.name.replace("power", "energy", 1))
-        elif path.name.endswith(".energy.csv"):
+            energies = path.with_name(path.name.replace("power", "energy", 1))
+            if energies.exists() and path.suffix != ".status":  # else it is a golden
+                yield path, energies
+        elif path.name.endswith(".energy.csv") and path.name != "energy.energy.csv":
             yield path.with_name(path.name.replace(".energy", "")), path
 
 
@@ -188,7 +190,7 @@ def test_nodes_with_the_same_bytes_are_one_file_with_two_paths(tmp_path: Path) -
     readings = "".join(READING.format(1715341080337 + 2000 * k, 2000 + k) for k in range(3))
     for name in ("node_3.txt", "node_5.txt"):
         (folder / name).write_text(readings)
-    (folder / "node_4.txt").write_text(readings.replace("2000}", "2001}"))
+    (folder / "node_4.txt").write_text(readings.replace(": 2000,", ": 2001,"))
     ingest([tmp_path / "power"], tmp_path / "w", jobs=1)
     twins = scalelens.connect(tmp_path / "w").execute(
         "SELECT DISTINCT node, [parse_filename(path) FOR path IN paths] AS names "
@@ -250,7 +252,7 @@ def test_mlperf_readings_at_the_wall_and_behind_the_supply(corpus: Path) -> None
     assert {row["scope"] for row in dc["power"]} == {"node_dc"}
     assert {row["node"] for row in ac["power"]} == {"node_0"}
     ratios = np.array([row["power_w"] for row in dc["power"]]) / np.array([row["power_w"] for row in ac["power"]])
-    assert np.median(ratios) == pytest.approx(0.971, abs=5e-4)
+    assert np.median(ratios) == pytest.approx(0.971, abs=1e-3)
     assert np.ptp(ratios) > 0.05
     (problem,) = ac["problems"]
     assert problem["reason"] == "power_measurement_stop has the time of the start"

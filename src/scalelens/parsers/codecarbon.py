@@ -10,7 +10,7 @@ assumption.  `total` (energy_consumed) holds cpu, gpu and ram; gpu is the sum ov
 was not measured.  Emissions are metrics; the powers of the file are of its last moment, no means, and left out.
 
 A row is written at the end of a tracker, and at each flush: rows of one run_id behind each other whose duration grows
-go on counting, and the last one counts.  Each tracker is a part.  Rows of several writers into one file damage each
+go on counting, and the last one that has an energy counts for it.  Each tracker is a part.  Rows of several writers into one file damage each
 other: what has other columns than the header is a problem.
 
 Samples:
@@ -50,18 +50,20 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    last: Row | None = None
+    tracker: list[Row] = []
     count = 0
-    for row in trackers(source, rows):
-        goes_on = last and (row.run_id, True) == (last.run_id, row.duration > last.duration)
-        if last and not goes_on:
-            count = one(last, count, rows)
-        last = row
-    if last:
-        one(last, count, rows)
+    for row in [*readable(source, rows), None]:
+        if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
+            if count:
+                rows.new_part()
+            one(tracker, rows)
+            count += 1
+            tracker = []
+        if row:
+            tracker.append(row)
 
 
-def trackers(source: Source, rows: Rows) -> list[Row]:
+def readable(source: Source, rows: Rows) -> list[Row]:
     """All rows that can be read."""
     found, header = [], []
     for number, row, whole in records(source):
@@ -81,14 +83,14 @@ def trackers(source: Source, rows: Rows) -> list[Row]:
     return found
 
 
-def one(row: Row, count: int, rows: Rows) -> int:
-    """Rows of one tracker.  Returns how many trackers there were."""
-    if count:
-        rows.new_part()
-    rows.param("codecarbon_run_id", row.run_id, row.line, origin="environment")
+def one(tracker: list[Row], rows: Rows) -> None:
+    """Rows of one tracker: of each energy the last that it wrote."""
+    last = tracker[-1]
+    rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")
     for fact in FACTS:
-        rows.param(fact, row.values.get(fact) or None, row.line, origin="environment")
+        rows.param(fact, last.values.get(fact) or None, last.line, origin="environment")
     for column, scope in PARTS.items():
+        row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         text = row.values.get(column, "")
         energy = number_of(text)
         if energy is None and text:
@@ -99,9 +101,9 @@ def one(row: Row, count: int, rows: Rows) -> int:
                 span_s=row.duration, method="codecarbon",
             )  # fmt: skip
     for column, unit in EMISSIONS.items():
+        row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         if (amount := number_of(row.values.get(column, ""))) is not None:
             rows.metric(row.line, None, None, None, column, amount, unit)
-    return count + 1
 
 
 def number_of(text: str) -> float | None:

@@ -181,9 +181,7 @@ def read(source: Source, rows: Rows) -> None:
         if stamp is None:
             name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
             if counts_in:
-                rows.problem(
-                    number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text
-                )
+                rows.problem(number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text)
             elif is_number(cells[layout.time]):
                 rows.problem(number, f"{name} is no number since 1970, and names no unit in which to count", text)
                 return
