@@ -311,5 +311,5 @@ def test_zeus_measures_the_gpus_of_one_node(corpus: Path) -> None:
     log = corpus / "llm/stark-sim__megatron-deepspeed-lock-clock/.context/dual32_run_v2.log"
     with closing(open_source(log)) as source:
         energies = tables_of(source)["energy"]
-    assert {(row["node"], row["device"].count(",") + 1) for row in energies} == {("localhost", 16)}
+    assert {row["device"].count(",") + 1 for row in energies} == {16}, "of 32 GPUs"
     assert energies[0]["energy_j"] == 2872819.8

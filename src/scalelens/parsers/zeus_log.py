@@ -6,7 +6,7 @@ Yields: energy, metrics
 Source: megatron/training.py of such a fork, around ZeusMonitor.begin_window() and end_window()
 
 An energy is the sum over the GPUs that the process listed before as monitored, which are those of its own node: of a
-job of two nodes half the energy.  `device` lists them all, and `node` is the host that the launcher's prefix names.
+job of two nodes half the energy.  `device` lists them all; the node is not told.
 Watts are the mean of the interval, and stand with the fork's own ratios in `metrics`, at the interval's last step.
 
 Samples:
@@ -56,9 +56,8 @@ class Reader:
             return True
         energy_j, power_w, span_s = numbers
         self.rows.add(
-            "energy", line.number, node=line.place.split("/")[0] if line.place else None,
-            device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j, span_s=span_s,
-            method="zeus",
+            "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
+            span_s=span_s, method="zeus",
         )  # fmt: skip
         others = [(name, number_of(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
         values = [
