@@ -21,6 +21,7 @@ MOMENT = re.compile(
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
 WATTS = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
 SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
 UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
@@ -130,6 +131,8 @@ def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
 
 
 def cells(text: str) -> list[str]:
+    if '"' not in text:
+        return [cell.strip() for cell in text.split(",")]
     try:
         row = next(csv.reader([text.replace("\0", "\ufffd")], skipinitialspace=True), [])
     except csv.Error:  # a cell of more than 128 KB
@@ -169,12 +172,12 @@ def epoch(text: str) -> tuple[int | None, str | None]:
     """Nanoseconds since 1970 of a number, and the unit in which it counts; of the number that a tool computed with,
     not of the digits that stand for it."""
     try:
-        number = Fraction(int(text)) if text.isdecimal() and len(text) < 25 else Fraction(float(text))
-    except (ValueError, OverflowError):
+        number = int(text) if text.isdecimal() and len(text) < 25 else float(text)
+    except ValueError:
         return None, None
     for unit, ns in EPOCH_UNITS.items():
         if EPOCHS[0] * SECOND <= number * ns <= EPOCHS[1] * SECOND:
-            return round(number * ns), unit
+            return (number * ns if isinstance(number, int) else round(Fraction(number) * ns)), unit
     return None, None
 
 
@@ -185,6 +188,8 @@ def nanoseconds(stamp: Stamp) -> int:
 
 def watts(text: str, scale: float = 1.0) -> float | None:
     """Watts, nan for what is not available, None for what is no power.  A unit behind the number beats `scale`."""
+    if PLAIN.fullmatch(text):
+        return float(text) * scale
     text = text.strip()
     if UNAVAILABLE.fullmatch(text):
         return math.nan

@@ -101,9 +101,9 @@ def without_header(cells: list[str]) -> Layout | None:
 
 
 def read(source: Source, rows: Rows) -> None:
-    device = device_of(source)
-    if device and device != (best := next(iter(device_columns(source)), device)):
-        rows.problem(1, f"the column {best} does not tell the devices apart, {device} does")
+    named, device = device_of(source)
+    if device != named:
+        rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
     if device == "index" and not has_power(next(records(source))[1]):
         rows.problem(1, "there is no header: the first column is taken for the number of the GPU")
     places = in_sweeps(source) if device is None else {}
@@ -134,18 +134,14 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(timeless, "there is no column of times: these are powers, and no energy follows from them")
 
 
-def device_columns(source: Source) -> list[str]:
-    """Columns that name devices, as a first look at the file finds them."""
-    return list(dict.fromkeys(name for _, _, layout in tables(source) for name in layout.devices))
-
-
-def device_of(source: Source) -> str | None:
-    """The column that tells most devices apart."""
+def device_of(source: Source) -> tuple[str | None, str | None]:
+    """The column that should name the devices, and the one that tells most of them apart."""
     seen: dict[str, set[str]] = {}
     for _, cells, layout in tables(source):
         for name, k in layout.devices.items():
             seen.setdefault(name, set()).add(cells[k])
-    return max(seen, key=lambda name: (len(seen[name]), -DEVICES.index(name)), default=None)
+    best = max(seen, key=lambda name: (len(seen[name]), -DEVICES.index(name)), default=None)
+    return min(seen, key=DEVICES.index, default=None), best
 
 
 def in_sweeps(source: Source) -> dict[int, int] | None:
