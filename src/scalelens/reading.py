@@ -165,6 +165,7 @@ def read_source(
 
 def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:
     """Rows of one file.  Returns its status and what is worth noting."""
+    rows.path = source.path
     head = source.head()
     if not head.strip() and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)

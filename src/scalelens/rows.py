@@ -35,6 +35,7 @@ class Rows:
 
     def __init__(self, file_id: str = "", write: Write | None = None, zone: tzinfo | None = None) -> None:
         self.file_id = file_id
+        self.path = ""  # of the file, for formats that print what matters into its name
         self.zone = zone  # of naive times, where the user says it
         self.part = 0
         self.params: dict[str, Any] = {}
