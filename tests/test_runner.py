@@ -1,138 +1,151 @@
 """The vision runner as a user starts it: by torchrun, on the CPU, and killed."""
 
-import contextlib
 import gzip
-import importlib.util
+import importlib
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from conftest import ROOT
-from scalelens.lines import Offer
-from scalelens.parsers import scalelens_run
-from scalelens.rows import Rows
+from running import RUNNERS, finished, free_port, of, records, rows_of, start, wait_for
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed")
 
-SCRIPT = ROOT / "src/scalelens/runners/vision.py"
-SMALL = ("--device", "cpu", "--image-size", "32")
 
-
-def start(out: Path, *options: str, ranks: int = 1, **environment: str) -> subprocess.Popen[str]:
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)] if ranks > 1 else []
-    command = [sys.executable, *torchrun, str(SCRIPT), *SMALL, "--out", str(out), *options]
-    pipe, cores = subprocess.PIPE, sorted(os.sched_getaffinity(0))
-
-    def confine() -> None:
-        # A core for each rank: threads that wait for one another crawl where other work runs beside the tests.
-        os.sched_setaffinity(0, cores[:ranks])
-
-    return subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **environment}, preexec_fn=confine
-    )
-
-
-def finished(process: subprocess.Popen[str]) -> None:
-    errors = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, errors
-
-
-def records(log: Path) -> list[dict[str, Any]]:
-    """The events of a log, each of which must be a whole line."""
-    text = log.read_text()
-    assert text.endswith("}\n")
-    return [json.loads(line.removeprefix(":::SCALELENS ")) for line in text.splitlines() if line]
-
-
-def of(events: list[dict[str, Any]], event: str) -> list[dict[str, Any]]:
-    return [record for record in events if record["event"] == event]
-
-
-def rows_of(log: Path) -> dict[str, list[dict[str, Any]]]:
-    """What ScaleLens makes of a log, by table."""
-    tables: dict[str, list[dict[str, Any]]] = {}
-    rows = Rows("f", lambda table, batch: tables.setdefault(table, []).extend(batch.to_pylist()))
-    Offer([scalelens_run], rows).read([log.read_bytes()])
-    rows.flush()
-    return tables
+def vision_run(out: Path, *options: object, ranks: int = 1, **environment: str) -> subprocess.Popen[str]:
+    return start("vision.py", "--image-size", 32, "--out", out, *options, ranks=ranks, **environment)
 
 
 @pytest.fixture(scope="module")
 def vision() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("vision", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(RUNNERS))  # as Python does for a script
+    try:
+        return importlib.import_module("vision")
+    finally:
+        sys.path.remove(str(RUNNERS))
 
 
-ONE_RANK = ("--batch-size", "4", "--steps", "3", "--epochs", "2", "--profile-steps", "0", "--lr", "0")
+ONE_RANK = (
+    "--batch-per-device", 4, "--steps", 3, "--epochs", 2, "--validation-steps", 2, "--profile-steps", 0, "--lr", 0,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("one")
-    finished(start(out, *ONE_RANK, SLURM_JOB_ID="4242", HF_TOKEN="hf_secret"))
+    secrets = {"HF_TOKEN": "hidden1", "SLURM_JWT": "hidden2", "NCCL_API_KEY": "hidden3", "SLURM_JOB_ACCOUNT": "hidden4"}
+    variables = {"SLURM_JOB_ID": "4242", "NCCL_DEBUG": "INFO", "NCCL_PROXY": "http://me:hidden5@proxy", **secrets}
+    finished(vision_run(out, *ONE_RANK, **variables))
     return out
 
 
 @pytest.fixture(scope="module")
 def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("two")
-    finished(start(out, "--global-batch-size", "8", "--steps", "6", "--profile-steps", "2", "--lr", "0", ranks=2))
+    finished(vision_run(out, "--global-batch-size", 8, "--steps", 6, "--profile-steps", 2, "--lr", 0, ranks=2))
     return out
 
 
-def test_resnet50_is_torchvisions(vision: ModuleType) -> None:
-    parameters = {name: tuple(value.shape) for name, value in vision.ResNet().named_parameters()}
-    assert sum(torch.Size(shape).numel() for shape in parameters.values()) == 25_557_032
-    assert len(parameters) == 161
+@pytest.mark.parametrize(
+    ("name", "parameters", "tensors"),
+    [("resnet50", 25_557_032, 161), ("resnet101", 44_549_160, 314), ("inception_v3", 27_161_264, 292)],
+)
+def test_models_are_torchvisions(vision: ModuleType, name: str, parameters: int, tensors: int) -> None:
+    with torch.device("meta"):
+        shapes = {name: value.shape for name, value in vision.MODELS[name](1000).named_parameters()}
+    assert sum(shape.numel() for shape in shapes.values()) == parameters
+    assert len(shapes) == tensors
     expected = {
-        "conv1.weight": (64, 3, 7, 7),
-        "bn1.bias": (64,),
-        "layer1.0.conv1.weight": (64, 64, 1, 1),
-        "layer1.0.downsample.0.weight": (256, 64, 1, 1),
-        "layer2.0.conv2.weight": (128, 128, 3, 3),
-        "layer3.5.bn2.weight": (256,),
-        "layer4.0.downsample.1.bias": (2048,),
-        "layer4.2.bn3.weight": (2048,),
-        "fc.weight": (1000, 2048),
-    }
-    assert {name: parameters.get(name) for name in expected} == expected
-    assert vision.ResNet((3, 4, 23, 3)).conv1.stride == (2, 2)
-    strides = [vision.ResNet().get_submodule(f"layer{k}.0.conv2").stride[0] for k in (1, 2, 3, 4)]
-    assert strides == [1, 2, 2, 2]
+        "resnet50": {
+            "conv1.weight": (64, 3, 7, 7),
+            "layer1.0.downsample.0.weight": (256, 64, 1, 1),
+            "layer2.0.conv2.weight": (128, 128, 3, 3),
+            "layer3.5.bn2.weight": (256,),
+            "layer4.2.bn3.weight": (2048,),
+            "fc.weight": (1000, 2048),
+        },
+        "resnet101": {"layer3.22.conv3.weight": (1024, 256, 1, 1), "layer4.0.downsample.1.bias": (2048,)},
+        "inception_v3": {
+            "Conv2d_1a_3x3.conv.weight": (32, 3, 3, 3),
+            "Mixed_5b.branch5x5_2.conv.weight": (64, 48, 5, 5),
+            "Mixed_6a.branch3x3.bn.bias": (384,),
+            "Mixed_6b.branch7x7dbl_2.conv.weight": (128, 128, 7, 1),
+            "AuxLogits.conv1.conv.weight": (768, 128, 5, 5),
+            "Mixed_7a.branch7x7x3_4.conv.weight": (192, 192, 3, 3),
+            "Mixed_7c.branch3x3dbl_3b.conv.weight": (384, 384, 3, 1),
+            "Mixed_7c.branch_pool.conv.weight": (192, 2048, 1, 1),
+            "fc.bias": (1000,),
+        },
+    }[name]
+    assert {name: shapes.get(name) for name in expected} == expected
+
+
+def test_the_stride_of_resnet_is_in_the_3x3_convolution(vision: ModuleType) -> None:
+    with torch.device("meta"):
+        model = vision.MODELS["resnet50"](1000)
+    assert [model.get_submodule(f"layer{k}.0.conv2").stride[0] for k in (1, 2, 3, 4)] == [1, 2, 2, 2]
+
+
+def test_inception_scores_by_two_heads_in_training(vision: ModuleType) -> None:
+    with torch.device("meta"):
+        model = vision.MODELS["inception_v3"](10)
+        images = torch.empty(2, 3, 299, 299)
+    assert [tuple(head.shape) for head in model(images)] == [(2, 10), (2, 10)]
+    assert model.eval()(images).shape == (2, 10)
+    heads, labels = (torch.randn(2, 10), torch.randn(2, 10)), torch.tensor([1, 2])
+    one, other = (vision.loss_of(head, labels).item() for head in heads)
+    assert vision.loss_of(heads, labels).item() == pytest.approx(one + 0.4 * other)
+
+
+def test_learning_rate_grows_with_the_batch_and_by_steps(vision: ModuleType, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["vision.py", "--out", "nowhere", "--global-batch-size", "8192"])
+    args = vision.arguments()
+    rates = [vision.learning_rate(args, step, 100) for step in (0, 250, 500, 3000, 3001, 6001, 8001)]
+    assert rates == pytest.approx([0.1, 1.65, 3.2, 3.2, 0.32, 0.032, 0.0032])  # Goyal et al. 2017: 0.1 to 3.2 for 8k
 
 
 def test_one_process_logs_every_event(one_rank: Path) -> None:
     events = records(one_rank / "rank0.log")
-    assert [record["event"] for record in events] == [
-        "run", "phase", "step", "step", "step", "phase", "step", "step", "step", "phase", "end",
-    ]  # fmt: skip
+    epoch = ["step"] * 3 + ["phase"] + ["step"] * 2 + ["phase", "phase"]
+    assert [record["event"] for record in events] == ["run", "facts", "phase", *epoch, *epoch, "end"]
     facts = events[0]
     assert facts["parameters"] == 25_557_032
     assert (facts["devices"], facts["nodes"], facts["global_batch_size"], facts["scaling"]) == (1, 1, 4, "weak")
-    assert (facts["job_id"], facts["device_unit"], facts["precision"]) == ("4242", "cpu", "fp32")
-    assert [(record["epoch"], record["step"]) for record in of(events, "step")] == [(k // 3, k + 1) for k in range(6)]
-    startup, *trained = of(events, "phase")
+    assert (events[1]["job_id"], facts["device_unit"], facts["precision"]) == ("4242", "cpu", "fp32")
+    steps = [record for record in of(events, "step") if record["phase"] != "validation"]
+    assert [(record["epoch"], record["step"]) for record in steps] == [(k // 3, k + 1) for k in range(6)]
+    validation = [record for record in of(events, "step") if record["phase"] == "validation"]
+    assert [(record["epoch"], record["step"]) for record in validation] == [(0, 1), (0, 2), (1, 3), (1, 4)]
+    startup, *phases = of(events, "phase")
     assert startup["phase"] == "startup"
-    assert [(phase["epoch"], phase["step"], phase["samples"]) for phase in trained] == [(0, 3, 12), (1, 6, 12)]
-    for phase, steps in zip(trained, (of(events, "step")[:3], of(events, "step")[3:]), strict=True):
-        assert 0 <= phase["span_s"] - sum(step["step_s"] for step in steps) < 0.5
+    assert [(p["phase"], p["epoch"], p["step"], p["samples"]) for p in phases] == [
+        ("train", 0, 3, 12), ("validation", 0, 3, 8), ("epoch", 0, 3, 12),
+        ("train", 1, 6, 12), ("validation", 1, 6, 8), ("epoch", 1, 6, 12),
+    ]  # fmt: skip
+    for phase, part in ((phases[0], steps[:3]), (phases[1], validation[:2]), (phases[3], steps[3:])):
+        assert 0 <= phase["span_s"] - sum(step["step_s"] for step in part) < 0.5
+    assert 0 <= phases[2]["span_s"] - phases[0]["span_s"] - phases[1]["span_s"] < 0.1
     assert events[-1]["outcome"] == "completed"
-    assert "hf_secret" not in (one_rank / "rank0.log").read_text()
     assert not list(one_rank.glob("trace*"))
+
+
+def test_facts_name_what_matters_and_no_secret(one_rank: Path) -> None:
+    facts = of(records(one_rank / "rank0.log"), "facts")[0]
+    assert facts["torch_version"] == torch.__version__
+    assert facts["env_NCCL_DEBUG"] == "INFO"
+    assert "hidden" not in (one_rank / "rank0.log").read_text()
+
+
+def test_validation_is_no_restart(one_rank: Path) -> None:
+    tables = rows_of(one_rank / "rank0.log")
+    assert "problems" not in tables
+    assert {row["attempt"] for row in tables["steps"]} == {row["attempt"] for row in tables["phases"]} == {0}
+    assert [row["step"] for row in tables["steps"] if row["phase"] == "validation"] == [1, 2, 3, 4]
 
 
 def test_every_step_of_every_rank_is_read(two_ranks: Path) -> None:
@@ -166,7 +179,7 @@ def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
 def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) -> None:
     """At a learning rate of 0, the same seed and batch per device give the same losses step by step."""
     alone, together, other = (
-        [record["loss"] for record in of(records(log), "step")]
+        [record["loss"] for record in of(records(log), "step") if record["phase"] != "validation"]
         for log in (one_rank / "rank0.log", two_ranks / "rank0.log", two_ranks / "rank1.log")
     )
     # The number of threads changes the order of sums, which batch normalisation over four values makes larger.
@@ -176,8 +189,8 @@ def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) 
 
 
 def test_losses_fall_and_sigterm_leaves_whole_lines(tmp_path: Path) -> None:
-    options = ("--batch-size", "4", "--precision", "bf16", "--profile-steps", "0", "--lr", "0.001")
-    process = start(tmp_path, *options, ranks=2)
+    options = ("--batch-per-device", "4", "--precision", "bf16", "--profile-steps", "0")
+    process = vision_run(tmp_path, *options, ranks=2)
     wait_for(lambda: (tmp_path / "rank1.log").read_text().count('"data_s"') >= 16, process)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
@@ -193,21 +206,21 @@ def test_losses_fall_and_sigterm_leaves_whole_lines(tmp_path: Path) -> None:
 
 def test_sigterm_is_heeded_while_another_rank_is_awaited(tmp_path: Path) -> None:
     alone = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    process = start(tmp_path, **alone)
+    process = vision_run(tmp_path, **alone)
     wait_for(lambda: "run" in (tmp_path / "rank0.log").read_text(), process)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM
-    assert [record["event"] for record in records(tmp_path / "rank0.log")] == ["run", "end"]
+    assert [record["event"] for record in records(tmp_path / "rank0.log")] == ["run", "facts", "end"]
 
 
 def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path) -> None:
     log = tmp_path / "rank0.log"
     whole = (one_rank / "rank0.log").read_text()
     log.write_text(whole[: whole.index('"step": 5')])
-    finished(start(tmp_path, *ONE_RANK))
+    finished(vision_run(tmp_path, *ONE_RANK))
     tables = rows_of(log)
-    assert [(row["attempt"], row["step"]) for row in tables["steps"]] == [
+    assert [(row["attempt"], row["step"]) for row in tables["steps"] if row["phase"] != "validation"] == [
         (0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6),
     ]  # fmt: skip
     assert [row["reason"] for row in tables["problems"]] == ["the record is cut, or its JSON is damaged"]
@@ -217,9 +230,11 @@ def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--device", "cpu", "--precision", "fp16"], "fp16 needs a GPU"),
+        (["--device", "cpu", "--precision", "tf32"], "tf32 is a mode of NVIDIA's GPUs"),
+        (["--model", "inception_v3", "--image-size", "224"], "needs images of 299 pixels"),
+        (["--validation-steps", "-1"], "needs --data"),
         (["--global-batch-size", "9"], "cannot be shared equally by 2 devices"),
-        (["--batch-size", "4", "--global-batch-size", "16"], "not allowed with"),
+        (["--batch-per-device", "4", "--global-batch-size", "16"], "not allowed with"),
     ],
 )
 def test_what_cannot_run_is_refused(vision: ModuleType, monkeypatch, capsys, options: list[str], sentence: str) -> None:
@@ -230,18 +245,51 @@ def test_what_cannot_run_is_refused(vision: ModuleType, monkeypatch, capsys, opt
     assert sentence in capsys.readouterr().err
 
 
-def wait_for(arrived: Callable[[], bool], process: subprocess.Popen[str], limit_s: float = 60) -> None:
-    until = time.monotonic() + limit_s
-    while process.poll() is None and time.monotonic() < until:
-        with contextlib.suppress(FileNotFoundError):
-            if arrived():
-                return
-        time.sleep(0.1)
-    process.kill()
-    pytest.fail(f"the runner did not get there: {process.communicate()}")
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes that differ in colour, with a little noise."""
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path_factory.mktemp("pictures")
+    generator = torch.Generator().manual_seed(0)
+    for part, count in (("train", 24), ("val", 5)):
+        for name, colour in (("blue", (40, 60, 200)), ("red", (200, 60, 40))):
+            (folder / part / name).mkdir(parents=True)
+            for k in range(count):
+                noise = torch.randint(0, 50, (48, 40, 3), generator=generator)
+                pixels = (torch.tensor(colour) + noise).to(torch.uint8)
+                content = image.frombytes("RGB", (40, 48), pixels.numpy().tobytes())
+                content.save(folder / part / name / f"{k}.png")
+    return folder
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def test_losses_fall_on_a_folder_of_images(pictures: Path, tmp_path: Path) -> None:
+    options = ("--data", pictures, "--workers", 0, "--batch-per-device", 8, "--epochs", 3, "--validation-steps", -1)
+    finished(vision_run(tmp_path, *options, "--profile-steps", 0, "--lr", 0.3))
+    events = records(tmp_path / "rank0.log")
+    assert (events[0]["dataset"], events[0]["steps_per_epoch"]) == (pictures.name, 6)
+    steps = of(events, "step")
+    losses = [record["loss"] for record in steps if record["phase"] != "validation"]
+    assert len(losses) == 18
+    assert sum(losses[-6:]) < 0.5 * sum(losses[:6])
+    assert [record["samples"] for record in steps if record["phase"] == "validation"] == [8, 2] * 3
+    assert [phase["samples"] for phase in of(events, "phase") if phase["phase"] == "validation"] == [10] * 3
+
+
+def test_an_lmdb_gives_the_same_images(pictures: Path, tmp_path: Path, vision: ModuleType) -> None:
+    pytest.importorskip("lmdb")
+    convert = [sys.executable, RUNNERS / "vision_data.py", pictures, tmp_path / "lmdb"]
+    said = subprocess.run(convert, capture_output=True, text=True, check=True).stdout
+    assert "train: 48 images of 2 classes" in said
+    folder, lmdb = (
+        list(vision.Batches(path, "val", 4, 0, 32, 0, 1, workers, False, 1).start(0))
+        for path, workers in ((pictures, 0), (tmp_path / "lmdb", 1))
+    )
+    for (images, labels), (others, others_labels) in zip(folder, lmdb, strict=True):
+        assert torch.equal(images, others)
+        assert torch.equal(labels, others_labels)
+    shares = [
+        [labels for _, labels in vision.Batches(tmp_path / "lmdb", "train", 4, 0, 32, rank, 2, 0, False, 1).start(0)]
+        for rank in (0, 1)
+    ]
+    assert sum(map(len, shares)) == 12
+    assert sorted(torch.cat([*shares[0], *shares[1]]).tolist()) == [0] * 24 + [1] * 24

@@ -1,16 +1,18 @@
 """Structured lines of ScaleLens's own runners.
 
-Tool: scalelens.runners (vision.py)
+Tool: scalelens.runners (vision.py, language.py)
 Versions: 0.1
 Yields: params, steps, phases, metrics
-Source: src/scalelens/runners/vision.py, open_log() and main()
+Source: src/scalelens/runners/runlog.py, open_log(); vision.py and language.py, main()
 
-A JSON object for each event: `run` holds the facts of the run, `step` one step of one rank by its own clock, `phase` a
-span, `end` how it ended.  Numbers of a `step` that have no column of their own become `metrics`.  The rank of the
-record holds, whatever the launcher's prefix says.  Text behind the object does no harm.
+A JSON object for each event: `run` holds the settings of the run, `facts` what may differ between its ranks and
+restarts (host, versions, environment), `step` one step of one rank by its own clock, `phase` a span, `end` how it
+ended.  Numbers of a `step` that have no column of their own become `metrics`.  The rank of the record holds, whatever
+the launcher's prefix says.  Text behind the object does no harm.
 
 Samples:
     :::SCALELENS {"event": "run", "rank": 0, "framework": "pytorch", "model": "resnet50", "precision": "bf16", "devices": 2}
+    :::SCALELENS {"event": "facts", "rank": 0, "host": "n01", "torch_version": "2.13.0", "env_OMP_NUM_THREADS": "7"}
     :::SCALELENS {"event": "phase", "rank": 1, "phase": "startup", "step": 0, "span_s": 2.96235, "time": 1795255998.124462}
     :::SCALELENS {"event": "step", "rank": 0, "phase": "train", "epoch": 0, "step": 6, "step_s": 0.382827, "loss": 6.9}
     :::SCALELENS {"event": "end", "rank": 0, "outcome": "completed", "time": 1795256007.329512}
@@ -27,7 +29,7 @@ from scalelens import tables
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (":::SCALELENS ",)
 
 WHOLE, SMALL = Annotated[int, Meta(ge=0, le=2**63 - 1)], Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -92,6 +94,8 @@ class Reader:
         match record.get("event"):
             case "run":
                 self.take_run(record, line.number)
+            case "facts":
+                self.take_facts(record, line.number)
             case "step":
                 self.take_step(record, row, line.number)
             case "phase":
@@ -110,6 +114,10 @@ class Reader:
             self.rows.new_part()
             self.steps, self.attempts = {}, {}
         self.settings = settings
+        self.take_facts(record, number)
+
+    def take_facts(self, record: dict[str, Any], number: int) -> None:
+        convert(record, RUN)
         for key, value in record.items():
             if key not in ENVELOPE and value is not None:
                 self.rows.param(key, value if isinstance(value, str | int | float) else json.dumps(value), number)
@@ -118,8 +126,11 @@ class Reader:
         diverged = {name: None for name in ("loss", "grad_norm") if not_finite(record.get(name))}
         values = to_builtins(convert(record | diverged, STEP))
         row |= {"averaged_steps": 1, "value_kind": "instant", **values, **({"nan_steps": 1} if diverged else {})}
-        row["attempt"] = self.rows.attempt = self.attempt(row, again=True)
-        self.rows.step, self.rows.steps_line = row["step"], number
+        if row["phase"] == "validation":  # counts its own steps, which are no restart
+            row["attempt"] = self.attempts.get((row["rank"], row["place"]), 0)
+        else:
+            row["attempt"] = self.rows.attempt = self.attempt(row, again=True)
+            self.rows.step, self.rows.steps_line = row["step"], number
         self.rows.put("steps", number, row)
         for name, value in record.items():
             if name not in row and name not in ENVELOPE and type(value) in (int, float) and abs(value) < 1e300:

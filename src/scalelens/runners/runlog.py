@@ -1,0 +1,123 @@
+"""What the runners share: the log of structured lines, and the facts of a run.
+
+Rank R writes rankR.log: `:::SCALELENS ` and a JSON object a line.  `run` holds the settings, `facts` what may differ
+between ranks and restarts, `step` one step of this rank, `phase` a span, `end` how it ended.
+"""
+# mypy: ignore-errors
+
+import atexit
+import json
+import os
+import platform
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+RANK, WORLD = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+LOCAL_RANK, LOCAL_WORLD = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+
+KEPT = re.compile(
+    "(NCCL|RCCL|TORCH|PYTORCH|CUDA|HIP|HSA|ROCR|GPU|MIOPEN|OMP|GOMP|KMP|MKL|GLOO|UCX|FI|MPICH|SLURM|APPTAINER_NAME)_.*"
+)
+SECRET = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|JWT|COOKIE|PRIVATE|SIGNATURE|LICEN[CS]E|USER|MAIL|ACCOUNT")
+LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a password
+
+
+def open_log(path):
+    """Functions that log an event and that print a text.  A thread writes every two seconds: no step waits for a disk.
+
+    On SIGTERM or ^C it writes the rest and ends the process, even while training hangs in a collective: Python puts
+    the number of the signal into a pipe without waiting for the main thread.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = open(path, "ab", buffering=0)  # noqa: SIM115
+    lines, lock = ["\n"] if file.tell() else [], threading.Lock()  # a killed attempt may have left half a line
+    said = []
+
+    def log(event, **values):
+        values = {"event": event, "rank": RANK, **values, "time": round(time.time(), 6)}
+        lines.append(f":::SCALELENS {json.dumps({k: v for k, v in values.items() if v is not None})}\n")
+
+    def say(text):
+        said.append(f"{text}\n")
+
+    def write():
+        with lock:
+            file.write("".join(lines.pop(0) for _ in range(len(lines))).encode())
+            if said:
+                sys.stdout.write("".join(said.pop(0) for _ in range(len(said))))
+                sys.stdout.flush()
+
+    def serve():
+        while not select.select([signals], [], [], 2.0)[0]:
+            write()
+        log("end", outcome="cancelled")
+        write()
+        os._exit(128 + os.read(signals, 1)[0])
+
+    signals, wakeup = os.pipe2(os.O_NONBLOCK)
+    signal.set_wakeup_fd(wakeup)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    atexit.register(write)
+    threading.Thread(target=serve, daemon=True).start()
+    return log, say
+
+
+def facts():
+    """Host, versions, state of the code and environment, as far as another reader of the numbers needs them."""
+    import torch
+
+    nccl = torch.cuda.nccl.version() if torch.cuda.is_available() else None
+    return {
+        "host": socket.gethostname(),
+        "job_id": os.environ.get("SLURM_JOB_ID"),
+        "python_version": platform.python_version(),
+        "torch_version": str(torch.__version__),
+        "cuda_version": torch.version.cuda,
+        "rocm_version": torch.version.hip,
+        "nccl_version": ".".join(map(str, nccl)) if nccl else None,
+        **(git() if RANK == 0 else {}),
+        **{f"env_{name}": value for name, value in environment(os.environ).items()},
+    }
+
+
+def environment(variables):
+    """Variables that change how a run goes.  Names that look like secrets or persons are left out, and passwords."""
+    return {
+        name: value[:500]
+        for name, value in sorted(variables.items())
+        if KEPT.fullmatch(name) and not SECRET.search(name) and not LOGIN.search(value)
+    }
+
+
+def git():
+    """Commit of the folder that these scripts lie in, and whether it was changed since."""
+
+    def ask(*words):
+        command = ["git", "-C", str(Path(__file__).resolve().parent), *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+
+    try:
+        return {"git_commit": ask("rev-parse", "HEAD"), "git_changed": int(bool(ask("status", "--porcelain", ".")))}
+    except (OSError, subprocess.SubprocessError):
+        return {}  # no git here, or no repository
+
+
+def device(gpu):
+    """Model and unit of the device, as far as this machine says them."""
+    import torch
+
+    if gpu:
+        name = torch.cuda.get_device_name()
+        return {"device_model": name, "device_unit": "gcd" if "MI250" in name else "gpu"}
+    try:
+        name = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
+    except OSError:
+        name = ""
+    return {"device_model": name or None, "device_unit": "cpu"}
