@@ -720,6 +720,15 @@ def names(found: list[Run]) -> list[list[str]]:
     return sorted(sorted(part.path.removeprefix("/r/") for part in run.parts) for run in found)
 
 
+def test_the_launchers_log_of_the_ranks_steps_is_of_their_run() -> None:
+    ranks = {"a/rank0.log": steps_of(0), "a/rank1.log": steps_of(1), "a/trace_rank0.json": trace_of(0)}
+    assert len(runs({**ranks, "a/job.out": steps_of(None, steps=(1, 4))})) == 1
+    (run,) = runs({"a/rank0.log": steps_of(0), "a/job.out": steps_of(None)})
+    assert run.parts[0].path == "/r/a/rank0.log"
+    assert len(runs({**ranks, "a/job.out": steps_of(None, steps=(1, 6))})) == 3
+    assert len(runs({**ranks, "a/job.out": steps_of(None), "a/other.out": steps_of(None)})) > 1
+
+
 def test_logs_and_traces_of_the_ranks_of_a_folder_are_one_run() -> None:
     (run,) = runs({
         "a/rank0.log": steps_of(0), "a/rank1.log": steps_of(1),

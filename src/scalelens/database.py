@@ -42,8 +42,9 @@ SELECT run_id,
        coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
-FROM steps
-WHERE phase = 'train'
+FROM (SELECT *, bool_or(rank IS NOT NULL) OVER (PARTITION BY run_id) AS ranks_log,
+             bool_or(rank IS NOT NULL) OVER (PARTITION BY run_id, file_id) AS of_ranks FROM steps)
+WHERE phase = 'train' AND (of_ranks OR NOT ranks_log)  -- the launcher's log says again what the ranks log
 GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END
 """
 

@@ -143,6 +143,12 @@ def complementing(parts: list[Part], why: str) -> list[Run]:
     """Parts as runs: together where no two of them hold the same rank, else by name without the rank, else alone."""
     if not parts:
         return []
+    ranked = [part for part in parts if ranks_of(part)]
+    if len(parts) == len(ranked) + 1 and ranked and parts[0].facts["steps"]:
+        launcher = next(part for part in parts if not ranks_of(part))
+        runs = complementing(ranked, why)
+        if len(runs) == 1 and repeats(launcher, ranked):
+            return [Run([*runs[0].parts, launcher], why)]
     sets = [ranks_of(part) for part in parts]
     if len(parts) == 1 or (all(sets) and len(set().union(*sets)) == sum(map(len, sets))):
         return [Run(sorted(parts, key=lambda part: min(ranks_of(part), default=0)), why)]
@@ -152,6 +158,14 @@ def complementing(parts: list[Part], why: str) -> list[Run]:
     if len(stems) > 1:
         return [run for group in stems.values() for run in complementing(group, why)]
     return [Run([part], why) for part in parts]
+
+
+def repeats(launcher: Part, ranked: list[Part]) -> bool:
+    """Whether a log without ranks may be the launcher's, that says again what the ranks log: no other steps."""
+    spans = [span for part in ranked for span in part.facts["steps"].values()]
+    steps = launcher.facts["steps"].get("None")
+    known = steps and None not in (*steps, *(step for span in spans for step in span))
+    return bool(known and steps[0] >= min(span[0] for span in spans) and steps[1] <= max(span[1] for span in spans))
 
 
 def ranks_of(part: Part) -> set[int]:

@@ -267,6 +267,7 @@ def main():
         schedule=torch.profiler.schedule(wait=idle, warmup=1, active=max(args.profile_steps, 1), repeat=1),
         on_trace_ready=lambda tracer: tracer.export_chrome_trace(str(args.out / f"trace_rank{RANK}.json.gz")),
     )
+    operations = model_flops(args.layers, args.hidden, args.seq_length, args.vocabulary, args.global_batch_size)
     interval = Interval()
     model.train()
     tracer.start()
@@ -300,7 +301,8 @@ def main():
         log(
             "step", phase="warmup" if step <= args.warmup_steps else "train", step=step, step_s=step_s, data_s=waited,
             device_s=begun.elapsed_time(ended) / 1e3 if gpu else None, loss=None if loss is None else loss.item(),
-            samples=args.global_batch_size, tokens=tokens, learning_rate=rate, grad_norm=grad_norm,
+            samples=args.global_batch_size, tokens=tokens, tflops_per_device=operations / (step_s * 1e12 * WORLD),
+            learning_rate=rate, grad_norm=grad_norm,
             skipped_steps=None if done else 1,
         )  # fmt: skip
         interval.add(loss, done)
@@ -311,7 +313,7 @@ def main():
             elapsed = timers("interval-time").elapsed(barrier=True, reset=step > 1) / interval.steps
             if RANK == WORLD - 1:
                 scale = optimizer.get_loss_scale().item()
-                say(record(args, step, elapsed, rate, mean.item() / args.dp, scale, grad_norm, interval))
+                say(record(args, step, elapsed, operations, rate, mean.item() / args.dp, scale, grad_norm, interval))
             if args.timing_log_level:
                 timers.log(TIMERS, normalizer=args.log_interval, reset=step > 1)
             if step > 1:  # Megatron-LM's second record holds the first step too
@@ -340,9 +342,8 @@ class Interval:
             self.loss = self.loss + (loss if done else 0 * loss)
 
 
-def record(args, step, step_s, rate, loss, scale, grad_norm, interval):
+def record(args, step, step_s, operations, rate, loss, scale, grad_norm, interval):
     """The line of Megatron-LM's training_log()."""
-    operations = model_flops(args.layers, args.hidden, args.seq_length, args.vocabulary, args.global_batch_size)
     fields = [
         f" [{datetime.now():%Y-%m-%d %H:%M:%S.%f}] iteration {step:8d}/{args.steps:8d}",
         f"consumed samples: {step * args.global_batch_size:12d}",
