@@ -169,7 +169,7 @@ def samples(args):
     from megatron.core.datasets.utils import Split
 
     class Tokens:  # GPTDataset asks a tokenizer, though all is tokens already
-        unique_identifiers, eod, pad = {"tokenizer": "none"}, -1, -1
+        unique_identifiers, eod, pad, vocab_size = {"tokenizer": "none"}, -1, -1, args.vocabulary
 
     config = GPTDatasetConfig(
         random_seed=args.seed, sequence_length=args.seq_length, tokenizer=Tokens(), split="1", reset_position_ids=False,
@@ -191,9 +191,9 @@ def samples(args):
     return read
 
 
-def micro_batches(args, replica):
+def micro_batches(args, sample, replica):
     """Endless micro-batches of a replica, dealt out as Megatron-LM does: the same work whatever the devices."""
-    sample, size = samples(args), args.micro_batch_size
+    size = args.micro_batch_size
     positions = torch.arange(args.seq_length, device=args.device).expand(size, -1)
     mask = torch.ones(1, 1, args.seq_length, args.seq_length, dtype=torch.bool, device=args.device).triu(1)
     for k in itertools.count(replica, args.dp):
@@ -261,7 +261,7 @@ def main():
         return losses, lambda losses: (losses.float().mean(), {"lm loss": losses.detach().float().mean()})
 
     forward_backward = get_forward_backward_func()
-    batches = micro_batches(args, parallel_state.get_data_parallel_rank())
+    batches = micro_batches(args, samples(args), parallel_state.get_data_parallel_rank())
     idle = args.warmup_steps - args.profile_steps - 1 if args.profile_steps else args.steps + 1
     tracer = torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=idle, warmup=1, active=max(args.profile_steps, 1), repeat=1),

@@ -1,0 +1,75 @@
+"""The command that starts the reference workloads."""
+
+import subprocess
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalelens.cli.output import errors
+from scalelens.errors import UserError
+
+
+class Workload(StrEnum):
+    vision = "vision"
+    language = "language"
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
+
+
+def bench(
+    context: typer.Context,
+    workload: Annotated[Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
+    nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for logs and traces, or for the study.")] = Path("results"),
+    power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
+    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 doubles, 1,2,6 names them.")] = "1",
+    system: Annotated[
+        str | None, typer.Option(help="With --slurm: lumi, leonardo, marenostrum5, meluxina, karolina, ...")
+    ] = None,
+    account: Annotated[str | None, typer.Option(help="With --slurm.")] = None,
+    partition: Annotated[str | None, typer.Option(help="With --slurm, in place of the catalog's.")] = None,
+    time: Annotated[str, typer.Option(help="With --slurm: time limit of a job.")] = "00:30:00",
+    one_at_a_time: Annotated[bool, typer.Option("--one-at-a-time", help="With --slurm: each after the last.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write, submit nothing.")] = False,
+) -> None:  # fmt: skip
+    """Run a reference workload, here or as a scaling study under Slurm.  All other options are the runner's own.
+
+    Examples:
+
+    scalelens bench vision --nproc 2 --device cpu --steps 20
+
+    scalelens bench language --nproc 2 --device cpu --tp 2 --out results/tp2
+
+    scalelens bench vision --slurm --nodes 1..64 --system lumi --dry-run --precision amp --batch-per-device 256
+    """
+    from scalelens import launching
+
+    if not slurm:
+        code = launching.run_here(workload.value, nproc or 1, out, power, context.args)
+        if code:
+            raise typer.Exit(code if code > 0 else 128 - code)
+        errors.print(f"next: scalelens ingest {out}", markup=False)
+        return
+    given = {"account": account, "partition": partition}
+    sizes = launching.sizes(nodes)
+    written = launching.write_study(
+        workload.value, sizes, system, nproc, out, time, power, context.args, given, one_at_a_time
+    )
+    for path in written:
+        errors.print(f"{path}", markup=False)
+    unknown = sum("FILL IN" in path.read_text() for path in written[:-1])
+    if unknown:
+        errors.print(f"{unknown} scripts have lines to be filled in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
+    if dry_run:
+        return
+    try:
+        code = subprocess.run(["bash", str(written[-1])], check=False).returncode
+    except OSError as error:
+        raise UserError(f"the jobs cannot be submitted ({error.strerror})", f"run {written[-1]} yourself") from None
+    if code:
+        raise UserError("the jobs were not submitted", f"see above; then run {written[-1]}")

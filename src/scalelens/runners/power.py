@@ -1,0 +1,150 @@
+"""Runs a command and measures the power of this node's devices meanwhile.  Needs Python alone.
+
+    python power.py --out runs/n1 -- torchrun --standalone --nproc_per_node 4 vision.py --out runs/n1
+
+Where jpwr is installed it does the work, as a program.  Else NVIDIA's GPUs are asked by nvidia-smi, AMD's and Grace
+Hopper's superchips by the kernel's hwmon files, into power.HOST.PID.csv with jpwr's columns.  One for each node.
+"""
+# mypy: ignore-errors
+
+import argparse
+import glob
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the samples")
+    parser.add_argument("--interval-ms", type=int, default=100)
+    parser.add_argument("--hwmon", type=Path, default=Path("/sys/class/hwmon"), help="folder of the kernel's sensors")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    args = parser.parse_args()
+    args.command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not args.command:
+        parser.error("no command to run")
+    return args
+
+
+def hwmon(folder):
+    """Files of microwatts by jpwr's names of devices.  A GCD without one keeps its number: the other has it."""
+    files = {}
+    cards = [path for path in folder.glob("hwmon*") if text(path / "name") == "amdgpu"]
+    for k, card in enumerate(sorted(cards, key=lambda path: os.path.realpath(path / "device"))):
+        files[f"rocm:{k}"] = next((card / n for n in ("power1_average", "power1_input") if text(card / n)), None)
+    for path in sorted(folder.glob("hwmon*/device/power1_oem_info")):
+        files[f"gh:{text(path)}"] = path.with_name("power1_average")
+    return files if any(files.values()) else {}
+
+
+def text(path):
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def microwatts(path):
+    """Watts; 0 where there is no sensor, as jpwr has it."""
+    value = text(path) if path else None
+    return int(value) / 1e6 if value and value.isdigit() else 0.0
+
+
+class Samples:
+    """The file, written to every two seconds."""
+
+    def __init__(self, out, labels):
+        out.mkdir(parents=True, exist_ok=True)
+        self.file = open(out / f"power.{socket.gethostname()}.{os.getpid()}.csv", "w")  # noqa: SIM115
+        self.file.write(",".join(["", "timestamps", *labels]) + "\n")
+        self.count, self.flushed = 0, 0.0
+
+    def add(self, watts):
+        now = time.time()
+        self.file.write(",".join([str(self.count), f"{now:.6f}", *(f"{w:.3f}" for w in watts)]) + "\n")
+        self.count += 1
+        if now > self.flushed + 2:
+            self.file.flush()
+            self.flushed = now
+
+
+def sample_hwmon(args, files, done):
+    samples = Samples(args.out, files)
+    while not done.wait(args.interval_ms / 1000):
+        samples.add([microwatts(path) for path in files.values()])
+    samples.file.close()
+
+
+def sample_nvidia(args, done):
+    ask = ["nvidia-smi", "--query-gpu=index,power.draw", "--format=csv,noheader,nounits", "-lms", str(args.interval_ms)]
+    process = subprocess.Popen(ask, stdout=subprocess.PIPE, text=True)
+    threading.Thread(target=lambda: (done.wait(), process.terminate()), daemon=True).start()
+    samples, row = None, {}
+    for line in process.stdout:
+        index, _, watts = (part.strip() for part in line.partition(","))
+        if index in row:  # the next round begins
+            samples = samples or Samples(args.out, [f"pynvml:{k}" for k in row])
+            samples.add(row.values())
+            row = {}
+        try:
+            row[index] = float(watts)
+        except ValueError:
+            row[index] = float("nan")  # [N/A]
+    if samples:
+        samples.file.close()
+
+
+def measured(args):
+    """The command with what measures it: jpwr before it, or threads beside it."""
+    files, nvidia = hwmon(args.hwmon), shutil.which("nvidia-smi")
+    if shutil.which("jpwr"):
+        methods = {
+            "pynvml": nvidia,
+            "rocm": shutil.which("rocm-smi") or glob.glob("/dev/kfd"),
+            "gh": "gh:" in str(files),
+        }
+        options = ["--interval", str(args.interval_ms), "--df-out", str(args.out), "--df-filetype", "csv"]
+        if any(methods.values()):
+            return [
+                "jpwr",
+                "--methods",
+                *(m for m, found in methods.items() if found),
+                *options,
+                "--",
+                *args.command,
+            ], []
+    threads = [(sample_nvidia, (args,))] if nvidia else []
+    threads += [(sample_hwmon, (args, files))] if files else []
+    if not threads:
+        print(
+            "power.py: no sensor found (nvidia-smi, hwmon of amdgpu or Grace Hopper): nothing measured", file=sys.stderr
+        )
+    return args.command, threads
+
+
+def main():
+    args = arguments()
+    command, threads = measured(args)
+    process = subprocess.Popen(command)
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, lambda number, _: process.send_signal(number))
+    done = threading.Event()
+    workers = [threading.Thread(target=work, args=(*values, done)) for work, values in threads]
+    for worker in workers:
+        worker.start()
+    code = process.wait()
+    done.set()
+    for worker in workers:
+        worker.join(timeout=10)
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main()

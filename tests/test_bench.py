@@ -1,0 +1,214 @@
+"""`scalelens bench`: job scripts that shells accept and a stand-in for Slurm runs, and power measured beside a command."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import scalelens
+from running import RUNNERS
+from scalelens import launching
+from scalelens.errors import UserError
+from scalelens.ingestion import ingest
+
+CLI = [sys.executable, "-m", "scalelens"]
+
+
+def bench(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [*CLI, "bench", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=240)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("1..64", [1, 2, 4, 8, 16, 32, 64]), ("1..6", [1, 2, 4]), ("3..12", [3, 6, 12]), ("6,1,2", [1, 2, 6]), ("4", [4])],
+)
+def test_sizes_double(text: str, found: list[int]) -> None:
+    assert launching.sizes(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "0..4", "a", "1..", "4..2", "-1"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="names no numbers of nodes"):
+        launching.sizes(text)
+
+
+@pytest.mark.parametrize("system", [*launching.systems(), None])
+@pytest.mark.parametrize("workload", ["vision", "language"])
+def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
+    options = ["--precision", "bf16", "--data", "/work/images of mine"]
+    given = {"account": None, "partition": None}
+    written = launching.write_study(
+        workload, [1, 2, 4], system, None, tmp_path, "01:00:00", True, options, given, one_at_a_time=True
+    )
+    for path in written:
+        subprocess.run(["bash", "-n", path], check=True)
+        if shellcheck := shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
+            subprocess.run([shellcheck, path], check=True)
+    text = written[1].read_text()
+    facts = launching.systems().get(system or "", {})
+    assert "#SBATCH --nodes=2\n" in text
+    assert "#SBATCH --exclusive\n" in text
+    for name, key in (("partition", "partition"), ("", "gpu_option")):
+        if facts.get(key):
+            assert f"#SBATCH {'--' + name + '=' if name else ''}{facts[key]}\n" in text
+    lines = text.splitlines()
+    assert all("FILL IN" in lines[k - 1] for k, line in enumerate(lines) if line.endswith("FILL_IN"))
+    assert "'/work/images of mine'" in text
+    assert text.count("--dependency") == 0
+    assert written[-1].read_text().count("--dependency=") == 2
+    label = tomllib.loads((tmp_path / "scalelens.toml").read_text())
+    assert label["labels"] == {"workload": workload}
+    assert label.get("facts", {}).get("system") == facts.get("name")
+    assert (tmp_path / "runners" / f"{workload}.py").read_bytes() == (RUNNERS / f"{workload}.py").read_bytes()
+
+
+def test_what_is_known_of_a_system_has_a_source() -> None:
+    systems = launching.systems()
+    assert list(systems) == [
+        "lumi", "leonardo", "marenostrum5", "meluxina", "karolina", "discoverer", "vega", "deucalion", "jupiter",
+        "dardel", "jureca",
+    ]  # fmt: skip
+    for name, row in systems.items():
+        known = any(value for key, value in row.items() if key not in ("system", "name", "source"))
+        assert bool(row["source"]) == known, name
+
+
+def test_a_script_with_gaps_is_not_submitted(tmp_path: Path) -> None:
+    done = bench("vision", "--slurm", "--nodes", "1,2", "--system", "lumi", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "--account=FILL_IN" in done.stdout
+    assert "fill these lines in first" in done.stderr
+
+
+def test_an_unknown_system_is_named(tmp_path: Path) -> None:
+    done = bench("vision", "--slurm", "--system", "lumy", "--out", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing is known of a system 'lumy'; known are lumi, leonardo" in done.stderr
+
+
+SLURM = {
+    "scontrol": 'echo localhost\n',
+    # One node is one process here; they meet by the rendezvous as they would over a network.
+    "srun": 'while [[ $1 == --* ]]; do shift; done\nfor ((k = 0; k < SLURM_NNODES; k++)); do SLURM_PROCID=$k "$@" & done\n'
+            'code=0; for job in $(jobs -p); do wait "$job" || code=$?; done; exit $code\n',
+    "sbatch": 'while [[ $1 == --* ]]; do shift; done\nread -r count < "$JOBS" || count=7000; echo $((count + 1)) > "$JOBS"\n'
+              'name=$(sed -n "s/^#SBATCH --job-name=//p" "$1"); output=$(sed -n "s/^#SBATCH --output=//p" "$1")\n'
+              'output=${output//%x/$name}; export SLURM_JOB_ID=$count SLURM_JOB_NODELIST=localhost\n'
+              'SLURM_NNODES=$(sed -n "s/^#SBATCH --nodes=//p" "$1"); export SLURM_NNODES\n'
+              'bash "$1" > "${output//%j/$count}" 2>&1; echo "$count"\n',
+}  # fmt: skip
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in SLURM.items():
+        (programs / name).write_text("#!/bin/bash\n" + text)
+        (programs / name).chmod(0o755)
+    (tmp_path / "jobs").write_text("54321\n")
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "JOBS": str(tmp_path / "jobs"), "PYTHON": sys.executable}
+    out = tmp_path / "study"
+    slurm = ("--slurm", "--nodes", "1..4", "--nproc", 1, "--account", "mine", "--partition", "cpu", "--out", out)
+    small = ("--device", "cpu", "--image-size", 32, "--global-batch-size", 8, "--steps", 3, "--warmup-steps", 0)
+    done = bench("vision", *slurm, "--one-at-a-time", *small, "--profile-steps", 0, **variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "vision-n1.sh 54321\nvision-n2.sh 54322\nvision-n4.sh 54323\n"
+    ingest([out], tmp_path / "w", jobs=1)
+    rows = scalelens.connect(tmp_path / "w").execute(
+        "SELECT devices, nodes, micro_batch_size, global_batch_size, job_id, outcome FROM runs ORDER BY devices"
+    ).fetchall()  # fmt: skip
+    assert rows == [(n, n, 8 // n, 8, str(54320 + k), "completed") for k, n in ((1, 1), (2, 2), (3, 4))]
+    counts = scalelens.connect(tmp_path / "w").execute("SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY 1")
+    assert counts.fetchall() == [(0, 9), (1, 6), (2, 3), (3, 3)]
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_on_this_machine(tmp_path: Path) -> None:
+    small = ("--device", "cpu", "--image-size", 32, "--batch-per-device", 2, "--steps", 2, "--profile-steps", 0)
+    done = bench("vision", "--nproc", 1, "--out", tmp_path / "r", *small)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "r/rank0.log").read_text().count('"event": "step"') == 2
+    assert "next: scalelens ingest" in done.stderr
+    wrong = bench("vision", "--out", tmp_path / "r", "--precision", "fp64")
+    assert wrong.returncode == 1
+    assert "invalid choice: 'fp64'" in wrong.stderr
+
+
+def power(out: Path, *words: str, path: Path, hwmon: Path | None = None) -> subprocess.CompletedProcess[str]:
+    options = ["--interval-ms", "20", "--hwmon", str(hwmon or out / "none")]
+    command = [sys.executable, str(RUNNERS / "power.py"), "--out", str(out), *options, "--", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": f"{path}:/usr/bin:/bin"})
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    (folder / name).chmod(stat.S_IRWXU)
+
+
+def power_of(folder: Path) -> list[tuple[str, str, float | None, int]]:
+    ingest([folder], folder / "w", jobs=1)
+    connection = scalelens.connect(folder / "w")
+    assert connection.execute("FROM problems").fetchall() == []
+    return connection.execute(
+        "SELECT device, scope, max(power_w), count(*) FROM power GROUP BY ALL ORDER BY 1"
+    ).fetchall()
+
+
+def test_nvidias_gpus_are_sampled_by_nvidia_smi(tmp_path: Path) -> None:
+    loop = '#!/bin/bash\nwhile sleep 0.02; do printf "0, 101.50\\n1, [N/A]\\n"; done\n'
+    program(tmp_path / "bin", "nvidia-smi", loop)
+    done = power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin")
+    assert done.returncode == 0, done.stderr
+    (first, _, watts, count), (second, _, none, _) = power_of(tmp_path / "out")
+    assert (first, watts, second, none) == ("pynvml:0", 101.5, "pynvml:1", None)
+    assert 5 < count < 60
+
+
+def test_amds_and_grace_hoppers_sensors_are_read_from_hwmon(tmp_path: Path) -> None:
+    for k, (name, watts) in enumerate((("amdgpu", 90_000_000), ("k10temp", None), ("amdgpu", None))):
+        sensor = tmp_path / f"hwmon/hwmon{k}"
+        (sensor / "device").mkdir(parents=True)
+        (sensor / "name").write_text(f"{name}\n")
+        if watts:
+            (sensor / "power1_average").write_text(f"{watts}\n")
+    grace = tmp_path / "hwmon/hwmon9/device"
+    grace.mkdir(parents=True)
+    (grace / "power1_oem_info").write_text("Module Power Socket 0\n")
+    (grace / "power1_average").write_text("412500000\n")
+    done = power(tmp_path / "out", "sh", "-c", "sleep 0.5; exit 3", path=tmp_path / "bin", hwmon=tmp_path / "hwmon")
+    assert done.returncode == 3
+    found = [(device, scope, watts) for device, scope, watts, _ in power_of(tmp_path / "out")]
+    assert found == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
+
+
+def test_jpwr_does_it_where_it_is_installed(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "nvidia-smi", "#!/bin/bash\n")
+    program(tmp_path / "bin", "jpwr", '#!/bin/bash\nprintf "%s " "$@"\n')
+    done = power(tmp_path / "out", "echo", "hello", path=tmp_path / "bin")
+    assert done.stdout == (
+        f"--methods pynvml --interval 20 --df-out {tmp_path / 'out'} --df-filetype csv -- echo hello "
+    )
+
+
+def test_without_a_sensor_the_command_runs_all_the_same(tmp_path: Path) -> None:
+    done = power(tmp_path / "out", "echo", "hello", path=tmp_path / "bin")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "no sensor found" in done.stderr
+
+
+def test_what_ends_the_sampler_ends_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, str(RUNNERS / "power.py"), "--out", str(tmp_path), "--", "sleep", "60"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    process.terminate()
+    assert process.wait(timeout=10) == 128 + 15
