@@ -37,7 +37,10 @@ def start(script: str, *options: object, ranks: int = 1, **environment: str) -> 
 
 def finished(process: subprocess.Popen[str]) -> str:
     """What it printed."""
-    output, errors = process.communicate(timeout=180)
+    try:
+        output, errors = process.communicate(timeout=240)
+    finally:
+        process.kill()
     assert process.returncode == 0, errors
     return output
 

@@ -97,7 +97,7 @@ def test_an_unknown_system_is_named(tmp_path: Path) -> None:
 SLURM = {
     "scontrol": 'echo localhost\n',
     # One node is one process here; they meet by the rendezvous as they would over a network.
-    "srun": 'while [[ $1 == --* ]]; do shift; done\nfor ((k = 0; k < SLURM_NNODES; k++)); do SLURM_PROCID=$k "$@" & done\n'
+    "srun": 'while [[ $1 == --* ]]; do shift; done\nfor ((k = 0; k < SLURM_NNODES; k++)); do SLURM_PROCID=$k taskset -c $((k % $(nproc))) "$@" & done\n'
             'code=0; for job in $(jobs -p); do wait "$job" || code=$?; done; exit $code\n',
     "sbatch": 'while [[ $1 == --* ]]; do shift; done\nread -r count < "$JOBS" || count=7000; echo $((count + 1)) > "$JOBS"\n'
               'name=$(sed -n "s/^#SBATCH --job-name=//p" "$1"); output=$(sed -n "s/^#SBATCH --output=//p" "$1")\n'
@@ -118,7 +118,7 @@ def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "JOBS": str(tmp_path / "jobs"), "PYTHON": sys.executable}
     out = tmp_path / "study"
     slurm = ("--slurm", "--nodes", "1..4", "--nproc", 1, "--account", "mine", "--partition", "cpu", "--out", out)
-    small = ("--device", "cpu", "--image-size", 32, "--global-batch-size", 8, "--steps", 3, "--warmup-steps", 0)
+    small = ("--device", "cpu", "--image-size", 32, "--global-batch-size", 8, "--steps", 2, "--warmup-steps", 0)
     done = bench("vision", *slurm, "--one-at-a-time", *small, "--profile-steps", 0, **variables)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "vision-n1.sh 54321\nvision-n2.sh 54322\nvision-n4.sh 54323\n"
@@ -128,7 +128,7 @@ def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     ).fetchall()  # fmt: skip
     assert rows == [(n, n, 8 // n, 8, str(54320 + k), "completed") for k, n in ((1, 1), (2, 2), (3, 4))]
     counts = scalelens.connect(tmp_path / "w").execute("SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY 1")
-    assert counts.fetchall() == [(0, 9), (1, 6), (2, 3), (3, 3)]
+    assert counts.fetchall() == [(0, 6), (1, 4), (2, 2), (3, 2)]
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")

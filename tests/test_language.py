@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("megatron.core")
 
 SIZES = {"dp1": (1, 1, 1), "dp2": (2, 1, 1), "tp2": (1, 2, 1), "pp2": (1, 1, 2)}  # dp, tp, pp
-STEPS = 8
+STEPS, WARMUP = 10, 4
 
 
 def language_run(out: Path, *options: object, tp: int = 1, pp: int = 1, dp: int = 1):
@@ -40,9 +40,9 @@ def language() -> ModuleType:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same work four ways, with what the launcher printed beside it."""
     folder = tmp_path_factory.mktemp("language")
-    options = ("--steps", STEPS, "--global-batch-size", 4, "--warmup-steps", 2, "--lr", 3e-3, "--timing-log-level", 1)
+    options = ("--steps", STEPS, "--global-batch-size", 4, "--warmup-steps", 0, "--lr", 3e-3, "--timing-log-level", 1)
     for name, (dp, tp, pp) in SIZES.items():
-        interval = ("--profile-steps", 1, "--log-interval", 1 if tp * pp == 1 else 4)
+        interval = ("--profile-steps", 3, "--log-interval", 1 if tp * pp == 1 else 5)
         printed = finished(language_run(folder / name, *options, *interval, dp=dp, tp=tp, pp=pp))
         (folder / name / "job.out").write_text(printed)
     return folder
@@ -94,7 +94,7 @@ def test_the_launchers_log_counts_nothing_twice(warehouse: Path) -> None:
         "SELECT name, ranks, count(*), count(DISTINCT t.file_id) FROM step_times t JOIN runs USING (run_id) GROUP BY ALL ORDER BY 1"
     ).fetchall()  # fmt: skip
     assert [(name, ranks, steps) for name, ranks, steps, _ in times] == [
-        (name, dp * tp * pp, STEPS - 2) for name, (dp, tp, pp) in sorted(SIZES.items())
+        (name, dp * tp * pp, STEPS - WARMUP) for name, (dp, tp, pp) in sorted(SIZES.items())
     ]
 
 
@@ -123,12 +123,12 @@ def test_the_record_means_what_megatrons_does(runs: Path) -> None:
     assert 2 * printed[1] >= own[0] + own[1] - 0.001
     for value, step_s in zip(printed[2:], own[2:], strict=True):
         assert step_s - 0.001 <= value
-    text = (runs / "tp2/job.out").read_text()  # of every fourth step, and of the first
+    text = (runs / "tp2/job.out").read_text()  # of every fifth step, and of the first
     own = [record["step_s"] for record in of(records(runs / "tp2/rank1.log"), "step")]
     printed = [float(value) / 1000 for value in re.findall(r"per iteration \(ms\): ([\d.]+)", text)]
     assert len(printed) == 3
-    assert 4 * printed[1] >= sum(own[:4]) - 0.001
-    assert 4 * printed[2] >= sum(own[4:]) - 0.001
+    assert 5 * printed[1] >= sum(own[:5]) - 0.001
+    assert 5 * printed[2] >= sum(own[5:]) - 0.001
 
 
 def test_megatrons_timers_are_read(warehouse: Path) -> None:
@@ -141,13 +141,18 @@ def test_megatrons_timers_are_read(warehouse: Path) -> None:
 
 
 def test_steps_last_as_long_in_the_trace_as_in_the_log(runs: Path) -> None:
-    for name in ("tp2", "pp2"):  # no record is printed in the step that is traced
+    for name in ("tp2", "pp2"):  # no record is printed in steps 2 and 3
         for rank in (0, 1):
             steps = {record["step"]: record for record in of(records(runs / name / f"rank{rank}.log"), "step")}
             trace = json.loads(gzip.decompress((runs / name / f"trace_rank{rank}.json.gz").read_bytes()))
-            (event,) = [event for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
-            step_s = steps[int(event["name"].partition("#")[2])]["step_s"]
-            assert event["dur"] / 1e6 == pytest.approx(step_s, rel=0.02, abs=0.002)
+            traced = [event for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
+            assert [event["name"] for event in traced] == [f"ProfilerStep#{k}" for k in (1, 2, 3)]
+            ratios = [
+                event["dur"] / 1e6 / step["step_s"]
+                for event, step in zip(traced, list(steps.values())[1:4], strict=True)
+            ]
+            # Logging follows the clock's second reading: another process may have the core just then.
+            assert 0.999 < min(ratios) < 1.02
 
 
 # Layers, hidden size, tokens, vocabulary, sequences; then worked out by hand from the matrix products of a layer: queries,

@@ -87,6 +87,8 @@ def arguments():
         )
     if args.device == "cpu" and (args.precision != "fp32" or args.sequence_parallel or args.distributed_optimizer):
         parser.error("megatron-core needs GPUs for bf16, fp16, sequence parallel and the distributed optimizer")
+    if args.save and importlib.util.find_spec("psutil") is None:
+        parser.error("--save needs psutil: without it megatron-core's writers die and the job waits for ever")
     # Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them.
     args.warmup_steps = max(args.warmup_steps, args.profile_steps + 1 if args.profile_steps else 0)
     return args
@@ -218,9 +220,8 @@ def main():
     from megatron.core.timers import Timers
 
     synchronise = torch.cuda.synchronize if gpu else lambda: None
-    for name, value in (("MASTER_ADDR", "localhost"), ("MASTER_PORT", "29400"), ("RANK", "0"), ("WORLD_SIZE", "1")):
-        os.environ.setdefault(name, value)  # without torchrun: one process
-    distributed.init_process_group("nccl" if gpu else "gloo")
+    alone = {} if "RANK" in os.environ else {"store": distributed.HashStore(), "rank": 0, "world_size": 1}
+    distributed.init_process_group("nccl" if gpu else "gloo", **alone)
     parallel_state.initialize_model_parallel(args.tp, args.pp)
     torch.manual_seed(args.seed)
     tensor_parallel.model_parallel_cuda_manual_seed(args.seed)
