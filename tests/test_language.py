@@ -147,10 +147,7 @@ def test_steps_last_as_long_in_the_trace_as_in_the_log(runs: Path) -> None:
             trace = json.loads(gzip.decompress((runs / name / f"trace_rank{rank}.json.gz").read_bytes()))
             traced = [event for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
             assert [event["name"] for event in traced] == [f"ProfilerStep#{k}" for k in (1, 2, 3)]
-            ratios = [
-                event["dur"] / 1e6 / step["step_s"]
-                for event, step in zip(traced, list(steps.values())[1:4], strict=True)
-            ]
+            ratios = [event["dur"] / 1e6 / steps[int(event["name"][13:])]["step_s"] for event in traced[1:]]
             # Logging follows the clock's second reading: another process may have the core just then.
             assert 0.999 < min(ratios) < 1.02
 
