@@ -7,6 +7,7 @@ settles it, and the numbers stay metrics under their own names.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -266,7 +267,7 @@ def assign(seen: Mapping[str, Seen], said: Mapping[str, tuple[str, str | None]],
         elif len(claimants) > 1:
             names = " and ".join(one.column for one in claimants)
             choices = tuple(mapping(role, one) for one in claimants)
-            refusal = f"{names} both claim to be {role}: say --map {' or --map '.join(choices)}"
+            refusal = f"{names} both claim to be {role}: say {options(choices)}"
             found = [refused(one, refusal, *choices) if one in claimants else one for one in found]
     return without_idle(found)
 
@@ -313,13 +314,15 @@ def guessed(name: str, values: Seen) -> Assigned:
         if kind != "time":
             return Assigned(name, None, unit, choices=choices)
         units = ", ".join(UNITS[kind])
-        return refused(one, f"the unit of {name} is not said: say --map {role}={name}:UNIT, of {units}", *choices)
+        return refused(
+            one, f"the unit of {name} is not said: say --map {shlex.quote(f'{role}={name}:UNIT')}, of {units}", *choices
+        )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
-    either = " or --map ".join(choices)
+    either = options(choices)
     if role == "elapsed" and values.falls:
-        return refused(one, f"{name} goes back, which no time since the start does: say --map {either}", *choices)
+        return refused(one, f"{name} goes back, which no time since the start does: say {either}", *choices)
     if role == "batch_time" and values.rises:
-        return refused(one, f"{name} grows with each row as a time since the start does: say --map {either}", *choices)
+        return refused(one, f"{name} grows with each row as a time since the start does: say {either}", *choices)
     return one
 
 
@@ -334,13 +337,18 @@ def any_time(one: Assigned, values: Seen) -> Assigned:
         return one
     choices = tuple(f"{role}={one.column}:{one.unit or 's'}" for role in ("batch_time", "elapsed"))
     return refused(
-        one, f"it is not said which time {one.column!r} is, and in which unit: say --map {' or --map '.join(choices)}",
+        one, f"it is not said which time {one.column!r} is, and in which unit: say {options(choices)}",
         *choices,
     )  # fmt: skip
 
 
 def refused(one: Assigned, why: str, *choices: str) -> Assigned:
     return one._replace(role=None, refusal=why, choices=choices)
+
+
+def options(choices: Iterable[str]) -> str:
+    """What to say on the command line: one of these."""
+    return " or ".join(f"--map {shlex.quote(choice)}" for choice in choices)
 
 
 def mapping(role: str, one: Assigned) -> str:
@@ -357,9 +365,7 @@ def listing(found: Iterable[Assigned]) -> list[str]:
     lines = [f"  {label:20}{text}" for label, text in shown]
     for one in found:
         if one.choices:
-            lines.append(
-                f"  {one.refusal or f'what {one.column} is, is not said: say --map ' + ' or --map '.join(one.choices)}"
-            )
+            lines.append(f"  {one.refusal or f'what {one.column} is, is not said: say ' + options(one.choices)}")
     return list(dict.fromkeys(lines))
 
 

@@ -421,7 +421,8 @@ class Writer:
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
         elif "elapsed" in table.columns and "step" in table.columns and before:
-            held = steps is not None and steps > 0 and now.elapsed_s is not None and before.elapsed_s is not None
+            known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
+            held = known and steps is not None and steps > 0
             # Between the last batch logged of an epoch and the first of the next lie batches that nobody counted.
             held = held and not (self.counting.anew and now.epoch != before.epoch)
             time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
