@@ -6,8 +6,9 @@ from pathlib import Path
 import typer.testing
 
 from conftest import ROOT
-from scalelens import columns, formats, queries
+from scalelens import formats, queries
 from scalelens.cli import app
+from scalelens.columns import ROLES, SPELLINGS, UNITS
 from scalelens.lines import name_of
 from scalelens.parsers import generic_csv
 from scalelens.tables import documented
@@ -79,12 +80,12 @@ def test_generic_page(golden) -> None:
         "samples_per_s": "`images/s`, `samples_per_sec`, `img/s/gpu`, ...",
         "tokens_per_s": "`tokens/s`, `tok/s/gpu`, ...",
     }
-    for role in columns.ROLES:
-        units = " ".join(columns.UNITS.get(role.kind, ()))
+    for role in ROLES:
+        units = " ".join(UNITS.get(role.kind, ()))
         names = rates.get(role.name) or ", ".join(f"`{name}`" for name in role.names)
         pages.append(f"| {role.name} | {role.meaning} | {units} | {names} |\n")
     pages.append("\nUnits as a name may spell them:\n\n| unit | spellings |\n|---|---|\n")
-    pages += [f"| {unit} | {', '.join(spellings.split())} |\n" for unit, spellings in columns.SPELLINGS.items()]
+    pages += [f"| {unit} | {', '.join(spellings.split())} |\n" for unit, spellings in SPELLINGS.items()]
     golden("".join(pages), ROOT / "docs" / "generic.md")
 
 

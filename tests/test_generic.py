@@ -233,6 +233,7 @@ def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
         ("timestamp,gpu,power.draw\n2025-09-08T17:26:50+08:00,0,74.01\n", "without a step, an epoch"),
         ("epoch,power\n1795238790,74.01\n1795238791,75.01\n", "without a step, an epoch"),
         ("step,what\n1,mix\n2,stir\n", "without a number beside its steps"),
+        ("step,metric,value\n1,loss,2.5\n1,lr,0.1\n", "one value in each row, which metric names"),
         ("gpus,step_ms\n4,250\n8,251\n", "gpus differs from row to row"),
         ('{"a": 1.5}\n{"a": 2.5}\n', "without a step, an epoch"),
         ('{"world_size": 4, "per_rank": [{"mean_step_sec": 0.5}]}', "without a number of devices and a mean"),

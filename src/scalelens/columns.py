@@ -26,7 +26,7 @@ class Role(NamedTuple):
 ROLES = (
     Role("step", "count", "step, counted through the run; one that begins anew with each epoch is counted on", (
         "step", "global_step", "iteration", "iter", "it", "training_step", "step_num", "step_idx", "step_number",
-        "iter_num", "optimizer_step", "global_iteration", "total_steps_done")),
+        "iter_num", "optimizer_step", "opt_step", "global_iteration")),
     Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
         "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "step_in_epoch", "batch_in_epoch",
         "iter_in_epoch", "minibatch", "mini_batch")),
@@ -160,11 +160,16 @@ class Seen:
         self.falls = False  # below the value before it, of the same rank
         self.stays = False  # equal to it
         self.first: str | None = None
+        self.line: int | None = None  # of the first value
         self.constant = True
 
     @property
     def is_number(self) -> bool:
         return self.numbers > self.texts
+
+    @property
+    def is_text(self) -> bool:
+        return self.texts > 0 and not self.is_number
 
     @property
     def is_stamp(self) -> bool:
@@ -255,11 +260,11 @@ def assign(seen: Mapping[str, Seen], said: Mapping[str, tuple[str, str | None]],
     found = []
     for name, values in seen.items():
         if name in by_column:
-            found.append(Assigned(name, *by_column[name], is_text=not values.is_number))
+            found.append(Assigned(name, *by_column[name], is_text=values.is_text))
         else:
             found.append(guessed(name, values) if guess else Assigned(name, None, words_of(name)[1]))
         if found[-1].role is None:
-            found[-1] = found[-1]._replace(is_text=not values.is_number)
+            found[-1] = found[-1]._replace(is_text=values.is_text)
     for role in {one.role for one in found if one.role}:
         claimants = [one for one in found if one.role == role and one.column not in by_column]
         if any(one.role == role for one in found if one.column in by_column):
@@ -305,7 +310,7 @@ def guessed(name: str, values: Seen) -> Assigned:
         return Assigned(name, None, unit, choices=rates)
     if role == "time":
         return any_time(Assigned(name, None, unit), values)
-    one = Assigned(name, role, unit, is_text=not values.is_number)
+    one = Assigned(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
         return Assigned(name, None, unit)

@@ -18,7 +18,7 @@ from scalelens.errors import UserError
 from scalelens.rows import Rows
 from scalelens.source import HEAD, Source
 
-BLANK = ("", "nan", "none", "null", "n/a", "na", "-", "--")
+BLANK = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
 EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
 LONGEST = 100_000  # characters of a record; of a column's name, one in a thousand
 DEEPEST = 8  # objects within objects
@@ -39,6 +39,7 @@ SETTINGS = (
 )  # fmt: skip
 OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
 LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
+NAMES = ("name", "metric", "metric_name", "tag", "key")  # beside `value`: a long table
 PLACES = ("step", "batch", "epoch", "batch_time", "interval_time")  # one of them makes a table one of steps
 
 
@@ -169,7 +170,8 @@ def number(value: Any) -> float | None:
 
 
 def is_blank(value: Any) -> bool:
-    return value is None or value != value or str(value).lower() in BLANK
+    """Whether a cell holds nothing.  An infinity or not-a-number is no measurement either."""
+    return value is None or value != value or str(value).strip().lower() in BLANK
 
 
 def moment(value: Any) -> tuple[datetime, str] | None:
@@ -208,15 +210,19 @@ class Survey:
                     self.labels += [name] if claim(name).role in LABELS[:4] else []
             whose = tuple(record.cells.get(name) for name in self.labels)
             for name, value in record.cells.items():
-                self.look(self.seen[name], value, (name, whose), last)
+                seen = self.seen[name]
+                self.look(seen, value, (name, whose), last)
+                seen.line = seen.line or (record.line if seen.first else None)
 
     def look(self, seen: Seen, value: Any, key: tuple[Any, ...], last: dict[tuple[Any, ...], float]) -> None:
-        if is_blank(value):
-            return
-        seen.constant &= seen.first in (None, str(value))
-        seen.first = seen.first or str(value)
-        seen.stamps += moment(value) is not None
         found = number(value)
+        if found is None and is_blank(value):
+            return
+        if seen.constant:
+            seen.constant = seen.first in (None, str(value))
+            seen.first = seen.first or str(value)
+        if seen.stamps == seen.numbers + seen.texts:  # until something else comes
+            seen.stamps += moment(value) is not None
         if found is None:
             seen.texts += 1
             return
@@ -260,16 +266,19 @@ class Table:
 
     def __init__(self, assigned: Sequence[Assigned]) -> None:
         self.columns = {one.role: one for one in assigned if one.role}
+        self.of_run = [role for role in OF_RUN if role in self.columns]
+        self.factors = {role: one.factor for role, one in self.columns.items()}
         self.metrics = [one for one in assigned if (not one.role or one.role == "tokens_per_s") and not one.is_text]
 
     def cell(self, record: Record, role: str) -> Any:
         one = self.columns.get(role)
         value = record.cells.get(one.column) if one else None
-        return None if is_blank(value) else value
+        return None if value is None or is_blank(value) else value
 
     def value(self, record: Record, role: str) -> float | None:
-        found = number(self.cell(record, role))
-        return None if found is None else found * self.columns[role].factor
+        one = self.columns.get(role)
+        found = number(record.cells.get(one.column)) if one else None
+        return None if one is None or found is None else found * self.factors[role]
 
     def count(self, record: Record, role: str) -> int | None:
         found = self.value(record, role)
@@ -287,7 +296,7 @@ class Table:
         return "train" if said is None else PHASES.get(str(said).lower())
 
     def run(self, record: Record) -> tuple[Any, ...]:
-        return tuple(self.cell(record, role) for role in OF_RUN)
+        return tuple(self.cell(record, role) for role in self.of_run)
 
 
 # Rows
@@ -330,6 +339,9 @@ def lacks(survey: Survey, assigned: Sequence[Assigned]) -> str | None:
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(not one.is_text and one.role not in (*LABELS, *SETTINGS, "step", "batch") for one in assigned):
         return "a table without a number beside its steps"
+    named = [one.column for one in assigned if one.is_text and one.column.lower() in NAMES]
+    if any(not survey.seen[name].constant for name in named) and any(one.column.lower() == "value" for one in assigned):
+        return f"a table of one value in each row, which {named[0]} names, and not of a column for each"
     varying = [one.column for one in assigned if one.role in OF_RUN and not survey.seen[one.column].constant]
     if varying and not roles & {"step", "batch", "epoch"}:
         return f"a table of runs, not of steps: {varying[0]} differs from row to row, and there is no step or epoch"
@@ -350,10 +362,9 @@ def write(source: Source, rows: Rows, records: Records, survey: Survey, assigned
     for one in assigned:
         seen = survey.seen.get(one.column)
         if one.role is None and one.is_text and seen and seen.constant and seen.first:
-            rows.part = 0
             for part in range(max(1, len(writer.parts))):
                 rows.part = part
-                rows.param(one.column, seen.first)
+                rows.param(one.column, seen.first, seen.line)
 
 
 class Place(NamedTuple):
@@ -372,12 +383,14 @@ class Writer:
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], Place] = {}
+        self.settings = [role for role in SETTINGS if role in table.columns]
+        self.units = {one.column: metric_unit(one.column, one.unit) for one in table.metrics}
 
     def take(self, record: Record) -> None:
         table, rows = self.table, self.rows
         self.check(record)
         rows.part = self.parts.setdefault(table.run(record), len(self.parts))
-        for role in SETTINGS:
+        for role in self.settings:
             value = table.cell(record, role) if ROLE[role].kind == "text" else table.count(record, role)
             rows.param(role, value, record.line)
         rank, place = table.whose(record)
@@ -407,8 +420,8 @@ class Writer:
         if any(value is not None for column, value in measured.items() if column != "samples"):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt, rows.step = attempt, step
-        values = [(one, number(record.cells.get(one.column))) for one in table.metrics]
-        named = [(one.column, value, metric_unit(one.column, one.unit)) for one, value in values if value is not None]
+        values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
+        named = [(column, value, unit) for column, value, unit in values if value is not None]
         if named:
             rows.metrics(record.line, rank, place, step, named)
 
@@ -448,10 +461,10 @@ class Writer:
             if not fits:
                 what = {"stamp": "time stamp", "count": "whole number"}.get(kind, "number")
                 self.rows.problem(record.line, f"{one.column} is no {what}", record.text)
-        for one in table.metrics:
-            value = record.cells.get(one.column)
-            if not is_blank(value) and number(value) is None:
-                self.rows.problem(record.line, f"{one.column} is no number", record.text)
+        for column in self.units:
+            value = record.cells.get(column)
+            if number(value) is None and not is_blank(value):
+                self.rows.problem(record.line, f"{column} is no number", record.text)
 
 
 # Presets
