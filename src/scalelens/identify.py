@@ -14,9 +14,9 @@ from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Line, defect, name_of
 from scalelens.reading import COLUMNS, parse
+from scalelens.records import header_of
 from scalelens.rows import Rows
 from scalelens.source import is_archive, open_members, open_source
-from scalelens.tabular import header_of
 from scalelens.tabular import preset as preset_of
 
 SHOWN = pl.Schema(

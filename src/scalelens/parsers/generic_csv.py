@@ -22,7 +22,7 @@ Samples:
     0,2,249.8,1024.8,6.9214
 """
 
-from scalelens import tabular
+from scalelens import records, tabular
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -31,8 +31,8 @@ LAST = True  # any other format comes first
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(tabular.csv_header(head))
+    return bool(records.csv_header(head))
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    return tabular.read(source, rows, tabular.csv_records)
+    return tabular.read(source, rows, records.csv_records)

@@ -12,7 +12,7 @@ Samples:
     {"epoch": 0, "step": 2, "step_time_ms": 249.8, "samples_per_s": 1024.8, "loss": 6.9214}
 """
 
-from scalelens import tabular
+from scalelens import records, tabular
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -21,8 +21,8 @@ LAST = True  # any other format comes first
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(tabular.jsonl_header(head))
+    return bool(records.jsonl_header(head))
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    return tabular.read(source, rows, tabular.jsonl_records)
+    return tabular.read(source, rows, records.jsonl_records)

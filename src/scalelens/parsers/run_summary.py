@@ -21,9 +21,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from scalelens.columns import ROLE, UNITS, claim, metric_unit
+from scalelens.records import flat, number
 from scalelens.rows import Rows
 from scalelens.source import Source
-from scalelens.tabular import SETTINGS, flat, number
+from scalelens.tabular import SETTINGS
 
 VERSION = 1
 LAST = True  # any other format comes first
