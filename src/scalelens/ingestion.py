@@ -59,7 +59,7 @@ def ingest(
     given = list(paths)
     walked = list(walk(given, warehouse, unreadable))
     walked += above(given, {file.path for file in walked})
-    sidecars = sidecars_of(walked)
+    sidecars = Sidecars(sidecar_texts(walked))
     found = [file._replace(zone=sidecars.zone_of(file.path) or zone) for file in walked]
     options = Options(warehouse, format_folders, documents)
     live = store.live() if store.exists() else None
@@ -137,14 +137,14 @@ def above(given: Iterable[Path], met: set[str]) -> Iterator[Found]:
                 yield Found(str(folder), str(path), status.st_size, status.st_mtime_ns)
 
 
-def sidecars_of(files: Iterable[Found]) -> Sidecars:
-    """The sidecars among files, as they are now."""
+def sidecar_texts(files: Iterable[Found]) -> dict[str, str]:
+    """Texts of the sidecars among files, as they are now."""
     texts = {}
     for file in files:
         if is_sidecar(file.path):
             with contextlib.suppress(OSError), contextlib.closing(open_source(Path(file.path))) as source:
                 texts[file.path] = sidecar_text(source)
-    return Sidecars(texts)
+    return texts
 
 
 def gone_sidecars(seen: dict[str, Entry], given: Iterable[Path]) -> list[str]:

@@ -15,7 +15,7 @@ a template before [facts] and [labels].  What holds counts, what does not is a f
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -25,6 +25,8 @@ from scalelens.templates import FACTS, LABEL, WORDS, Template, compiled
 NAME = "scalelens.toml"
 LIMIT = 1 << 20  # bytes; no sidecar is larger
 KEYS = ("templates", "runs", "tz", "facts", "labels")
+Complain = Callable[[int, str], None]  # told of a line and what is wrong with it
+
 LARGEST_COUNT = 10**9 - 1
 IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
@@ -140,48 +142,58 @@ def parse(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
     def fault(line: int, reason: str) -> None:
         faults.append(Fault(path, line, reason, lines[line - 1].strip() if line <= len(lines) else ""))
 
+    whole: dict[str, Any] = {}
     try:
-        whole: dict[str, Any] = tomllib.loads(text) if len(text) <= LIMIT else {}
+        if len(text) > LIMIT:
+            raise ValueError("it is larger than 1 MB")
+        whole = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         fault(int(at[1] or len(lines)) if at else 1, "not TOML: " + (str(error)[: at.start()] if at else str(error)))
-        return Sidecar(path), faults
-    if len(text) > LIMIT:
-        fault(1, "larger than 1 MB; nothing of it was read")
     for key in whole:
         if key not in KEYS:
             fault(line_of(lines, key), f"'{key}' is no key of a sidecar; {suggestion(key, KEYS)}")
-    templates: dict[str, list[Template]] = {"templates": [], "runs": []}
-    for key, found in templates.items():
-        given = whole.get(key, [])
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-            fault(line_of(lines, key), f'{key} is no list of texts; write {key} = ["..."]')
-            continue
-        for one in given:
-            quoted = (k for k, other in enumerate(lines, 1) if one and one in other and other.lstrip()[:1] != "#")
-            line = next(quoted, line_of(lines, key))
-            try:
-                found.append(compiled(one, line))
-            except ValueError as error:
-                fault(line, str(error))
     zone = whole.get("tz")
     if zone is not None and not is_zone(zone):
         fault(line_of(lines, "tz"), f"there is no time zone {shown(zone)}; name one such as Europe/Berlin or UTC")
         zone = None
-    always: dict[str, Said] = {}
-    for table in ("facts", "labels"):
-        given = whole.get(table, {})
-        if not isinstance(given, dict):
-            fault(line_of(lines, table), f"{table} is no table; write [{table}], and key = value below it")
-            continue
-        for key, value in given.items():
-            line = line_of(lines, key, table)
-            try:
-                checked = fact(key, value) if table == "facts" else label(key, value)
-                always[key] = Said(checked, isinstance(value, int) and not isinstance(value, bool), path, line)
-            except ValueError as error:
-                fault(line, str(error))
-    return Sidecar(path, tuple(templates["templates"]), tuple(templates["runs"]), always, zone), faults
+    templates, runs = (templates_of(whole.get(key, []), key, lines, fault) for key in ("templates", "runs"))
+    always = {
+        key: Said(value, is_int, path, line)
+        for table in ("facts", "labels")
+        for key, value, is_int, line in constants_of(whole.get(table, {}), table, lines, fault)
+    }
+    return Sidecar(path, tuple(templates), tuple(runs), always, zone), faults
+
+
+def templates_of(given: Any, key: str, lines: list[str], fault: Complain) -> list[Template]:
+    """Templates of a list."""
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        fault(line_of(lines, key), f'{key} is no list of texts; write {key} = ["..."]')
+        return []
+    templates = []
+    for one in given:
+        quoted = (k for k, other in enumerate(lines, 1) if one and one in other and other.lstrip()[:1] != "#")
+        line = next(quoted, line_of(lines, key))
+        try:
+            templates.append(compiled(one, line))
+        except ValueError as error:
+            fault(line, str(error))
+    return templates
+
+
+def constants_of(given: Any, table: str, lines: list[str], fault: Complain) -> Iterator[tuple[str, str, bool, int]]:
+    """Facts or labels of a table: name, value, whether it is a whole number, line."""
+    if not isinstance(given, dict):
+        fault(line_of(lines, table), f"{table} is no table; write [{table}], and key = value below it")
+        return
+    for key, value in given.items():
+        line = line_of(lines, key, table)
+        try:
+            checked = fact(key, value) if table == "facts" else label(key, value)
+            yield key, checked, isinstance(value, int) and not isinstance(value, bool), line
+        except ValueError as error:
+            fault(line, str(error))
 
 
 def fact(key: str, value: Any) -> str:

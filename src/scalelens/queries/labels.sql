@@ -3,6 +3,7 @@
 -- Answers: What distinguishes runs beyond what their logs say?
 --   Labels are what a sidecar says, without what `scaling` compares anyway (system, model, ...), what differs between
 --   the sizes of a series (devices, batch, parallel sizes, ...), and what tells repeats apart (repeat, trial, seed).
+--   Each label is a column label_NAME of `runs` besides.
 --
 -- Sources: params
 --
