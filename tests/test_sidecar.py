@@ -683,6 +683,14 @@ def test_label_names_the_line_of_a_sidecar_that_is_wrong(run: Run, logs: Path) -
     ))  # fmt: skip
 
 
+def test_identify_says_what_is_wrong_with_a_sidecar(run: Run, logs: Path) -> None:
+    path = write_sidecar(logs, "tz = 'UTC'\n[facts]\nnodes = 0\n")
+    assert run("identify", path) == (0, (
+        "format,table,rows,first_line,last_line,example\n"
+        "sidecar,problems,1,3,3,nodes is no whole number above 0: 0\n"
+    ), f"{NAME}: a sidecar; what it says of which file: scalelens label {logs}\n")  # fmt: skip
+
+
 def test_ingest_warns_of_a_sidecar_that_is_wrong_and_goes_on(run: Run, logs: Path, home: Path) -> None:
     path = write_sidecar(logs, "[facts]\nnodez = 3\n")
     line = f"{path}, line 2: 'nodez' is no fact; write 'nodes', or put it under [labels]\n"

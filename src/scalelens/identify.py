@@ -11,8 +11,9 @@ from scalelens import formats as known
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Line, defect, name_of
-from scalelens.reading import parse
+from scalelens.reading import is_sidecar, parse, sidecar_text
 from scalelens.rows import Rows
+from scalelens.sidecar import parse as parse_sidecar
 from scalelens.source import is_archive, open_members, open_source
 
 SHOWN = pl.Schema(
@@ -62,11 +63,21 @@ def identify(path: Path, format_folders: tuple[Path, ...] = ()) -> tuple[str, pl
             names = [f"{member.name}: {status_of(parse(member, loaded, rows))}" for member in open_members(path)]
             return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
         with contextlib.closing(open_source(path)) as source:
+            if is_sidecar(str(path.resolve())):
+                return of_sidecar(path, sidecar_text(source))
             status = parse(source, loaded, rows)
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
     found = [(*of, *what) for of, what in rows.found.items()]
     return f"{path.name}: {status_of(status)}", pl.DataFrame(found, schema=SHOWN, orient="row")
+
+
+def of_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
+    """The same of a scalelens.toml: a row for each mistake."""
+    _, faults = parse_sidecar(str(path), text)
+    found = [("sidecar", "problems", 1, fault.line, fault.line, fault.reason) for fault in faults]
+    status = f"{path.name}: a sidecar; what it says of which file: scalelens label {path.parent}"
+    return status, pl.DataFrame(found, schema=SHOWN, orient="row")
 
 
 def status_of(status: tuple[str, str | None]) -> str:

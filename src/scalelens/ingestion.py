@@ -155,7 +155,7 @@ def gone_sidecars(seen: dict[str, Entry], given: Iterable[Path]) -> list[str]:
     for path in filter(is_sidecar, seen):
         folder = path.rpartition("/")[0]
         near = any(f"{root}/".startswith(f"{folder}/") or folder.startswith(f"{root}/") for root in roots)
-        if near and os.path.isdir(folder) and not os.path.lexists(path):
+        if near and os.access(folder, os.X_OK) and not os.path.isfile(path):
             gone.append(path)
     return gone
 

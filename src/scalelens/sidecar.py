@@ -111,10 +111,9 @@ class Sidecars:
 
     def over(self, path: str) -> Iterator[Sidecar]:
         """Sidecars in and above the folder of a file, the nearest first."""
-        folder = path if self.by_folder else ""
-        while folder:
-            folder = folder.rpartition("/")[0]
-            if sidecar := self.by_folder.get(folder):
+        end = len(path)
+        while self.by_folder and (end := path.rfind("/", 0, end)) >= 0:
+            if sidecar := self.by_folder.get(path[:end]):
                 yield sidecar
 
     def said_of(self, path: str) -> dict[str, Said]:

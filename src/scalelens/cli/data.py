@@ -41,7 +41,8 @@ def ingest(
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
-    The same files again cost nothing; a file that grew replaces what it said before.
+    The same files again cost nothing; a file that grew replaces what it said before.  What a scalelens.toml in or
+    above the folders says is taken up too (see: scalelens label).
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     """
