@@ -19,9 +19,10 @@ from scalelens import database, ingestion, queries
 from scalelens.cli import main
 from scalelens.cli.sidecars import written
 from scalelens.ingestion import ingest
+from scalelens.members import runs_of
 from scalelens.sidecar import NAME, Sidecars, parse
 from scalelens.templates import FACTS, compiled
-from scalelens.warehouse import Warehouse
+from scalelens.warehouse import Entry, Live, Warehouse
 
 RECORD = (
     " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
@@ -90,6 +91,8 @@ def home(tmp_path: Path) -> Path:
         ("*-{nodes}nodes*", "run-16nodes-b.log", {"nodes": "16"}),
         ("*{nodes}*", "run16.log", {"nodes": "16"}),
         ("{model}-n{nodes}.log", "gpt-n-n2.log", {"model": "gpt-n", "nodes": "2"}),
+        ("*-{part}", "a-b-c", {"part": "b-c"}),
+        ("{part}-*", "a-b-c", {"part": "a-b"}),
         ("{kind}*{size:int}", "run12", {"kind": "run", "size": "12"}),
         ("gen2{size:int}", "gen245", {"size": "45"}),
         ("{model}.log", "a.b.log", {"model": "a.b"}),
@@ -503,6 +506,20 @@ def test_a_nearer_sidecar_names_the_run(logs: Path, home: Path) -> None:
     assert (["train.log", "power.csv"], "sidecar") in ask(home, RUNS)
     assert ask(home, "SELECT path FROM files JOIN members USING (file_id) JOIN power USING (run_id) ORDER BY path") == [
         (str(logs / "alps" / "BF16" / "n02" / "train.log"),), (str(logs / "alps" / "power.csv"),),
+    ]  # fmt: skip
+
+
+def test_what_is_named_like_a_log_of_several_runs_belongs_to_its_last() -> None:
+    step = {"rows": {"steps": 5}, "steps": {"0": (1, 5)}, "attempts": 1}
+    power = {"rows": {"power": 9}, "steps": {}, "attempts": 0}
+    entries = {
+        "/r/train-7.out": Entry("/r/train-7.out", "/r", "log", "b", parts={0: step, 1: step}),
+        "/r/power/7.csv": Entry("/r/power/7.csv", "/r", "csv", "b", parts={0: power}),
+        "/r/" + NAME: Entry("/r/" + NAME, "/r", "toml", sidecar='runs = ["train-{n}.out", "power/{n}.csv"]'),
+    }
+    first, last = runs_of(Live(entries, {entry.file_id: entry for entry in entries.values() if entry.batch}, {}, []))
+    assert [[(part.file_id, part.part) for part in run.parts] for run in (first, last)] == [
+        [("log", 0)], [("log", 1), ("csv", 0)],
     ]  # fmt: skip
 
 
