@@ -13,9 +13,10 @@ from scalelens.columns import listing, mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Line, defect, name_of
-from scalelens.reading import COLUMNS, parse
+from scalelens.reading import COLUMNS, is_sidecar, parse, sidecar_text
 from scalelens.records import header_of
 from scalelens.rows import Rows
+from scalelens.sidecar import parse as parse_sidecar
 from scalelens.source import is_archive, open_members, open_source
 from scalelens.tabular import preset as preset_of
 
@@ -69,6 +70,8 @@ def identify(
             names = [f"{member.name}: {status_of(parse(member, loaded, rows))}" for member in open_members(path)]
             return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
         with contextlib.closing(open_source(path)) as source:
+            if is_sidecar(str(path.resolve())):
+                return of_sidecar(path, sidecar_text(source))
             status = parse(source, loaded, rows)
             header = header_of(source)
     except (OSError, tarfile.TarError) as error:
@@ -98,6 +101,14 @@ def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) 
         raise UserError(
             f"{preset} cannot be written ({error.strerror})", "name a new file in a folder of yours"
         ) from None
+
+
+def of_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
+    """The same of a scalelens.toml: a row for each mistake."""
+    _, faults = parse_sidecar(str(path), text)
+    found = [("sidecar", "problems", 1, fault.line, fault.line, fault.reason) for fault in faults]
+    status = f"{path.name}: a sidecar; what it says of which file: scalelens label {path.parent}"
+    return status, pl.DataFrame(found, schema=SHOWN, orient="row")
 
 
 def status_of(status: tuple[str, str | None]) -> str:

@@ -1,9 +1,9 @@
 """Which run each part of each file belongs to, decided when a warehouse is opened.
 
 A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
-runs, whatever else says.  Otherwise files belong together by the same job id within one ingested root, by the same
-folder where they complement each other (the logs and traces of several ranks, a power file beside a log), else a file
-is its own run.
+runs, whatever else says.  Otherwise files belong together by what a sidecar names their run, by the same job id within
+one ingested root, by the same folder where they complement each other (the logs and traces of several ranks, a power
+file beside a log), else a file is its own run.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from scalelens.sidecar import Said, Sidecars
 from scalelens.tables import OUTCOMES
 from scalelens.warehouse import Entry, Live
 
@@ -31,6 +32,8 @@ class Part(NamedTuple):
     path: str
     root: str
     facts: dict[str, Any]
+    said: dict[str, Said]  # by sidecars
+    named_run: tuple[Any, ...] | None  # what names its run, where a sidecar does
 
     @property
     def folder(self) -> str:
@@ -39,6 +42,8 @@ class Part(NamedTuple):
     @property
     def job_id(self) -> str | None:
         named = JOB_ID.search(self.path.rpartition("/")[2])
+        if "job_id" in self.said:
+            return self.said["job_id"].value
         return self.facts.get("job_id") or (named[1] if named else None)
 
 
@@ -52,6 +57,18 @@ class Run(NamedTuple):
     def run_id(self) -> str:
         first = self.parts[0]
         return first.file_id[:12] + (f"-{first.part}" if first.part else "")
+
+    @property
+    def said(self) -> dict[str, Said]:
+        """What sidecars say of it: of each fact and label what they say of the first part that has it."""
+        said: dict[str, Said] = {}
+        for part in self.parts:
+            said = {**part.said, **said}
+        nodes, per_node = said.get("nodes"), said.get("devices_per_node")
+        if nodes and per_node and "devices" not in said:
+            devices = str(int(nodes.value) * int(per_node.value))
+            said["devices"] = nodes._replace(value=devices, origin="inferred")
+        return said
 
     @property
     def outcome(self) -> tuple[str, int | None]:
@@ -84,22 +101,29 @@ def runs_of(live: Live) -> list[Run]:
         for file_id, provider in live.providers.items()
         if file_id in first_path
     ]
+    sidecars = sidecars_of(live)
     parts = [
-        Part(entry.file_id, int(number), entry.path, entry.root, facts)
+        Part(entry.file_id, int(number), entry.path, entry.root, facts, said, named_run)
         for entry in entries
+        for said, named_run in [(sidecars.said_of(entry.path), sidecars.run_of(entry.path))]
         for number, facts in entry.parts.items()
         if set(facts["rows"]) != {"problems"}
     ]
     parts.sort(key=lambda part: (part.path, part.part))
     runs: list[Run] = []
     left: list[Part] = []
+    by_name: dict[tuple[Any, ...], list[Part]] = defaultdict(list)
     by_job: dict[tuple[str, str], list[Part]] = defaultdict(list)
     by_folder: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        if part.job_id:
+        if part.named_run is not None:
+            by_name[part.named_run].append(part)
+        elif part.job_id:
             by_job[part.root, part.job_id].append(part)
         else:
             by_folder[part.folder].append(part)
+    for group in by_name.values():
+        runs += joined(group, "sidecar", left)
     for group in by_job.values():
         runs += joined(group, "job id", left)
     for group in by_folder.values():
@@ -117,8 +141,13 @@ def runs_of(live: Live) -> list[Run]:
     return runs
 
 
+def sidecars_of(live: Live) -> Sidecars:
+    """The sidecars of a warehouse."""
+    return Sidecars({path: entry.sidecar for path, entry in live.paths.items() if entry.sidecar})
+
+
 def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
-    """The runs of parts that share a job id or a folder.  Parts that no run can be named for go to `left`."""
+    """The runs of parts that share a name, a job id or a folder.  Parts that no run can be named for go to `left`."""
     carriers = [part for part in group if part.facts["steps"]]
     traced = [part for part in group if not part.facts["steps"] and part.facts.get("traced")]
     others = [part for part in group if not part.facts["steps"] and not part.facts.get("traced")]
@@ -129,9 +158,9 @@ def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
     else:
         runs += traces
     launches = {part.path for part in carriers}
-    if len(runs) == 1 or (why == "job id" and len(launches) == 1):
+    if len(runs) == 1 or (why != "folder" and len(launches) == 1):
         runs[-1].parts.extend(others)  # what a job says of its end is of its last launch
-    elif why == "job id" and not runs and others:
+    elif why != "folder" and not runs and others:
         runs = [Run(others, why)]
     else:
         left.extend(others)

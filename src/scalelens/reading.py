@@ -18,6 +18,8 @@ from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Offer, defect, name_of
 from scalelens.rows import Rows
+from scalelens.sidecar import LIMIT, NAME
+from scalelens.sidecar import parse as parse_sidecar
 from scalelens.source import HEAD, Source, encoding_of, is_archive, open_members, open_source
 from scalelens.warehouse import BatchWriter, Entry, Live, Warehouse
 
@@ -39,6 +41,7 @@ class Found(NamedTuple):
     path: str
     size_bytes: int
     modified_ns: int
+    zone: str | None = None  # of its naive times
 
 
 class Options(NamedTuple):
@@ -47,31 +50,33 @@ class Options(NamedTuple):
     warehouse: Path
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
-    zone: str | None = None
     mapping: tuple[str, ...] = ()  # --map
 
 
-def held(live: Live, formats: Formats, options: Options) -> set[str]:
+Contents = set[tuple[str, str | None]]  # file_id, and the zone that its naive times are taken to be of
+
+
+def held(live: Live, formats: Formats, options: Options) -> Contents:
     """Contents whose rows are held as the formats of now would read them."""
-    return {
-        file_id
-        for file_id, entry in live.providers.items()
-        if entry.parser_version == version(formats, entry.formats, options)
-    }
+    contents: Contents = set()
+    for file_id, entry in live.providers.items():
+        current, said = version(formats, entry.formats, options, None), entry.parser_version
+        if f"{said} ".startswith(f"{current} "):
+            contents.add((file_id, said.removeprefix(current).strip() or None))
+    return contents
 
 
-def version(formats: Formats, taken: list[str], options: Options) -> str:
-    """What a file's rows depend on besides its bytes."""
-    said = [options.zone] if options.zone else []
-    said += sorted(options.mapping) if formats.is_last(taken) else []
-    return " ".join([formats.version(taken[0] if taken else None), *said])
+def version(formats: Formats, taken: list[str], options: Options, zone: str | None) -> str:
+    """What a file's rows depend on besides its bytes; the zone of its naive times at the end."""
+    mapping = sorted(options.mapping) if formats.is_last(taken) else []
+    return " ".join([formats.version(taken[0] if taken else None), *mapping, *([zone] if zone else [])])
 
 
 def read_batch(
     batch: list[Found],
     options: Options,
     formats: Formats,
-    contents: set[str],
+    contents: Contents,
     progress: Progress,
     dry_run: bool = False,
 ) -> list[Entry]:
@@ -94,7 +99,7 @@ def read_batch(
 
 
 def read_file(
-    file: Found, options: Options, formats: Formats, contents: set[str], writer: BatchWriter | None, progress: Progress
+    file: Found, options: Options, formats: Formats, contents: Contents, writer: BatchWriter | None, progress: Progress
 ) -> Iterator[Entry]:
     """The entry of a file, and those of its members where it is an archive."""
     try:
@@ -103,14 +108,18 @@ def read_file(
         yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
         return
     with contextlib.closing(source):
+        if is_sidecar(file.path):
+            yield read_sidecar(source, formats, options)
+            progress(file.size_bytes)
+            return
         if not is_archive(file.path):
-            yield read_source(source, options, formats, contents, writer, progress)
+            yield read_source(source, file.zone, options, formats, contents, writer, progress)
             return
         count, note = 0, ""
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
-                    yield read_source(member, options, formats, contents, writer, lambda _: progress(0))
+                    yield read_source(member, file.zone, options, formats, contents, writer, lambda _: progress(0))
                 count += 1
         except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
             if isinstance(error, OSError) and error.errno in FULL:
@@ -121,33 +130,35 @@ def read_file(
         progress(file.size_bytes)
         yield Entry(
             file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=version(formats, [], options), note=f"archive of {count} files{note}",
+            parser_version=version(formats, [], options, file.zone), note=f"archive of {count} files{note}",
             status="partial" if note else "ok",
         )  # fmt: skip
 
 
 def read_source(
     source: Source,
+    zone: str | None,
     options: Options,
     formats: Formats,
-    contents: set[str],
+    contents: Contents,
     writer: BatchWriter | None,
     progress: Progress,
 ) -> Entry:
     """Hashes a file, finds out what it is, and writes its rows."""
     entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
-    entry.parser_version = version(formats, [], options)
+    entry.parser_version = version(formats, [], options, zone)
     try:
         entry.file_id = source.digest()
     except OSError as error:
         entry.status, entry.note, entry.parser_version = "unknown", f"cannot be read: {error.strerror or error}", ""
         return entry
-    if entry.file_id in contents:
+    if (entry.file_id, zone) in contents:
         entry.status, entry.note = "duplicate", "the same content is held already"
         progress(source.size_bytes)
         return entry
-    zone = ZoneInfo(options.zone) if options.zone else None
-    rows = Rows(entry.file_id, writer.write if writer else None, zone, mapped(options.mapping))
+    rows = Rows(
+        entry.file_id, writer.write if writer else None, ZoneInfo(zone) if zone else None, mapped(options.mapping)
+    )
     source.progress = progress
     whole = True
     try:
@@ -159,14 +170,44 @@ def read_source(
     entry.formats = sorted(rows.taken)
     entry.rows, entry.problems = sum(rows.rows_of.values()), sum(rows.problems_of.values())
     entry.parts = rows.parts
-    entry.parser_version = version(formats, entry.formats, options) if whole else ""
+    entry.parser_version = version(formats, entry.formats, options, zone) if whole else ""
     entry.rows_of = {name or "": count for name, count in rows.rows_of.items()}
     entry.problems_of = {name or "": count for name, count in rows.problems_of.items()}
     if writer and entry.status != "document":  # under another name the same content may be a log
         entry.batch = writer.id
         if whole:
-            contents.add(entry.file_id)
+            contents.add((entry.file_id, zone))
     return entry
+
+
+def is_sidecar(path: str) -> bool:
+    return path.endswith(f"/{NAME}")
+
+
+def read_sidecar(source: Source, formats: Formats, options: Options) -> Entry:
+    """Takes over a sidecar as it stands: what it says of which file is decided when the warehouse is opened."""
+    entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+    try:
+        entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)
+    except OSError as error:
+        entry.status, entry.note = "unknown", f"cannot be read: {error.strerror or error}"
+        return entry
+    sidecar, faults = parse_sidecar(source.path, entry.sidecar)
+    entry.parser_version = version(formats, ["sidecar"], options, None)
+    entry.formats, entry.rows, entry.problems = ["sidecar"], sidecar.statements, len(faults)
+    entry.rows_of, entry.problems_of = {"sidecar": entry.rows}, {"sidecar": entry.problems}
+    entry.status = "partial" if faults else "ok" if entry.rows else "empty"
+    return entry
+
+
+def sidecar_text(source: Source) -> str:
+    """Text of a sidecar, and no more of what cannot be one than shows that it is too long."""
+    text = b""
+    for block in source.utf8():
+        text += block
+        if len(text) > LIMIT:
+            break
+    return text[: LIMIT + 1].decode("utf-8", "replace")
 
 
 def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:

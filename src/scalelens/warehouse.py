@@ -53,6 +53,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
     parts: dict[int, dict[str, Any]] = {}
     rows_of: dict[str, int] = {}  # rows by format
     problems_of: dict[str, int] = {}
+    sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened
 
 
 class Batch(msgspec.Struct):

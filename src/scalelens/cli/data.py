@@ -36,14 +36,18 @@ def ingest(
     ] = None,
     strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
-    tz: Annotated[str | None, typer.Option(help="Zone of times that name none, such as Europe/Berlin.")] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Zone of times that name none, such as Europe/Berlin, where no scalelens.toml says it."),
+    ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
     mapping: Mapping = None,
     formats: FormatFolders = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
-    The same files again cost nothing; a file that grew replaces what it said before.
+    The same files again cost nothing; a file that grew replaces what it said before.  What a scalelens.toml in or
+    above the folders says is taken up too (see: scalelens label).
 
     Columns of a CSV that no format knows are read by their names; which as what is printed, and --map says it better.
 
@@ -66,13 +70,10 @@ def ingest(
 
 def zone(name: str | None) -> str | None:
     """A time zone's name, checked."""
-    from zoneinfo import ZoneInfo
+    from scalelens.sidecar import is_zone
 
-    if name is not None:
-        try:
-            ZoneInfo(name)
-        except (KeyError, ValueError, OSError):
-            raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC") from None
+    if name is not None and not is_zone(name):
+        raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC")
     return name
 
 
@@ -141,6 +142,8 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
             errors.print(f"{said}  {len(names)}   {shown}", markup=False)
     for line in report.unreadable:
         errors.print(f"cannot be read: {line}", markup=False)
+    for fault in report.faults:
+        errors.print(fault, markup=False)
     if report.unchanged:
         errors.print(f"{report.unchanged} files have not changed since they were read")
     if dry_run:

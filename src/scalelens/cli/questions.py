@@ -61,13 +61,13 @@ def query(
     show(ask(warehouse, name, pairs(parameters), tuple(folders or ())), format)
 
 
-def pairs(parameters: list[str] | None) -> dict[str, str]:
+def pairs(parameters: list[str] | None, example: str = "warmup=5") -> dict[str, str]:
     """KEY=VALUE arguments."""
     found = {}
     for text in parameters or []:
         key, equals, value = text.partition("=")
         if not equals:
-            raise UserError(f"'{text}' is not of the form KEY=VALUE", "write for example warmup=5")
+            raise UserError(f"'{text}' is not of the form KEY=VALUE", f"write for example {example}")
         found[key] = value
     return found
 
