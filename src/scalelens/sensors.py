@@ -221,7 +221,7 @@ OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.
 def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str | None]:
     """What the sensor of each of jpwr's devices covers, by its label; `powered` are those that give power at all."""
     labels = list(labels)
-    packages = whole_packages([label for label in labels if label.startswith("rocm:")], powered)
+    packages = whole_packages([label for label in labels if label.startswith("rocm:") or label.isdecimal()], powered)
     scopes: dict[str, str | None] = {}
     for label in labels:
         method, _, what = label.partition(":")
