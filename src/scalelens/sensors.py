@@ -143,7 +143,7 @@ def cells(text: str) -> list[str]:
 def head_lines(head: bytes) -> list[str]:
     """Lines of a file's first bytes that hold something."""
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line for line in text.splitlines() if line.strip()]
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def stamp_of(text: str) -> tuple[Stamp, str] | None:

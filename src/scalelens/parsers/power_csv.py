@@ -74,6 +74,7 @@ OF = {
     "module": "module",
 }
 WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+LONGEST = 100  # characters of a column's name
 LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -121,7 +122,9 @@ def layout_of(text: str) -> Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
     delimiter = max(",;\t", key=text.count)
     header = cells_of(text, delimiter)
-    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or any(map(STEPS.fullmatch, header)):
+    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or max(map(len, header)) > LONGEST:
+        return None
+    if any(map(STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if TIME.fullmatch(name)]
     powers = [column for k, name in enumerate(header) if (column := column_of(k, name))]
@@ -164,7 +167,9 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if layout is None:
             layout = layout_of(text)
-            assert layout
+            if layout is None:  # a byte that is none of text, in other places of the head
+                rows.problem(number, "the header is damaged", text)
+                return
             header = layout.header
             continue
         cells = cells_of(text, layout.delimiter)
