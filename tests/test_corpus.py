@@ -57,7 +57,7 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 
 
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
-    for group in ("llm", "vision", "generated"):
+    for group in ("llm", "vision", "generated", "power"):
         ingest([corpus / group], tmp_path / group)
         failures = scalelens.connect(tmp_path / group).execute(
             "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"

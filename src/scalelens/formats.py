@@ -57,7 +57,7 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
             raise UserError(f"{folder} is not a folder", "give --formats a folder of format files")
         for path in sorted(folder.glob("*.py")):
             found[path.stem] = user_module(path)
-    ordered = [found[name] for name in sorted(found, key=lambda name: (getattr(found[name], "LAST", False), name))]
+    ordered = [found[name] for name in sorted(found)]
     return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])
 
 
