@@ -14,7 +14,7 @@ import pytest
 
 from conftest import FIXTURES
 from scalelens import formats
-from scalelens.identify import takers
+from scalelens.identify import recognisers, takers
 from scalelens.lines import name_of
 from scalelens.reading import parse
 from scalelens.rows import Rows
@@ -69,6 +69,25 @@ def test_header_says_what_it_must(name: str) -> None:
 )
 def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
     assert takers(sample, LOADED) == [name]
+
+
+@pytest.mark.parametrize("module", LOADED.of_files, ids=name_of)
+def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
+    heads = [path.open("rb").read(64) for path in CASES if path.parent.name == name_of(module)]
+    samples = formats.samples(module)
+    assert samples or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
+    assert not samples or recognisers("\n".join(samples) + "\n", LOADED) == [name_of(module)]
+
+
+OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
+
+
+@pytest.mark.parametrize("path", OF_FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_fixture_is_recognised_by_its_format_alone(path: Path) -> None:
+    source = open_source(path)
+    assert [name_of(module) for module in LOADED.of_files if module.recognise(source.head(), source.name)] == [
+        path.parent.name
+    ]
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")

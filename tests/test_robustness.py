@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from conftest import FIXTURES
 from scalelens import formats
-from scalelens.lines import name_of
+from scalelens.lines import Line, clean, name_of
 from scalelens.reading import parse
 from scalelens.rows import Rows
 from scalelens.source import CHUNK, FED, Source, open_members, open_source
@@ -383,6 +383,12 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
 def test_prefixes_name_whose_a_line_is(prefix: str, rank: int | None, place: str | None) -> None:
     (step,) = read((prefix + RECORD.format(7, 28)).encode()).tables["steps"]
     assert (step["rank"], step["place"]) == (rank, place)
+
+
+def test_a_label_takes_its_blank_with_it() -> None:
+    """What follows may begin with a digit, and in tables the columns count."""
+    assert clean(b" 3: 4711  train", 1) == Line("4711  train", 1, 3, None)
+    assert clean(b"12:34:56 step 3", 1) == Line("12:34:56 step 3", 1, None, None)
 
 
 def test_colours_are_taken_off() -> None:

@@ -8,6 +8,11 @@ Source: willgpaik/pytorch-ddp-scaling-benchmark, results/*.json; by its output
 Each rank gives the mean of its step times over the timed part of the run, `n_steps` of them, and their percentiles,
 which are metrics: single steps are not in the file.  `images_per_sec` is the rate of a rank, and the batch of a rank
 over it is the mean; the rate of the whole job is a metric of no rank.
+
+Samples:
+    {"tag": "2gpu_weak_resnet50_bf16", "scaling_mode": "weak", "world_size": 2, "batch_size_per_gpu": 128,
+     "mean_step_sec": 0.256, "p50_step_sec": 0.2555, "images_per_sec_global": 1000.0,
+     "per_rank": [{"rank": 0, "mean_step_sec": 0.256, "images_per_sec": 500.0, "n_steps": 240}]}
 """
 
 import json

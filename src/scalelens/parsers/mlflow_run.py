@@ -12,6 +12,7 @@ the name that it has there, and stands in `files` as a document.  An experiment'
 Samples:
     artifact_uri: file:///scratch/mlruns/1/0123456789abcdef0123456789abcdef/artifacts
     end_time: 1714979309512
+    experiment_id: '1'
     lifecycle_stage: active
     run_id: 0123456789abcdef0123456789abcdef
     status: 3

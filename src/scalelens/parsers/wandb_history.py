@@ -8,13 +8,13 @@ Source: wandb/apis/public/runs.py, history() and scan_history(), written by whoe
 A row per call of log(), with the keys logged then, `_step`, and `_timestamp` or `_runtime`.  `_timestamp` becomes the
 metric `wall_time`, in seconds since 1970, `_runtime` keeps its name: seconds since the start, and whatever lies between
 two rows is in their difference.  Metrics keep their names; what they are means of is not said.  history() gives a
-sample of 500 rows, scan_history() all.  A chart's table has a column per run and metric, `RUN - METRIC`; those of the
-smallest and the largest value drawn at a step (`__MIN`, `__MAX`) say the same where nothing was smoothed, and are left.
+sample of 500 rows, scan_history() all.  A chart's table begins with `Step` and has a column per run and metric,
+`RUN - METRIC`; those of the smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same
+where nothing was smoothed, and are left.
 
 Samples:
     {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
-    _step,_timestamp,loss,val_acc
-    "Step","resnet50-4gpu - loss","resnet50-4gpu - loss__MIN","resnet50-4gpu - loss__MAX"
+    {"_step": 100, "_runtime": 761.5, "_timestamp": 1714979339.75, "loss": 1.25, "train/images_per_s": 815.0}
 """
 
 import csv
