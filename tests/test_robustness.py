@@ -273,6 +273,15 @@ def test_the_first_useful_line_may_come_late(filling: bytes) -> None:
     assert step["line"] == filler.count(b"\n") + 2
 
 
+@pytest.mark.parametrize(
+    ("head", "said"), [(b"SQLite format 3\0\x10\0", "an SQLite database"), (b":W&B\x01\0\x08", "W&B's own record")]
+)
+def test_records_that_must_be_exported_first_are_named(head: bytes, said: str) -> None:
+    result = read(head + b"\0" * 2000, "mlflow.db")
+    assert (result.status, result.counted) == ("unknown", 0)
+    assert result.note.startswith(said) and "export" in result.note
+
+
 def test_what_is_not_text_is_said() -> None:
     assert read(bytes(random.Random(1).randbytes(5000))).note == "not text, and no known file format"
     assert read(b"").status == "empty"

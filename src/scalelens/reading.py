@@ -27,6 +27,13 @@ DOCUMENT_SUFFIXES = (
 )  # fmt: skip
 MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+UNREAD = (
+    (
+        b"SQLite format 3\0",
+        "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
+    ),
+    (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Progress = Callable[[int], None]
@@ -183,6 +190,9 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
             except Exception as error:
                 rows.problem(None, defect(rows.format, error))
             return ending(source, rows)
+    for magic, why in UNREAD:
+        if head.startswith(magic):
+            return "unknown", why
     if is_binary(head):
         return "unknown", "not text, and no known file format"
     if MLFLOW_VALUE.search(source.path):
