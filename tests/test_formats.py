@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conftest import FIXTURES
+from conftest import FIXTURES, as_dicts
 from scalelens import formats
 from scalelens.identify import recognisers, takers
 from scalelens.lines import name_of
@@ -46,7 +46,7 @@ def as_csv(table: pa.Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(filled)
-    for row in table.select(filled).to_pylist():
+    for row in as_dicts(table.select(filled)):
         writer.writerow(
             "" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values()
         )
@@ -76,7 +76,8 @@ def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
     heads = [path.open("rb").read(64) for path in CASES if path.parent.name == name_of(module)]
     samples = formats.samples(module)
     assert samples or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
-    assert not samples or recognisers("\n".join(samples) + "\n", LOADED) == [name_of(module)]
+    found = recognisers("\n".join(samples) + "\n", LOADED)
+    assert not samples or found == [name_of(module)] or (module in LOADED.last and name_of(module) in found)
 
 
 OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
@@ -84,10 +85,11 @@ OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for m
 
 @pytest.mark.parametrize("path", OF_FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_fixture_is_recognised_by_its_format_alone(path: Path) -> None:
+    """A table that only readers of tables know may suit several of them: they are asked in turn."""
     source = open_source(path)
-    assert [name_of(module) for module in LOADED.of_files if module.recognise(source.head(), source.name)] == [
-        path.parent.name
-    ]
+    found = [module for module in LOADED.of_files if module.recognise(source.head(), source.name)]
+    first = [name_of(module) for module in found if module not in LOADED.last]
+    assert first == [path.parent.name] or (not first and path.parent.name in map(name_of, found))
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -109,6 +111,7 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
         "kineto",
         "jpwr",
         "jpwr_energy",
+        "jpwr_hdf5",
         "system_json",
         "tensorboard_scalar",
         "mlflow_metric",

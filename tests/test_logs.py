@@ -118,7 +118,6 @@ JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "composer": {(RUNNING, JOB)},
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
-    "ddp_scaling_summary": {(RUN, RANK)},
     "deepspeed_breakdown": {(WINDOW, JOB)},
     "deepspeed_chat": {(ONE, JOB)},
     "deepspeed_comms": {(WINDOW, JOB)},
@@ -126,6 +125,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
     "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},  # CurrSamplesPerSec; older versions had the average alone
     "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "epicure_vision": {(ONE, NO_RATE)},
+    # Tables are what their columns say: a rate per device, or of nobody knows whom.
+    "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
+    "generic_jsonl": {(ONE, NO_RATE)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
@@ -134,6 +137,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "llmc": {(ONE, NO_RATE)},
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
+    "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
     "mllog": {
         (ONE, JOB),
         (WINDOW, JOB),
@@ -148,6 +152,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nemo": {(ONE, NO_RATE)},
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
+    "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
     "scalelens_run": {(ONE, NO_RATE)},
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},

@@ -23,7 +23,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import FIXTURES
+from conftest import FIXTURES, as_dicts
 from scalelens import formats
 from scalelens.lines import Line, clean, name_of
 from scalelens.reading import parse
@@ -99,7 +99,7 @@ def read(content: bytes, name: str = "job.log", block: int = CHUNK) -> Result:
 
 def read_source(source: Source) -> Result:
     tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    rows = Rows("f", lambda table, batch: tables[table].extend(batch.to_pylist()))
+    rows = Rows("f", lambda table, batch: tables[table].extend(as_dicts(batch)))
     status, note = parse(source, LOADED, rows)
     rows.flush()
     for table in tables.values():

@@ -45,8 +45,8 @@ SELECT run_id,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
 FROM steps
 WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
-GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END,
-         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false)
+GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
+         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
 """
 
 
@@ -244,6 +244,7 @@ def _sql_type(column: Column) -> str:
         "int32": "INTEGER",
         "double": "DOUBLE",
         "timestamp[us]": "TIMESTAMP",
+        "timestamp[ns]": "TIMESTAMP_NS",
     }
     return names.get(str(column.type), "VARCHAR[]")
 

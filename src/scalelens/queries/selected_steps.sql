@@ -48,7 +48,8 @@ records AS (
         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         row_number() OVER (
             PARTITION BY t.run_id, attempt, is_smoothed ORDER BY epoch, step, file_id, line) AS place_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps
+        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps,
+        bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median
     FROM step_times AS t JOIN runs USING (run_id)
     WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
 evaluations AS (
@@ -65,7 +66,8 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-            CASE WHEN run_has_steps AND is_smoothed THEN 'summary' END
+            CASE WHEN run_has_steps AND is_smoothed
+                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
         ], lambda rule: rule IS NOT NULL) AS rules
     FROM records AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
