@@ -36,6 +36,7 @@ REMEDIES = {
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 
+# A running mean, or a mean of an epoch or a run, never takes the place of the step's own time, nor is it one with it.
 STEP_TIMES = """
 CREATE VIEW step_times AS
 SELECT run_id,
@@ -48,8 +49,8 @@ SELECT run_id,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
 FROM steps
-WHERE phase = 'train'
-GROUP BY run_id, attempt, step,
+WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
          CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
 """
 
@@ -165,7 +166,7 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[s
         })  # fmt: skip
     runs = runs_of(live)
     members = [
-        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why}
+        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why_of(part)}
         for run in runs
         for part in run.parts
     ]

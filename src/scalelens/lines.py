@@ -5,6 +5,7 @@ a format has claimed, become Python strings.  ANSI codes, carriage returns and t
 a line are taken off; the rank they name is kept.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
-      | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
+      | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:]))                                          # srun -l: not a clock time
       | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
       | \[(?P<role>[a-z_]+)(?P<local>\d{1,9})\]:                                           # torchrun --tee
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
@@ -34,6 +35,9 @@ PREFIX = re.compile(
     re.VERBOSE,
 )
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+# A line of JSON: what it holds in strings was said elsewhere.  Anchors with quotes of their own are not of that kind,
+# as a string would have a backslash before each.
+JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
 
 
 class Line(NamedTuple):
@@ -91,6 +95,7 @@ class Offer:
         anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
         words = sorted({anchor for anchor, _ in anchors})
         self._finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
+        self._words = words
         self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
         self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
         self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
@@ -165,6 +170,8 @@ class Offer:
         claimer = self._claimed(line) if self._claiming else None
         if not found:
             return line
+        if line.text.startswith(("{", '"', " ", "\t")) and is_json(line.text.strip()):
+            found = [word for word in found if '"' in self._words[word]]
         key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)
         if offered is None:
@@ -222,6 +229,16 @@ def defect(format: str | None, error: Exception) -> str:
 def name_of(format: ModuleType) -> str:
     """Name of a format: that of its file."""
     return format.__name__.rpartition(".")[2]
+
+
+def is_json(text: str) -> bool:
+    """Whether a line is an object of JSON lines, or a string of a JSON document that was laid out over lines."""
+    if text.startswith("{"):
+        try:
+            return isinstance(json.loads(text), dict)
+        except (ValueError, RecursionError):
+            return False
+    return bool(JSON_STRING.fullmatch(text))
 
 
 def continued(text: bytes, start: int, earliest: int) -> int:

@@ -3,7 +3,8 @@
 A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
 runs, whatever else says.  Otherwise files belong together by what a sidecar names their run, by the same job id within
 one ingested root, by the same folder where they complement each other (the logs and traces of several ranks, a power
-file beside a log), else a file is its own run.
+file beside a log), else a file is its own run.  A file that repeats the records of another in a second form is that
+one's twin: of its run, its records not counted.
 """
 
 import re
@@ -20,7 +21,10 @@ from scalelens.warehouse import Entry, Live
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
 JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
-SAYS_NOTHING = re.compile(r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result)?[-_]?\d{0,4}\.[^/]*$")
+SAYS_NOTHING = re.compile(
+    r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}\.[^/]*$"
+)
+MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
 
 
@@ -46,6 +50,11 @@ class Part(NamedTuple):
             return self.said["job_id"].value
         return self.facts.get("job_id") or (named[1] if named else None)
 
+    @property
+    def twin(self) -> str | None:
+        """The file of which this one repeats the records: OpenMMLab writes X.log and X.log.json."""
+        return self.path.removesuffix(".json") if self.path.endswith(".log.json") else None
+
 
 class Run(NamedTuple):
     """Parts that belong together; the first carries the steps, if any does."""
@@ -57,6 +66,10 @@ class Run(NamedTuple):
     def run_id(self) -> str:
         first = self.parts[0]
         return first.file_id[:12] + (f"-{first.part}" if first.part else "")
+
+    def why_of(self, part: Part) -> str:
+        """The rule that joined a part."""
+        return "twin" if part.twin in {other.path for other in self.parts} else self.why
 
     @property
     def said(self) -> dict[str, Said]:
@@ -85,7 +98,8 @@ class Run(NamedTuple):
     @property
     def name(self) -> str:
         first = self.parts[0]
-        if len({part.path for part in self.parts if part.facts["steps"]}) > 1 or SAYS_NOTHING.match(first.path):
+        logs = {part.path for part in self.parts if part.facts["steps"] and self.why_of(part) != "twin"}
+        if len(logs) > 1 or SAYS_NOTHING.match(first.path):
             return PurePath(first.folder).name
         stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
         return f"{stem} ({first.part + 1})" if first.part else stem
@@ -110,20 +124,27 @@ def runs_of(live: Live) -> list[Run]:
         if set(facts["rows"]) != {"problems"}
     ]
     parts.sort(key=lambda part: (part.path, part.part))
+    logs = {part.path for part in parts if part.facts["steps"]}
+    twins = [part for part in parts if part.twin in logs]
+    parts = [part for part in parts if part.twin not in logs]
     runs: list[Run] = []
     left: list[Part] = []
     by_name: dict[tuple[Any, ...], list[Part]] = defaultdict(list)
     by_job: dict[tuple[str, str], list[Part]] = defaultdict(list)
     by_folder: dict[str, list[Part]] = defaultdict(list)
+    tracked: dict[str, list[Part]] = defaultdict(list)  # by the folder of an MLflow run
     for part in parts:
         if part.named_run is not None:
             by_name[part.named_run].append(part)
+        elif in_run := MLFLOW.match(part.path):
+            tracked[in_run[1]].append(part)
         elif part.job_id:
             by_job[part.root, part.job_id].append(part)
         else:
             by_folder[part.folder].append(part)
     for group in by_name.values():
         runs += joined(group, "sidecar", left)
+    runs += [Run(group, "folder" if len(group) > 1 else "file") for group in tracked.values()]
     for group in by_job.values():
         runs += joined(group, "job id", left)
     for group in by_folder.values():
@@ -138,6 +159,8 @@ def runs_of(live: Live) -> list[Run]:
             home[0].parts.append(part)
         else:
             runs.append(Run([part], "file"))
+    for twin in twins:
+        next(run for run in runs if any(part.path == twin.twin for part in run.parts)).parts.append(twin)
     return runs
 
 

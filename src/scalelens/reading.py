@@ -7,6 +7,7 @@ line.
 import contextlib
 import errno
 import gc
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +28,15 @@ DOCUMENT_SUFFIXES = (
     ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
     ".patch", ".diff",
 )  # fmt: skip
+MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+UNREAD = (
+    (
+        b"SQLite format 3\0",
+        "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
+    ),
+    (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+)
 COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -230,10 +239,18 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
             except Exception as error:
                 rows.problem(None, defect(rows.format, error))
             return ending(source, rows)
+    for magic, why in UNREAD:
+        if head.startswith(magic):
+            return "unknown", why
     if is_binary(head):
         return "unknown", "not text, and no known file format"
+    if MLFLOW_VALUE.search(source.path):
+        return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
+    name = source.name.lower()
     if not documents and (
-        source.name.lower().endswith(DOCUMENT_SUFFIXES) or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")
+        name.endswith(DOCUMENT_SUFFIXES)
+        or name.startswith("readme")
+        or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")
     ):
         return "document", "a document or source code, not a log; --documents reads it all the same"
     Offer(formats.of_lines, rows).read(source.utf8())

@@ -40,6 +40,7 @@ from scalelens.sensors import (
 from scalelens.source import Source
 
 VERSION = 1
+LAST = True  # any other format comes first
 
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
 POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
