@@ -7,6 +7,7 @@ line.
 import contextlib
 import errno
 import gc
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ DOCUMENT_SUFFIXES = (
     ".patch", ".diff",
 )  # fmt: skip
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
+LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Progress = Callable[[int], None]
@@ -170,17 +173,20 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
     codec, mark = encoding_of(head)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+    if stands_for := stand_in(text):
+        return "unknown", stands_for
     for format in formats.of_files:
         rows.format = name_of(format)
         if recognised(format, text, source.name):
             rows.taken[name_of(format)] = 1
+            note = None
             try:
-                format.read(source, rows)
+                note = format.read(source, rows)
             except (OSError, MemoryError, UserError):
                 raise
             except Exception as error:
                 rows.problem(None, defect(rows.format, error))
-            return ending(source, rows)
+            return ending(source, rows, note)
     if is_binary(head):
         return "unknown", "not text, and no known file format"
     if not documents and (
@@ -207,15 +213,24 @@ def recognised(format: Any, head: bytes, name: str) -> bool:
         return False
 
 
-def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Status of a file that was read to its end."""
+def stand_in(head: bytes) -> str | None:
+    """What a file is that only says where the real one lies."""
+    if pointer := LFS_POINTER.match(head):
+        return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
+    if link := LINK.fullmatch(head):
+        return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
+    return None
+
+
+def ending(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+    """Status of a file that was read to its end, and what its format finds worth noting."""
     rows.flush()  # values that no column can hold are problems too
     rows.format = None
     if source.damage:
         rows.problem(None, source.damage)
     if not rows.taken:
         return "unknown", source.damage or "no known format in it"
-    return ("partial" if rows.problems_of else "ok"), source.damage
+    return ("partial" if rows.problems_of else "ok"), source.damage or note
 
 
 def ignore(_: int) -> None:
