@@ -20,7 +20,7 @@ from scalelens.lines import Line
 from scalelens.rows import Rows
 
 VERSION = 1
-ANCHORS = ("MHz ", "MHz|", " W ", "W |", "W|")
+ANCHORS = ("MHz  ", "MHz |", "MHz|")
 
 ROW = re.compile(r"^\s*\|(?:[^|]*\|){4,}\s*\Z")
 CLOCK = re.compile(r"(\d{1,5})\s?MHz")

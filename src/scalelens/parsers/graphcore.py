@@ -34,6 +34,7 @@ from scalelens.lines import Line
 from scalelens.rows import Rows
 
 VERSION = 1
+LATER = ("step_s", "samples")  # BERT says its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
     "global_batch_size: ", "device_iterations: ", "Steps per epoch: ", "Arguments: Namespace(", "INFO:root:gradient accumulation ",
@@ -43,13 +44,13 @@ ANCHORS = (
 
 N = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan)"
 RECORDS = {
-    "gpt2": re.compile(rf"step (?P<step>\d{1,9}) of epoch (?P<epoch>\d{1,9}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), throughput: (?P<rate>{N}) samples/sec(?:, step_time: (?P<time>{N}))?"),
-    "bert": re.compile(rf"Step: (?P<step>\d{1,9}) / \d+ - LR: (?P<lr>{N}) - total loss: (?P<loss>{N})(?: - mlm_loss: {N} - nsp_loss: {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %)?.{{0,200}}?throughput: (?P<rate>{N}) samples/sec"),
-    "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{1,9}): \['loss: (?P<loss>{N}) ?'(?:, 'training_accuracy: (?P<percent>{N}) %')?.{{0,200}}?'throughput: (?P<rate>{N}) samples/sec'"),
-    "popxl": re.compile(rf"Step: (?P<step>\d{1,9})/\d+ Loss: (?P<loss>{N}) Duration: (?P<time>{N}) s [tT]hroughput: (?P<rate>{N}) samples/s(?:ec)?\b"),
-    "popart": re.compile(rf"Iteration: +(?P<step>\d{1,9}) Epoch: +(?P<epoch>{N})/\d+ Loss[^:]*: +(?P<loss>{N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{N}).{{0,80}}?Learning Rate: +(?P<lr>{N}).{{0,80}}?Duration: +(?P<time>{N}) s.{{0,80}}?Throughput: +(?P<rate>{N}) samples/s"),
-    "tf1": re.compile(rf"step: +(?P<step>\d{1,9}), iteration: +\d+, epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}),(?: top-1)? accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}), time: +(?P<time>{N})"),
-    "popart_cnn": re.compile(rf"step: +(?P<step>\d{1,9}), epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}), accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}) step_time: +{N} sec ipu_execution_time: +{N}"),
+    "gpt2": re.compile(rf"step (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), throughput: (?P<rate>{N}) samples/sec(?:, step_time: (?P<time>{N}))?"),
+    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - total loss: (?P<loss>{N})(?: - mlm_loss: {N} - nsp_loss: {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %)?.{{0,200}}?throughput: (?P<rate>{N}) samples/sec"),
+    "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{{1,9}}): \['loss: (?P<loss>{N}) ?'(?:, 'training_accuracy: (?P<percent>{N}) %')?.{{0,200}}?'throughput: (?P<rate>{N}) samples/sec'"),
+    "popxl": re.compile(rf"Step: (?P<step>\d{{1,9}})/\d+ Loss: (?P<loss>{N}) Duration: (?P<time>{N}) s [tT]hroughput: (?P<rate>{N}) samples/s(?:ec)?\b"),
+    "popart": re.compile(rf"Iteration: +(?P<step>\d{{1,9}}) Epoch: +(?P<epoch>{N})/\d+ Loss[^:]*: +(?P<loss>{N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{N}).{{0,80}}?Learning Rate: +(?P<lr>{N}).{{0,80}}?Duration: +(?P<time>{N}) s.{{0,80}}?Throughput: +(?P<rate>{N}) samples/s"),
+    "tf1": re.compile(rf"step: +(?P<step>\d{{1,9}}), iteration: +\d+, epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}),(?: top-1)? accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}), time: +(?P<time>{N})"),
+    "popart_cnn": re.compile(rf"step: +(?P<step>\d{{1,9}}), epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}), accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}) step_time: +{N} sec ipu_execution_time: +{N}"),
     "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{N}) samples/sec"),
 }  # fmt: skip
 MEANS = ("tf2", "tf1", "popart", "popart_cnn")

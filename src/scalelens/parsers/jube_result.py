@@ -25,7 +25,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.source import HEAD, Source
 
 VERSION = 1
 
@@ -54,17 +54,21 @@ Table = list[tuple[int, list[str]]]
 
 def recognise(head: bytes, name: str) -> bool:
     if head.startswith(SQLITE):
+        page = int.from_bytes(head[16:18], "big")
+        if len(head) < HEAD and (page < 512 or len(head) % page):
+            return False
         declared = re.findall(rb"CREATE TABLE \w+ \(([^)]*)\)", head)
         return any(
             is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
         )
-    lines = head[:8192].decode("utf-8", "replace").splitlines()[:3]
+    lines = head[:8192].decode("utf-8", "replace").split("\n")[:3]
     return any(is_header(cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
 
 
 def read(source: Source, rows: Rows) -> None:
     begun = False
-    for table in in_database(source, rows) if source.head().startswith(SQLITE) else in_text(source):
+    content = b"".join(source.utf8())
+    for table in in_database(content, rows) if content.startswith(SQLITE) else in_text(content):
         (_, header), *records = table
         for line, values in records:
             if len(values) != len(header):
@@ -112,10 +116,10 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
         )  # fmt: skip
 
 
-def in_text(source: Source) -> Iterator[Table]:
+def in_text(content: bytes) -> Iterator[Table]:
     """The tables of a text: the header and its rows, with their lines."""
     table: Table = []
-    for line, text in enumerate(b"".join(source.utf8()).decode("utf-8", "replace").splitlines(), 1):
+    for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
         values = cells(text)
         if is_header(values) or not text.strip() or NAME.match(text):
             if table:
@@ -127,11 +131,11 @@ def in_text(source: Source) -> Iterator[Table]:
         yield table
 
 
-def in_database(source: Source, rows: Rows) -> Iterator[Table]:
+def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
     """The tables of a database; line is the place of the row."""
     with sqlite3.connect(":memory:") as base:
         try:
-            base.deserialize(source.read())
+            base.deserialize(content)
             names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for name in names:
                 found = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))

@@ -5,7 +5,7 @@ Versions: Poplar SDK 1.2 to 3.3
 Yields: phases, params
 Source: graphcore/examples (compile and training times); poprun; Poplar's log with POPLAR_LOG_LEVEL
 
-The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, that counts instead.
+The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, its time takes that one's place.
 Poplar's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
 times of such a log, besides CARAML's `START TIME`, whose zone is known where it is UTC or GMT.
 poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each.
@@ -26,11 +26,13 @@ Samples:
 
 import re
 from datetime import datetime
+from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
 VERSION = 1
+LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come
 ANCHORS = (
     "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Data loaded in ",
     "Training time: ", "It took: ", " PO:", "START TIME: ", " POPRUN [",
@@ -59,27 +61,23 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.bar: tuple[Line, float] | None = None
-        self.engine: dict[int, list[tuple[Line, datetime]]] = {}  # first and last of Poplar's lines, by part
-        self.said: set[tuple[int, str]] = set()
+        self.bar: dict[str, Any] | None = None  # the row of the last bar
+        self.engine: dict[int, tuple[dict[str, Any], datetime]] = {}  # row of Poplar's own lines, by part
 
     def take(self, line: Line) -> bool:
         for phase, pattern in SPANS:
             if found := pattern.search(line.text):
-                if phase == "compile":
-                    self.bar = None
-                self.span(phase, line, float(found[1]))
+                if phase == "compile" and self.bar is not None:
+                    self.bar["span_s"], self.bar = float(found[1]), None
+                else:
+                    self.span(phase, line, float(found[1]))
                 return True
         if found := BAR.search(line.text):
-            self.finish_bar()
-            self.bar = line, seconds(found[1], found[2], found[3])
+            self.bar = self.span("compile", line, seconds(found[1], found[2], found[3]))
         elif found := TOOK.search(line.text):
             self.span("train", line, seconds(*found.groups()))
         elif found := ENGINE.match(line.text):
-            if (ts := time_of(found[1])) is None:
-                self.rows.problem(line.number, "the time is none", line.text)
-            else:
-                self.engine[self.rows.part] = [*self.engine.get(self.rows.part, [])[:1], (line, ts)]
+            self.engine_line(found, line)
         elif found := START.match(line.text):
             self.start(found, line)
         elif found := EXIT.search(line.text):
@@ -94,11 +92,30 @@ class Reader:
             return False
         return True
 
-    def span(self, phase: str, line: Line, span_s: float) -> None:
-        self.rows.add(
-            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase=phase,
-            span_s=span_s, origin="logged",
-        )  # fmt: skip
+    def span(self, phase: str, line: Line, span_s: float) -> dict[str, Any]:
+        row = {
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": phase, "span_s": span_s,
+            "origin": "logged",
+        }  # fmt: skip
+        self.rows.put("phases", line.number, row)
+        return row
+
+    def engine_line(self, found: re.Match[str], line: Line) -> None:
+        try:
+            ts = datetime.fromisoformat(found[1])
+        except ValueError:
+            self.rows.problem(line.number, "the time is none", line.text)
+            return
+        if self.rows.part in self.engine:
+            row, begun = self.engine[self.rows.part]
+            row["span_s"] = max((ts - begun).total_seconds(), row["span_s"])
+        else:
+            row = {
+                "rank": line.rank, "place": line.place, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
+                "ts_origin": "utc",
+            }  # fmt: skip
+            self.rows.put("phases", line.number, row)
+            self.engine[self.rows.part] = row, ts
 
     def start(self, found: re.Match[str], line: Line) -> None:
         try:
@@ -109,28 +126,6 @@ class Reader:
         origin = "utc" if found[4] in ("UTC", "GMT") else "naive"
         self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
 
-    def finish_bar(self) -> None:
-        if self.bar:
-            self.span("compile", *self.bar)
-            self.bar = None
-
-    def finish(self) -> None:
-        self.finish_bar()
-        for (first, begun), *last in self.engine.values():
-            ended = last[0][1] if last else begun
-            self.rows.add(
-                "phases", first.number, rank=first.rank, place=first.place, phase="run",
-                span_s=(ended - begun).total_seconds() if ended > begun else None, origin="derived", ts=begun,
-                ts_origin="utc",
-            )  # fmt: skip
-
 
 def seconds(hours: str | None, minutes: str, rest: str) -> float:
     return int(hours or 0) * 3600 + int(minutes) * 60 + float(rest)
-
-
-def time_of(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

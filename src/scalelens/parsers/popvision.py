@@ -19,7 +19,7 @@ import sqlite3
 from typing import Any
 
 from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.source import HEAD, Source
 
 VERSION = 1
 
@@ -47,8 +47,12 @@ def kind(head: bytes, name: str) -> str | None:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    head = source.head()
-    what = kind(head, source.name) or ""
+    head = b""
+    for block in source.utf8():
+        head += block
+        if len(head) >= HEAD:
+            break
+    what = kind(head[:HEAD], source.name) or ""
     if what == "archive":
         archive(source, rows)
     elif what == "json":
@@ -68,7 +72,7 @@ NAMES = {
 
 def archive(source: Source, rows: Rows) -> None:
     """An ar archive: names and sizes of its members."""
-    content = source.read()
+    content = b"".join(source.utf8())
     at, count, size = len(ARCHIVE), 0, 0
     while at + 60 <= len(content):
         header = content[at : at + 60]
@@ -88,7 +92,7 @@ def archive(source: Source, rows: Rows) -> None:
 def description(source: Source, rows: Rows) -> None:
     """framework.json or app.json: numbers and short texts, by their path."""
     try:
-        content = json.loads(source.read()[: 16 * LIMIT])
+        content = json.loads(b"".join(source.utf8())[: 16 * LIMIT])
     except (ValueError, RecursionError):
         rows.problem(None, "the description is cut, or its JSON is damaged")
         return
@@ -107,7 +111,7 @@ def tables(source: Source, rows: Rows) -> None:
     """A trace that is a database: its layout is not public, so that its tables are named and no more."""
     with sqlite3.connect(":memory:") as base:
         try:
-            base.deserialize(source.read())
+            base.deserialize(b"".join(source.utf8()))
             names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         except sqlite3.Error as error:
             rows.problem(None, f"the database is damaged ({error})")
