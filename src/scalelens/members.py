@@ -110,7 +110,8 @@ def runs_of(live: Live) -> list[Run]:
     results: list[Part] = []
     homes = homes_of(parts)
     for part in parts:
-        if home := next((homes[folder] for folder in (*part.describes, *above(part.path)) if folder in homes), None):
+        home = next((homes[at] for at in (*part.describes, *above(part.path)) if at in homes), None) if homes else None
+        if home:
             by_home[home].append(part)
         elif part.facts.get("summary"):
             results.append(part)
@@ -134,12 +135,14 @@ def runs_of(live: Live) -> list[Run]:
             of_folder[0].parts.append(part)
         else:
             runs.append(Run([part], "file"))
-    known = list(runs)
+    of_job: dict[tuple[str, str | None], list[Run]] = defaultdict(list)
+    for run in runs if results else ():
+        for job in {(part.root, part.job_id) for part in run.parts if part.job_id}:
+            of_job[job].append(run)
     for part in results:
         folders = above(part.path)
         beside = [run for home, of_home in described.items() if posixpath.dirname(home) in folders for run in of_home]
-        named = [run for run in known if part.job_id and (part.root, part.job_id) in jobs_of(run)]
-        fitting = [run for run in named or beside if agree(part, run)]
+        fitting = [run for run in of_job.get((part.root, part.job_id), beside) if agree(part, run)]
         if fitting:
             fitting[0].parts.append(part)
         else:
@@ -175,11 +178,6 @@ def at_one_home(group: list[Part], left: list[Part]) -> Iterator[Run]:
         runs.append(Run([], "folder"))
     runs[0].parts.extend([*said, *others])
     yield from (run._replace(why="folder") for run in runs)
-
-
-def jobs_of(run: Run) -> set[tuple[str, str | None]]:
-    """Job ids of a run's parts, each with its root."""
-    return {(part.root, part.job_id) for part in run.parts}
 
 
 def agree(part: Part, run: Run) -> bool:
