@@ -44,7 +44,8 @@ SELECT run_id,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
 FROM steps
 WHERE phase = 'train'
-GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END
+GROUP BY run_id, attempt, step,
+         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
 """
 
 

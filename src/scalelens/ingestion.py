@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens import formats as known
+from scalelens.columns import mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.reading import Found, Options, Progress, held, ignore, read_batch, version
@@ -41,13 +42,15 @@ def ingest(
     dry_run: bool = False,
     begin: Callable[[int, int], Progress] | None = None,
     zone: str | None = None,
+    mapping: tuple[str, ...] = (),
 ) -> Report:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
     `begin(files, bytes)` is called once the work is known and returns what is told of bytes read.
-    `dry_run` reads and reports, and writes nothing.
-    Raises UserError for a path that is not there, or a warehouse that cannot be written.
+    `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
+    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping that says nothing.
     """
+    mapped(mapping)
     store = Warehouse(warehouse)
     formats = known.load(format_folders)
     if not dry_run:
@@ -55,7 +58,7 @@ def ingest(
         store.sweep()
     unreadable: list[str] = []
     found = list(walk(paths, warehouse, unreadable))
-    options = Options(warehouse, format_folders, documents, zone)
+    options = Options(warehouse, format_folders, documents, zone, mapping)
     live = store.live() if store.exists() else None
     seen = live.paths if live else {}
     todo = [file for file in found if not is_current(seen.get(file.path), file, formats, options)]
@@ -142,7 +145,7 @@ def is_current(entry: Entry | None, file: Found, formats: Formats, options: Opti
     return (
         entry is not None
         and (entry.size_bytes, entry.modified_ns) == (file.size_bytes, file.modified_ns)
-        and entry.parser_version == version(formats, entry.formats, options.zone)
+        and entry.parser_version == version(formats, entry.formats, options)
         and not (options.documents and entry.status == "document")
     )
 

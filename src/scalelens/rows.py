@@ -11,7 +11,7 @@ A reader of a format gets one `Rows` per file and calls
 import contextlib
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -42,9 +42,18 @@ class Rows:
     sequence length from the argument dump).
     """
 
-    def __init__(self, file_id: str = "", write: Write | None = None, zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        file_id: str = "",
+        write: Write | None = None,
+        zone: tzinfo | None = None,
+        mapping: Mapping[str, tuple[str, str | None]] | None = None,
+    ) -> None:
         self.file_id = file_id
+        self.path = ""  # of the file, for formats that print what matters into its name
         self.zone = zone  # of naive times, where the user says it
+        self.mapping = mapping or {}  # columns of tables by role, where the user says it
+        self.assigned: list[Any] = []  # what the columns of a table are read as
         self.part = 0
         self.params: dict[str, Any] = {}
         self.step: int | None = None  # the step of the last record, for lines that follow it

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.special import stdtrit
 
 Values = npt.NDArray[np.float64]
 
@@ -98,6 +99,11 @@ def median_interval_between_runs(medians: Values) -> Interval:
     return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), "ci95", float(n), None, None)
 
 
+def student_t(freedom: Values) -> Values:
+    """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
+    return np.asarray(stdtrit(freedom, 0.975))
+
+
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
     "median_interval": median_interval,
     "median_interval_between_runs": median_interval_between_runs,
@@ -128,3 +134,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     for name, statistic in FUNCTIONS.items():
         if name not in known:
             connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)
+    if "student_t" not in known:
+        connection.create_function(
+            "student_t", lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE", **arrow
+        )

@@ -106,7 +106,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("device", TEXT, "device as the tool numbers it"),
         Column("scope", TEXT, SCOPES),
         Column("ts", FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
-        STAMP[1],
+        Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),
         Column("power_w", FLOAT, "watts"),
         Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero"),
     ),
@@ -117,7 +117,11 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("scope", TEXT, "what the sensor covers, as in `power`"),
         Column("energy_j", FLOAT, "joules"),
         Column("span_s", FLOAT, "seconds covered"),
-        Column("method", TEXT, "how the tool came to it: counter riemann_right riemann_left trapezoid mean_times_time"),
+        Column(
+            "method", TEXT,
+            "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
+            "codecarbon mlperf zeus",
+        ),
     ),
     "events": (
         *KEY,

@@ -48,6 +48,7 @@ records AS (
         row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
         row_number() OVER (PARTITION BY t.run_id, attempt ORDER BY epoch, step, file_id, line) AS place_in_attempt,
         bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps,
+        bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
         value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
             PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
         ) > 1 AS said_before
@@ -67,8 +68,9 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-            CASE WHEN said_before OR run_has_steps AND value_kind IN ('epoch_mean', 'run_mean', 'run_median')
-                THEN 'summary' END
+            CASE WHEN said_before
+                OR run_has_steps AND value_kind IN ('epoch_mean', 'run_mean', 'run_median')
+                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
         ], lambda rule: rule IS NOT NULL) AS rules
     FROM records AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
