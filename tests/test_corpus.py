@@ -198,3 +198,24 @@ def test_every_file_is_understood_or_named(corpus: Path, tmp_path: Path) -> None
         "SELECT parse_filename(path) FROM files WHERE status NOT IN ('ok', 'document')"
     ).fetchall()
     assert set(others) <= {("strong_scaling.csv",)}  # a table of results, one row per job
+
+
+def test_jube_benchmark_that_jube_made(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "generated" / "jube"], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    runs = connection.execute(
+        "SELECT name, global_batch_size, system, max(step_s), min(averaged_steps) FROM runs JOIN step_times t USING (run_id) "
+        "WHERE value_kind = 'instant' GROUP BY ALL ORDER BY 2"
+    ).fetchall()
+    assert runs == [
+        ("000000_benchmark", 64, "GC200", 0.9847668872134175, 1),
+        ("000001_benchmark", 128, "GC200", 1.969533774426835, 1),
+    ]
+    assert connection.execute("SELECT count(*) FROM runs").fetchall() == [(2,)]
+
+
+def test_reports_that_were_not_fetched_say_so(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "power" / "graphcore__popliner"], tmp_path / "w", jobs=1)
+    notes = scalelens.connect(tmp_path / "w").execute("SELECT status, note FROM files ORDER BY path").fetchall()
+    assert [status for status, _ in notes] == ["unknown", "unknown"]
+    assert all("git-LFS" in note and "git lfs pull" in note for _, note in notes)

@@ -294,7 +294,7 @@ ANCHORS = [anchor.encode() for module in LOADED.of_lines for anchor in module.AN
 NOISE = [
     line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")
 ]
-PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:", re.MULTILINE)
+PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 
 
 @each_text

@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
-from scalelens import queries
+from scalelens import catalog, queries
 from scalelens.errors import UserError
 from scalelens.members import runs_of, sidecars_of
 from scalelens.paths import facts_of
@@ -67,6 +67,10 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
     )
     labels = _files_and_runs(connection, live)
+    for name in catalog.CATALOGS:
+        connection.register("_arrow", catalog.table(name))
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
+        connection.unregister("_arrow")
     for table, columns in STORED.items():
         try:
             named = f" UNION ALL FROM _{FROM_NAMES[table]}" if table in FROM_NAMES else ""

@@ -6,6 +6,7 @@ is read, and an interrupted ingest goes on where it stopped.  Nothing that a fil
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from scalelens.workers import default_jobs, in_parallel, interruptible
 
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
+JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz")
 
 
@@ -117,8 +119,16 @@ def walk(paths: Iterable[Path], warehouse: Path, unreadable: list[str]) -> Itera
                 yield Found(str(root if root.is_dir() else root.parent), str(path), status.st_size, status.st_mtime_ns)
 
 
-def below(root: Path, unreadable: list[str]) -> Iterator[Path]:
-    """Files below a folder in order of name."""
+def below(
+    root: Path, unreadable: list[str], top: Path | None = None, followed: set[Path] | None = None
+) -> Iterator[Path]:
+    """Files below a folder in order of name.
+
+    Links to folders are not followed, but for those that JUBE makes to the folder of another step, where that one is
+    not met anyway: once, as what it holds is read once.
+    """
+
+    top, followed = top or root, set() if followed is None else followed
 
     def note(error: OSError) -> None:
         unreadable.append(f"{error.filename}: {error.strerror}")
@@ -129,6 +139,11 @@ def below(root: Path, unreadable: list[str]) -> Iterator[Path]:
             folders.clear()
             continue
         yield from (Path(folder, name) for name in sorted(names))
+        for name in folders:
+            target = Path(os.path.realpath(Path(folder, name))) if Path(folder, name).is_symlink() else None
+            if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
+                followed.add(target)
+                yield from below(target, unreadable, top, followed)
 
 
 def above(given: Iterable[Path], met: set[str]) -> Iterator[Found]:

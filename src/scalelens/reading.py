@@ -37,6 +37,8 @@ UNREAD = (
     ),
     (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
 )
+LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
+LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
 COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -227,18 +229,21 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
     codec, mark = encoding_of(head)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+    if stands_for := stand_in(text):
+        return "unknown", stands_for
     last = formats.last
     for format in (format for format in formats.of_files if format not in last):
         rows.format = name_of(format)
         if recognised(format, text, source.name):
             rows.taken[name_of(format)] = 1
+            note = None
             try:
-                format.read(source, rows)
+                note = format.read(source, rows)
             except (OSError, MemoryError, UserError):
                 raise
             except Exception as error:
                 rows.problem(None, defect(rows.format, error))
-            return ending(source, rows)
+            return ending(source, rows, note)
     for magic, why in UNREAD:
         if head.startswith(magic):
             return "unknown", why
@@ -295,8 +300,17 @@ def recognised(format: Any, head: bytes, name: str) -> bool:
         return False
 
 
-def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Status of a file that was read to its end."""
+def stand_in(head: bytes) -> str | None:
+    """What a file is that only says where the real one lies."""
+    if pointer := LFS_POINTER.match(head):
+        return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
+    if link := LINK.fullmatch(head):
+        return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
+    return None
+
+
+def ending(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+    """Status of a file that was read to its end, and what its format finds worth noting."""
     rows.flush()  # values that no column can hold are problems too
     rows.format = None
     if source.damage:
@@ -304,7 +318,8 @@ def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
     if not rows.taken:
         return "unknown", source.damage or "no known format in it"
     columns = COLUMNS + in_words(rows.assigned) if rows.assigned else None
-    return ("partial" if rows.problems_of else "ok"), "; ".join(filter(None, (source.damage, columns))) or None
+    said = "; ".join(filter(None, (source.damage, note, columns))) or None
+    return ("partial" if rows.problems_of else "ok"), said
 
 
 def ignore(_: int) -> None:

@@ -12,15 +12,25 @@ import contextlib
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import pyarrow as pa
 
 from scalelens.tables import SCHEMAS
 
+EPOCH = datetime(1970, 1, 1)
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
 TEXT_LIMIT = 500
+WHOLE_RUN = ("run_mean", "run_median")
+SETTINGS = (
+    "model",
+    "nodes",
+    "devices",
+    "global_batch_size",
+    "tp",
+    "pp",
+)  # tell the rows of a result apart
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 
 Write = Callable[[str, pa.RecordBatch], None]
@@ -185,6 +195,8 @@ class Rows:
                     steps = [row.get("step") or 0 for row in of_rank]
                     low, high = part["steps"].get(rank, (steps[0], steps[0]))
                     part["steps"][rank] = (min(low, *steps), max(high, *steps))
+                means = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in of_part)
+                part["summary"] = means and part.get("summary", True)
                 part["attempts"] = max(part["attempts"], 1 + max(row.get("attempt") or 0 for row in of_part))
             elif table == "events":
                 part["traced"] = list({*part.get("traced", ()), *(row.get("rank") for row in of_part)})
@@ -194,9 +206,25 @@ class Rows:
                         part.setdefault("job_id", row["value"])
                     elif row["key"] == "outcome":
                         part.setdefault("outcomes", []).append((row["value"], row["line"]))
+                    elif row["key"] == "measured_by_rank":
+                        part.setdefault("measured_by", []).append(row["value"])
+                    elif row["key"] == "describes_folder":
+                        part.setdefault("folders", []).append(row["value"])
+                    elif row["key"] in SETTINGS:
+                        part.setdefault("settings", {}).setdefault(row["key"], row["value"])
+            elif table == "power" and (
+                times := [nanoseconds(ts) for row in of_part if (ts := row.get("ts")) is not None]
+            ):
+                first, last = part.get("measured", (times[0], times[0]))
+                part["measured"] = min(first, *times), max(last, *times)
             if table in ("steps", "phases") and (times := [ts for row in of_part if (ts := row.get("ts")) is not None]):
                 part["started_at"] = min(part.get("started_at", times[0]), *times)
                 part["ended_at"] = max(part.get("ended_at", times[0]), *times)
+
+
+def nanoseconds(ts: int | datetime) -> int:
+    """A time of a sensor, as nanoseconds since 1970."""
+    return ts if isinstance(ts, int) else round((ts - EPOCH).total_seconds() * 1e9)
 
 
 def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
