@@ -3,9 +3,10 @@
 -- Answers: How long do the phases that a program marks (forward, optimizer, a collective) take on either side?
 --   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
 --
--- Sources: events
+-- Sources: events, selected_runs
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for annotations by start
 --
 -- Columns:
@@ -28,7 +29,8 @@ SELECT run_id, file_id, rank, CASE category WHEN 'user_annotation' THEN 'host' E
     count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns, avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns,
     max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
 FROM events LEFT JOIN marks USING (file_id)
-WHERE category IN ('user_annotation', 'gpu_user_annotation') AND duration_ns IS NOT NULL
+WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
+    AND category IN ('user_annotation', 'gpu_user_annotation') AND duration_ns IS NOT NULL
     AND CASE steps WHEN 'all' THEN true WHEN 'hta' THEN coalesce(n_steps, 0) < 2 OR start_ns < last_ns
         WHEN 'complete' THEN train_step IS NOT NULL AND (n_steps < 2 OR train_step < last_step)
         ELSE error('steps is ''all'', ''complete'' or ''hta''') END

@@ -6,6 +6,7 @@
 -- Sources: class_times
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -22,7 +23,7 @@ WITH
 parts AS (
     SELECT run_id, file_id, rank, train_step, compute_communication_ns + all_three_ns AS overlapped_ns,
         communication_only_ns + communication_memory_ns AS exposed_ns
-    FROM class_times(per := per, steps := steps))
+    FROM class_times(runs := runs, per := per, steps := steps))
 SELECT run_id, file_id, rank, train_step, overlapped_ns + exposed_ns AS communication_ns, overlapped_ns, exposed_ns,
     overlapped_ns / nullif(overlapped_ns + exposed_ns, 0) AS overlap_share
 FROM parts

@@ -9,9 +9,10 @@
 --   or more it keeps the work launched by calls that start before the last start of an annotation so named, the
 --   device's twin of it included, once per such call; of others all work on a stream.
 --
--- Sources: events
+-- Sources: events, selected_runs
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
@@ -37,7 +38,8 @@
 WITH
 work AS (
     SELECT *, kernel_class(name, category) AS class FROM events
-    WHERE duration_ns IS NOT NULL AND kernel_class(name, category) IS NOT NULL),
+    WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
+        AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NOT NULL),
 calls AS (
     SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
     WHERE correlation >= 0 AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NULL

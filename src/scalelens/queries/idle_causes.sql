@@ -8,6 +8,7 @@
 -- Sources: gpu_events
 --
 -- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'           a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'          which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --   kernel_wait_us := 30    microseconds below which a gap is what it takes to start a kernel
@@ -34,7 +35,7 @@ work AS (
     SELECT run_id, file_id, rank, train_step, stream, start_ns, launch_start_ns,
         max(end_ns) OVER (PARTITION BY run_id, file_id, rank, process, stream ORDER BY start_ns, end_ns, line
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
-    FROM gpu_events(steps := steps)),
+    FROM gpu_events(runs := runs, steps := steps)),
 gaps AS (
     SELECT run_id, file_id, rank, stream, greatest(start_ns - before_ns, 0) AS gap_ns,
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step,

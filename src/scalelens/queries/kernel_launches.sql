@@ -6,6 +6,7 @@
 -- Sources: gpu_events
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
@@ -23,5 +24,5 @@
 --   delay_ns              BIGINT ns     from the end of the call to the start of the work, at least 0
 SELECT run_id, file_id, line, rank, train_step, correlation, launch_name, class, name, launch_duration_ns, duration_ns,
     greatest(start_ns - launch_start_ns - launch_duration_ns, 0) AS delay_ns
-FROM gpu_events(steps := steps)
+FROM gpu_events(runs := runs, steps := steps)
 WHERE launch_start_ns IS NOT NULL

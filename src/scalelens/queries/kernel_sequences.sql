@@ -6,9 +6,10 @@
 --   op := 'aten::linear' gathers the kernels of the operators within as well. This is what HTA's frequent sequences and
 --   operator delays are about.
 --
--- Sources: events, gpu_events
+-- Sources: events, gpu_events, selected_runs
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   op := ''          text in the operator's name; empty takes the innermost operator, whatever its name
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -27,10 +28,11 @@
 WITH
 ops AS (
     SELECT run_id, file_id, rank, line, name, start_ns, duration_ns, process, thread FROM events
-    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL AND (op = '' OR contains(name, op))),
+    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL AND (op = '' OR contains(name, op))
+        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 launched AS (
     SELECT file_id, line, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns
-    FROM gpu_events(steps := steps) WHERE launch_start_ns IS NOT NULL),
+    FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL),
 edges AS (
     SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, duration_ns, 1 AS change FROM ops
     UNION ALL
@@ -49,7 +51,7 @@ owned AS (
         ORDER BY edge_ns, kind, duration_ns DESC, line ROWS UNBOUNDED PRECEDING) AS owner FROM nested
     WHERE op = '' OR change = 0 OR depth = CASE change WHEN 1 THEN 1 ELSE 0 END),
 work AS (
-    SELECT g.*, o.owner FROM owned AS o JOIN gpu_events(steps := steps) AS g USING (file_id, line)
+    SELECT g.*, o.owner FROM owned AS o JOIN gpu_events(runs := runs, steps := steps) AS g USING (file_id, line)
     WHERE change = 0 AND depth > 0),
 calls AS (
     SELECT file_id, owner AS line, string_agg(name, ' -> ' ORDER BY start_ns, line) AS sequence, count(*) AS n_kernels,

@@ -5,6 +5,7 @@
 -- Sources: kernel_launches
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -27,7 +28,7 @@ WITH
 launches AS (
     SELECT * EXCLUDE (train_step),
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM kernel_launches(steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL)
+    FROM kernel_launches(runs := runs, steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL)
 SELECT run_id, file_id, rank, train_step, launch_name, count(*) AS launches,
     sum(launch_duration_ns)::BIGINT AS launch_ns, median(launch_duration_ns) AS median_launch_ns,
     quantile_cont(launch_duration_ns, 0.95) AS p95_launch_ns, median(duration_ns) AS median_work_ns,

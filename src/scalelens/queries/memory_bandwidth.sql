@@ -7,6 +7,7 @@
 -- Sources: memory_events
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
@@ -26,7 +27,7 @@ WITH
 changes AS (
     SELECT run_id, file_id, rank, kind, line, sign, sign * gb_per_s AS change,
         CASE sign WHEN 1 THEN start_ns ELSE start_ns + CASE duration_ns WHEN 0 THEN 1000 ELSE duration_ns END END AS changed_ns
-    FROM memory_events(steps := steps) CROSS JOIN (VALUES (1), (-1)) AS sides(sign)
+    FROM memory_events(runs := runs, steps := steps) CROSS JOIN (VALUES (1), (-1)) AS sides(sign)
     WHERE gb_per_s IS NOT NULL),
 rates AS (
     SELECT *, sum(change) OVER so_far AS rate, sum(sign) OVER so_far AS running

@@ -6,6 +6,7 @@
 -- Sources: memory_events
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -24,7 +25,7 @@ WITH
 copies AS (
     SELECT * EXCLUDE (train_step),
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM memory_events(steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL)
+    FROM memory_events(runs := runs, steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL)
 SELECT run_id, file_id, rank, train_step, kind, count(*) AS copies, sum(duration_ns)::BIGINT AS total_ns,
     sum(moved_bytes)::BIGINT AS total_bytes, max(moved_bytes) AS largest_bytes,
     sum(moved_bytes) / nullif(sum(duration_ns) FILTER (moved_bytes IS NOT NULL), 0) AS gb_per_s

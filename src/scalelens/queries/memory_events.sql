@@ -5,6 +5,7 @@
 -- Sources: gpu_events, events
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
@@ -22,7 +23,7 @@
 WITH
 copies AS (
     SELECT g.*, CASE WHEN json_valid(args) THEN args END AS args
-    FROM gpu_events(steps := steps) AS g JOIN events AS e USING (file_id, line)
+    FROM gpu_events(runs := runs, steps := steps) AS g JOIN events AS e USING (file_id, line)
     WHERE class = 'memory'),
 sized AS (
     SELECT *, TRY_CAST(coalesce(args ->> '$.bytes', args ->> '$.size') AS BIGINT) AS moved_bytes,

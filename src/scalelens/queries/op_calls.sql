@@ -4,9 +4,10 @@
 --   Calls on a thread are nested. Work belongs to the innermost operator around its launching call; `subtree` is what
 --   the calls within launched too.
 --
--- Sources: events, gpu_events
+-- Sources: events, gpu_events, selected_runs
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
@@ -28,11 +29,12 @@
 WITH
 ops AS (
     SELECT run_id, file_id, line, rank, train_step, name, start_ns, duration_ns, process, thread FROM events
-    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL),
+    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL
+        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 launches AS (
     SELECT file_id, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns,
         count(*) AS kernels, sum(duration_ns)::BIGINT AS kernel_ns
-    FROM gpu_events(steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
+    FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
 -- At one instant calls end before others begin, the outer begins first, and a call without a duration ends last.
 edges AS (
     SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, duration_ns, 1 AS change,

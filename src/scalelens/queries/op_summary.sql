@@ -7,6 +7,7 @@
 -- Sources: op_calls
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -27,7 +28,7 @@ WITH
 calls AS (
     SELECT * EXCLUDE (train_step),
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM op_calls(steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL),
+    FROM op_calls(runs := runs, steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL),
 sums AS (
     SELECT run_id, file_id, rank, train_step, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         sum(self_ns)::BIGINT AS self_ns, sum(kernels)::BIGINT AS kernels, sum(kernel_ns)::BIGINT AS kernel_ns,

@@ -8,8 +8,9 @@
 -- Sources: gpu_events
 --
 -- Parameters:
---   steps := 'all'          which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
---   full_queue := 1024      length from which a queue is full
+--   runs := ''            SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'        which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--   full_queue := 1024    length from which a queue is full
 --
 -- Columns:
 --   run_id              VARCHAR       run
@@ -29,7 +30,7 @@
 WITH
 work AS (
     SELECT run_id, file_id, rank, process, stream, correlation, launch_start_ns, min(start_ns) AS start_ns
-    FROM gpu_events(steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
+    FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
 changes AS (
     SELECT run_id, file_id, rank, process, stream, correlation, change,
         CASE change WHEN 1 THEN launch_start_ns ELSE start_ns END AS changed_ns

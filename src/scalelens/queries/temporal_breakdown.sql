@@ -8,6 +8,7 @@
 -- Sources: class_times
 --
 -- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
@@ -31,7 +32,7 @@ parts AS (
         compute_only_ns + compute_communication_ns + compute_memory_ns + all_three_ns AS compute_ns,
         communication_only_ns + communication_memory_ns AS exposed_comm_ns,
         memory_only_ns AS exposed_memory_ns, idle_ns
-    FROM class_times(per := per, steps := steps))
+    FROM class_times(runs := runs, per := per, steps := steps))
 SELECT *, compute_ns / nullif(span_ns, 0) AS compute_share, exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
     exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share
 FROM parts

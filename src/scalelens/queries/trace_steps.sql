@@ -3,7 +3,10 @@
 -- Answers: Which steps does a trace hold, when did each begin on host and device, how long did it take?
 --   From the annotations ProfilerStep#N of PyTorch's profiler.
 --
--- Sources: events
+-- Sources: events, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
 --
 -- Columns:
 --   run_id                VARCHAR       run
@@ -19,7 +22,9 @@
 WITH
 annotations AS (
     SELECT *, TRY_CAST(substr(name, 14) AS BIGINT) AS step, category = 'gpu_user_annotation' AS of_device
-    FROM events WHERE starts_with(name, 'ProfilerStep#') AND duration_ns IS NOT NULL),
+    FROM events
+    WHERE starts_with(name, 'ProfilerStep#') AND duration_ns IS NOT NULL
+        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 spans AS (
     SELECT run_id, file_id, rank, step, min(line) FILTER (NOT of_device) AS line,
         min(start_ns) FILTER (NOT of_device) AS start_ns,
