@@ -34,21 +34,22 @@ launched AS (
     SELECT file_id, line, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns
     FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL),
 edges AS (
-    SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, duration_ns, 1 AS change FROM ops
+    SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, -duration_ns AS outer_first,
+        line AS line_first, 1 AS change FROM ops
     UNION ALL
     SELECT file_id, process, thread, line, start_ns + duration_ns, CASE duration_ns WHEN 0 THEN 3 ELSE 0 END, duration_ns,
-        -1 FROM ops
+        -line, -1 FROM ops
     UNION ALL
-    SELECT file_id, process, thread, line, start_ns, 2, NULL, 0 FROM launched),
+    SELECT file_id, process, thread, line, start_ns, 2, NULL, NULL, 0 FROM launched),
 nested AS (
-    SELECT *, sum(change) OVER (PARTITION BY file_id, process, thread ORDER BY edge_ns, kind, duration_ns DESC, line
+    SELECT *, sum(change) OVER (PARTITION BY file_id, process, thread ORDER BY edge_ns, kind, outer_first, line_first
         ROWS UNBOUNDED PRECEDING) AS depth
     FROM edges),
 -- The call around a launch at a depth is the last that began there.
 owned AS (
     SELECT file_id, line, change, depth, last_value(CASE change WHEN 1 THEN line END IGNORE NULLS) OVER (
         PARTITION BY file_id, process, thread, CASE WHEN op = '' THEN depth ELSE least(depth, 1) END
-        ORDER BY edge_ns, kind, duration_ns DESC, line ROWS UNBOUNDED PRECEDING) AS owner FROM nested
+        ORDER BY edge_ns, kind, outer_first, line_first ROWS UNBOUNDED PRECEDING) AS owner FROM nested
     WHERE op = '' OR change = 0 OR depth = CASE change WHEN 1 THEN 1 ELSE 0 END),
 work AS (
     SELECT g.*, o.owner FROM owned AS o JOIN gpu_events(runs := runs, steps := steps) AS g USING (file_id, line)

@@ -35,25 +35,26 @@ launches AS (
     SELECT file_id, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns,
         count(*) AS kernels, sum(duration_ns)::BIGINT AS kernel_ns
     FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
--- At one instant calls end before others begin, the outer begins first, and a call without a duration ends last.
+-- At one instant calls end before others begin, the outer begins first and ends last, and so does what lasts no time.
 edges AS (
-    SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, duration_ns, 1 AS change,
+    SELECT file_id, process, thread, line, start_ns AS edge_ns, 1 AS kind, -duration_ns AS outer_first,
+        line AS line_first, 1 AS change,
         0 AS kernels, 0 AS kernel_ns FROM ops
     UNION ALL
     SELECT file_id, process, thread, line, start_ns + duration_ns, CASE duration_ns WHEN 0 THEN 3 ELSE 0 END, duration_ns,
-        -1, 0, 0 FROM ops
+        -line, -1, 0, 0 FROM ops
     UNION ALL
-    SELECT file_id, process, thread, NULL, start_ns, 2, NULL, 0, kernels, kernel_ns FROM launches),
+    SELECT file_id, process, thread, NULL, start_ns, 2, NULL, NULL, 0, kernels, kernel_ns FROM launches),
 nested AS (
     SELECT *, sum(change) OVER so_far AS depth, sum(kernels) OVER so_far AS all_kernels,
         sum(kernel_ns) OVER so_far AS all_kernel_ns
     FROM edges
-    WINDOW so_far AS (PARTITION BY file_id, process, thread ORDER BY edge_ns, kind, duration_ns DESC, line
+    WINDOW so_far AS (PARTITION BY file_id, process, thread ORDER BY edge_ns, kind, outer_first, line_first
         ROWS UNBOUNDED PRECEDING)),
 -- The innermost call around an edge is the last that began at its depth.
 owned AS (
     SELECT *, last_value(CASE change WHEN 1 THEN line END IGNORE NULLS) OVER (
-        PARTITION BY file_id, process, thread, depth ORDER BY edge_ns, kind, duration_ns DESC, line
+        PARTITION BY file_id, process, thread, depth ORDER BY edge_ns, kind, outer_first, line_first
         ROWS UNBOUNDED PRECEDING) AS owner FROM nested),
 parents AS (
     SELECT file_id, line, max(depth) FILTER (change = 1) - 1 AS depth,

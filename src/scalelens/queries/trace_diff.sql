@@ -25,11 +25,11 @@
 WITH
 sides AS (
     SELECT file_id, 1 AS in_a, 0 AS in_b FROM query(
-        'SELECT file_id FROM (SELECT DISTINCT run_id, file_id, rank, path FROM events LEFT JOIN files USING (file_id)) '
+        'SELECT DISTINCT file_id FROM (SELECT DISTINCT run_id, file_id, rank, path FROM events LEFT JOIN files USING (file_id)) '
         || 'WHERE (' || a || ')')
     UNION ALL
     SELECT file_id, 0, 1 FROM query(
-        'SELECT file_id FROM (SELECT DISTINCT run_id, file_id, rank, path FROM events LEFT JOIN files USING (file_id)) '
+        'SELECT DISTINCT file_id FROM (SELECT DISTINCT run_id, file_id, rank, path FROM events LEFT JOIN files USING (file_id)) '
         || 'WHERE (' || b || ')')),
 calls AS (
     SELECT file_id, 'device' AS side, name, duration_ns FROM gpu_events(steps := steps)
