@@ -233,6 +233,21 @@ def test_kernel_types(clamped: duckdb.DuckDBPyConnection) -> None:
 # Kernels
 
 
+def test_classes_of_all_names(exact: duckdb.DuckDBPyConnection) -> None:
+    """By HTA's patterns every name of the traces is of the same class."""
+    names = exact.execute(
+        "SELECT DISTINCT name, kernel_class(name, category) AS class FROM events WHERE class IS NOT NULL"
+    ).fetchall()
+    for name, kind in names:
+        if re.match(r"nccl|hip|hccl|.*ncclKernel", name):
+            assert kind == "communication", name
+        elif re.match(r"(hip)?Memcpy|(hip)?Memset|dma", name):
+            assert kind == "memory", name
+        else:
+            assert kind == "compute" and not re.match(r".*(Memcpy|Memset|dma)|.*Sync|Stream Wait Event", name), name
+    assert len(names) > 400
+
+
 def test_kernels(printed: duckdb.DuckDBPyConnection) -> None:
     ours = ask(printed, "kernel_summary(steps := 'hta')")
     for name, rows in tables("gpu_kernel_breakdown_all_1.csv"):

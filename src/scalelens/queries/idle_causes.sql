@@ -47,9 +47,10 @@ causes AS (
         avg(gap_ns) AS mean_ns, stddev_samp(gap_ns) AS stddev_ns, min(gap_ns) AS min_ns,
         quantile_cont(gap_ns, 0.25) AS p25_ns, median(gap_ns) AS median_ns, quantile_cont(gap_ns, 0.75) AS p75_ns,
         max(gap_ns) AS max_ns
-    FROM gaps GROUP BY run_id, file_id, rank, train_step, stream, cause)
+    FROM gaps GROUP BY run_id, file_id, rank, train_step, stream, cause),
+sums AS (
+    SELECT *, sum(idle_ns) OVER (PARTITION BY run_id, file_id, rank, train_step, stream) AS all_ns FROM causes)
 SELECT run_id, file_id, rank, train_step, stream, cause, gaps, idle_ns,
-    idle_ns / nullif(sum(idle_ns) OVER (PARTITION BY run_id, file_id, rank, train_step, stream), 0) AS share,
-    mean_ns, stddev_ns, min_ns, p25_ns, median_ns, p75_ns, max_ns
-FROM causes
+    idle_ns / nullif(all_ns, 0) AS share, mean_ns, stddev_ns, min_ns, p25_ns, median_ns, p75_ns, max_ns
+FROM sums
 ORDER BY run_id, rank, file_id, train_step, stream, cause

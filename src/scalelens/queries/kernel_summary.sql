@@ -34,9 +34,10 @@ kernels AS (
     SELECT run_id, file_id, rank, train_step, class, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns, median(duration_ns) AS median_ns,
         max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
-    FROM work GROUP BY run_id, file_id, rank, train_step, class, name)
+    FROM work GROUP BY run_id, file_id, rank, train_step, class, name),
+sums AS (
+    SELECT *, sum(total_ns) OVER (PARTITION BY run_id, file_id, rank, train_step) AS all_ns FROM kernels)
 SELECT run_id, file_id, rank, train_step, class, name, calls, total_ns,
-    total_ns / nullif(sum(total_ns) OVER (PARTITION BY run_id, file_id, rank, train_step), 0) AS share,
-    mean_ns, min_ns, median_ns, max_ns, stddev_ns
-FROM kernels
+    total_ns / nullif(all_ns, 0) AS share, mean_ns, min_ns, median_ns, max_ns, stddev_ns
+FROM sums
 ORDER BY run_id, rank, file_id, train_step, total_ns DESC, name

@@ -33,7 +33,9 @@ sums AS (
     SELECT run_id, file_id, rank, train_step, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         sum(self_ns)::BIGINT AS self_ns, sum(kernels)::BIGINT AS kernels, sum(kernel_ns)::BIGINT AS kernel_ns,
         sum(subtree_kernel_ns)::BIGINT AS subtree_kernel_ns
-    FROM calls GROUP BY run_id, file_id, rank, train_step, name)
-SELECT *, kernel_ns / nullif(sum(kernel_ns) OVER (PARTITION BY run_id, file_id, rank, train_step), 0) AS share
-FROM sums
+    FROM calls GROUP BY run_id, file_id, rank, train_step, name),
+shares AS (
+    SELECT *, sum(kernel_ns) OVER (PARTITION BY run_id, file_id, rank, train_step) AS all_ns FROM sums)
+SELECT * EXCLUDE (all_ns), kernel_ns / nullif(all_ns, 0) AS share
+FROM shares
 ORDER BY run_id, rank, file_id, train_step, kernel_ns DESC, total_ns DESC, name
