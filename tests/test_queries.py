@@ -167,7 +167,7 @@ def test_parameters_of_one_name_are_one_parameter() -> None:
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
     assert set(said) == {
         "runs", "epochs", "warmup", "exclude", "metric", "series_by",
-        "per", "steps", "kernel_wait_us", "full_queue", "op", "a", "b",
+        "per", "steps", "launches", "kernel_wait_us", "full_queue", "op", "a", "b",
     }  # fmt: skip
 
 

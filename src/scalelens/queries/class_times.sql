@@ -30,7 +30,7 @@ WITH
 work AS (
     SELECT run_id, file_id, rank, class, start_ns, end_ns,
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM gpu_events(runs := runs, steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL),
+    FROM gpu_events(runs := runs, steps := steps, launches := per = 'step') WHERE per <> 'step' OR train_step IS NOT NULL),
 edges AS (
     SELECT run_id, file_id, rank, train_step, CASE change WHEN 1 THEN start_ns ELSE end_ns END AS edge_ns,
         CASE class WHEN 'compute' THEN change ELSE 0 END AS compute,

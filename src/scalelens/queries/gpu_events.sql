@@ -12,8 +12,9 @@
 -- Sources: events, selected_runs
 --
 -- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'      which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--   launches := true    false leaves the calls and their steps unknown where `steps` is 'all', and is faster
 --
 -- Columns:
 --   run_id                VARCHAR       run
@@ -42,9 +43,9 @@ work AS (
         AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NOT NULL),
 calls AS (
     SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
-    WHERE correlation >= 0 AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NULL
-        AND (stream IS NULL OR stream < 0)),
-launches AS (
+    WHERE (launches OR steps <> 'all') AND correlation >= 0 AND duration_ns IS NOT NULL
+        AND kernel_class(name, category) IS NULL AND (stream IS NULL OR stream < 0)),
+first_calls AS (
     SELECT file_id, correlation, arg_min(name, start_ns) AS name, min(start_ns) AS start_ns,
         arg_min(duration_ns, start_ns) AS duration_ns, arg_min(train_step, start_ns) AS train_step,
         arg_min(process, start_ns) AS process, arg_min(thread, start_ns) AS thread
@@ -53,10 +54,10 @@ marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
     FROM events WHERE starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id),
 launched AS (
-    SELECT work.*, launches.name AS launch_name, launches.start_ns AS launch_start_ns,
-        launches.duration_ns AS launch_duration_ns, launches.process AS launch_process,
-        launches.thread AS launch_thread, coalesce(launches.train_step, work.train_step) AS of_step
-    FROM work LEFT JOIN launches USING (file_id, correlation)
+    SELECT work.*, first_calls.name AS launch_name, first_calls.start_ns AS launch_start_ns,
+        first_calls.duration_ns AS launch_duration_ns, first_calls.process AS launch_process,
+        first_calls.thread AS launch_thread, coalesce(first_calls.train_step, work.train_step) AS of_step
+    FROM work LEFT JOIN first_calls USING (file_id, correlation)
     WHERE steps <> 'hta'
     UNION ALL BY NAME
     SELECT work.*, calls.name AS launch_name, calls.start_ns AS launch_start_ns,

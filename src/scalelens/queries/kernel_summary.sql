@@ -29,7 +29,7 @@ WITH
 work AS (
     SELECT run_id, file_id, rank, class, name, duration_ns,
         CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM gpu_events(runs := runs, steps := steps) WHERE per <> 'step' OR train_step IS NOT NULL),
+    FROM gpu_events(runs := runs, steps := steps, launches := per = 'step') WHERE per <> 'step' OR train_step IS NOT NULL),
 kernels AS (
     SELECT run_id, file_id, rank, train_step, class, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns, median(duration_ns) AS median_ns,
