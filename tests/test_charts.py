@@ -30,6 +30,8 @@ NUMBERS = {
     "efficiency": pl.Float64, "efficiency_low": pl.Float64, "efficiency_high": pl.Float64, "speedup": pl.Float64,
     "tflops_per_device": pl.Float64, "tflops_printed": pl.Float64, "samples_per_s": pl.Float64,
     "parameters": pl.Float64, "n_runs": pl.Int64, "n_steps": pl.Int64, "devices": pl.Int64,
+    "rank": pl.Int64, "train_step": pl.Int64, "span_ns": pl.Int64, "compute_ns": pl.Int64, "exposed_comm_ns": pl.Int64,
+    "exposed_memory_ns": pl.Int64, "idle_ns": pl.Int64, "total_ns": pl.Int64, "calls": pl.Int64,
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -214,7 +216,9 @@ def test_thinned_curve_passes_through_the_same_dots():
     assert (late["percent"] >= 100 * full["cdf"] - 1e-9).all()
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/ranks"])
+@pytest.mark.parametrize(
+    "case", ["scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks"]
+)
 def test_nothing_to_draw(case):
     with pytest.raises(UserError, match=r"to draw.*scalelens query"):
         draw(case, rows_of(case).clear())
@@ -239,6 +243,42 @@ def test_runs_that_nothing_sets_apart_are_named():
     assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
     bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "refusal")
     assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
+
+
+def test_traces_without_a_rank_are_numbered_and_named():
+    text = text_of("temporal_breakdown/traces_without_rank")
+    assert "1\u00a0before, 2\u00a0after." in text
+    many = pl.concat([
+        rows_of("temporal_breakdown/traces_without_rank").head(1).with_columns(file_id=pl.lit(f"f{n}")) for n in range(13)
+    ])  # fmt: skip
+    with pytest.raises(UserError, match="13 traces are more than one chart can show"):
+        draw("temporal_breakdown/slow_rank", many)
+
+
+def test_steps_of_a_rank_are_added_up():
+    rows = rows_of("temporal_breakdown/slow_rank")
+    twice = draw("temporal_breakdown/slow_rank", pl.concat([rows, rows]))
+    assert "4 ranks of 2 to 2.006 ms" in text_of(twice)
+
+
+def test_noise_does_not_fill_the_map():
+    def classes(spec: dict) -> dict[str, set[str]]:
+        cells = re.findall(r'"rank": "(\d+)", "step": \d+, "compute_ms": [\d.]+, "class": "([^"]+)"', json.dumps(spec))
+        return {rank: {kind for other, kind in cells if other == rank} for rank, _ in cells}
+
+    assert classes(spec_of("step_heatmap/slow_rank_and_step"))["2"] == {"10 % longer or more"}
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") != 2, pl.col("train_step") != 5)
+    even = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
+    assert classes(even) == {rank: {"within 2 %"} for rank in "013"}
+    both = pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))])
+    with pytest.raises(UserError, match="of one run, not of 2"):
+        draw("step_heatmap/slow_rank_and_step", both)
+
+
+def test_kernels_that_are_not_drawn_are_counted():
+    assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
+    few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
+    assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
 
 
 # The files.
@@ -407,7 +447,7 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
 
 
 def test_what_is_no_chart(tmp_path):
-    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, scaling"):
+    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, .*scaling"):
         charts.find("pie")
     with pytest.raises(UserError, match="not a folder"):
         charts.load([tmp_path / "nowhere"])
