@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+
 from scalelens.columns import in_words, mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
@@ -94,6 +96,8 @@ def read_batch(
     """Reads files into one segment per table and commits them.  `contents` are those whose rows are held already."""
     writer = BatchWriter(Warehouse(options.warehouse))
     gc.disable()  # rows are many and hold no cycles: looking for some costs a tenth of the time
+    pool = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps 50 MB more of what was freed
     try:
         for file in batch:
             for entry in read_file(file, options, formats, contents, None if dry_run else writer, progress):
@@ -106,6 +110,7 @@ def read_batch(
         raise
     finally:
         gc.enable()
+        pa.set_memory_pool(pool)
     return writer.entries
 
 

@@ -16,11 +16,13 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from scalelens.tables import SCHEMAS
+from scalelens.tables import SCHEMAS, SMALL
 
 EPOCH = datetime(1970, 1, 1)
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
+BATCH_BYTES = 8 << 20  # of rows held as Arrow columns
 TEXT_LIMIT = 500
 WHOLE_RUN = ("run_mean", "run_median")
 SETTINGS = (
@@ -67,6 +69,7 @@ class Rows:
         self.parts: dict[int, dict[str, Any]] = {}
         self._write = write
         self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._columns: dict[tuple[str, int], list[pa.Table]] = {}
         self._metrics: list[tuple[Any, ...]] = []
         self._facts: set[tuple[int, str, str, str]] = set()
 
@@ -82,6 +85,19 @@ class Rows:
         self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
         if len(held) >= BATCH:
             self._hand_over(table)
+
+    def put_columns(self, table: str, columns: dict[str, pa.Array]) -> None:
+        """Many rows of `table` as Arrow columns, `line` among them."""
+        rows = pa.table(columns)
+        part = self._part(self.part)
+        part["rows"][table] = part["rows"].get(table, 0) + rows.num_rows
+        if table == "events":
+            part["traced"] = list({*part.get("traced", ()), *pc.unique(rows["rank"]).to_pylist()})
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + rows.num_rows
+        held = self._columns.setdefault((table, self.part), [])
+        held.append(rows)
+        if sum(rows.nbytes for rows in held) >= BATCH_BYTES:
+            self._hand_over_columns(table, self.part)
 
     def metric(
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
@@ -129,6 +145,8 @@ class Rows:
     def flush(self) -> None:
         """Hands over everything that is still held."""
         self._hand_over_metrics()
+        for table, part in [*self._columns]:
+            self._hand_over_columns(table, part)
         for table in SCHEMAS:
             self._hand_over(table)
 
@@ -161,6 +179,17 @@ class Rows:
                     else:
                         row[field.name] = None
                         self.problem(row["line"], f"{field.name} is no value that the table {table} can hold")
+
+    def _hand_over_columns(self, table: str, part: int) -> None:
+        held = self._columns.pop((table, part))
+        if self._write:
+            schema = SCHEMAS[table]
+            rows = pa.concat_tables(held, promote_options="default").combine_chunks()
+            filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
+            filled["file_id"] = pa.repeat(self.file_id, rows.num_rows)
+            filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
+            arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
+            self._write(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     def _hand_over_metrics(self) -> None:
         held, self._metrics = self._metrics, []

@@ -27,9 +27,10 @@ from scalelens.version import __version__
 
 SCHEMA_VERSION = 1
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
-# Numbers gain nothing from a dictionary and lose time and space to one.
+# Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
 DICTIONARIES = {
-    table: [field.name for field in schema if field.type == pa.string()] for table, schema in SCHEMAS.items()
+    table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
+    for table, schema in SCHEMAS.items()
 }
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
