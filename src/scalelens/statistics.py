@@ -98,6 +98,15 @@ def median_interval_between_runs(medians: Values) -> Interval:
     return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), "ci95", float(n), None, None)
 
 
+def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
+    """Probability of at least that many successes in that many trials, each of shape (n,); NaN for no trial."""
+    from scipy.special import bdtrc  # takes 0.1 s to import, and most questions do without
+
+    with np.errstate(invalid="ignore"):
+        tail = np.where(successes <= 0, 1.0, bdtrc(successes - 1, trials, rate))
+    return np.where(trials > 0, tail, np.nan)
+
+
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
     "median_interval": median_interval,
     "median_interval_between_runs": median_interval_between_runs,
@@ -121,6 +130,12 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
     return apply
 
 
+def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
+    """`binomial_tail` of Arrow columns; NULL where there is no trial or a value is NULL."""
+    columns = (column.to_numpy(zero_copy_only=False).astype(float) for column in (successes, trials, rate))
+    return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
+
+
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
     known = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
@@ -128,3 +143,5 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     for name, statistic in FUNCTIONS.items():
         if name not in known:
             connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)
+    if "binomial_tail" not in known:
+        connection.create_function("binomial_tail", _binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", **arrow)

@@ -5,6 +5,7 @@
 --   of a host is the median, over such collectives of one process group, of how much later than on the host of the
 --   group's lowest rank they end by its clock.  A host whose name the traces do not tell is a rank.
 --   Offsets below `tolerance_us` are 0: ends differ by that much where clocks do not (7 us among eight GPUs of a node).
+--   So are those below four times spread / sqrt(collectives), about three standard errors of the median.
 --
 -- Sources: collective_calls, params
 --
@@ -50,7 +51,8 @@ estimated AS (
     FROM differences GROUP BY ALL)
 SELECT run_id, process_group, rank, host,
     CASE WHEN host = first_host THEN 0 WHEN collectives < 3 THEN NULL
-        WHEN abs(measured_ns) <= 1000 * tolerance_us THEN 0 ELSE measured_ns END::DOUBLE AS offset_ns,
+        WHEN abs(measured_ns) <= greatest(1000 * tolerance_us, 4 * spread_ns / sqrt(collectives)) THEN 0
+        ELSE measured_ns END::DOUBLE AS offset_ns,
     measured_ns, spread_ns, coalesce(collectives, 0) AS collectives,
     CASE WHEN host = first_host THEN NULL
         WHEN coalesce(collectives, 0) < 3 THEN 'fewer than three collectives end in common: the offset is not known'

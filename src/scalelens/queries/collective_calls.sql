@@ -42,8 +42,8 @@ traced AS (
         AND run_id IN (FROM selected_runs(runs := runs))),
 kernels AS (
     FROM traced
-    WHERE (collective IS NOT NULL AND category IN ('kernel', 'communication'))
-        OR (category = 'kernel' AND regexp_matches(name, '(?i)^(nccl|rccl|mccl|hccl)|nccl(dev)?kernel'))),
+    WHERE kernel_class(name, category) = 'communication'
+        OR (collective IS NOT NULL AND category IN ('kernel', 'communication'))),
 spans AS (
     FROM traced WHERE category = 'user_annotation' AND regexp_matches(name, '^(nccl|rccl|gloo|mpi|ucc|xccl|hccl):')),
 -- The annotation in which a kernel was launched.
