@@ -107,6 +107,28 @@ def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
     return np.where(trials > 0, tail, np.nan)
 
 
+def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
+    """Place, from 1, of the innermost span around each time; None where there is none.
+
+    Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
+    """
+    spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
+    found: list[int | None] = [None] * len(times)
+    opened: list[int] = []
+    waiting = iter(spans)
+    following = next(waiting, None)
+    for place in sorted(range(len(times)), key=times.__getitem__):
+        while following is not None and starts[following] <= times[place]:
+            while opened and ends[opened[-1]] < starts[following]:
+                opened.pop()
+            opened.append(following)
+            following = next(waiting, None)
+        while opened and ends[opened[-1]] < times[place]:
+            opened.pop()
+        found[place] = opened[-1] + 1 if opened else None
+    return found
+
+
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
     "median_interval": median_interval,
     "median_interval_between_runs": median_interval_between_runs,
@@ -136,6 +158,12 @@ def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa
     return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
 
 
+def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
+    """`innermost` of Arrow columns of lists."""
+    rows = zip(starts.to_pylist(), ends.to_pylist(), times.to_pylist(), strict=True)
+    return pa.array([innermost(*row) if all(row) else None for row in rows], type=pa.list_(pa.int64()))
+
+
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
     known = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
@@ -145,3 +173,6 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
             connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)
     if "binomial_tail" not in known:
         connection.create_function("binomial_tail", _binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", **arrow)
+    if "innermost" not in known:
+        lists = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
+        connection.create_function("innermost", _innermost, lists, "BIGINT[]", **arrow)
