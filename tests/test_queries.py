@@ -165,7 +165,10 @@ def test_parameters_of_one_name_are_one_parameter() -> None:
         for parameter in query.parameters:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
-    assert set(said) == {"runs", "epochs", "warmup", "exclude", "metric", "series_by", "steps"}
+    assert set(said) == {
+        "runs", "epochs", "warmup", "exclude", "metric", "series_by", "steps", "tolerance_us", "peak_tflops",
+        "bandwidth_gb_per_s",
+    }  # fmt: skip
 
 
 # Which runs, epochs and records

@@ -26,7 +26,7 @@
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   start_ns         BIGINT ns       start, by the clock of the rank
 --   duration_ns      BIGINT ns       duration
---   group_size       INTEGER         ranks of the group, as the trace says
+--   group_size       BIGINT          ranks of the group, as the trace says
 --   group_ranks      BIGINT          ranks of the group that were traced
 --   dtype            VARCHAR         element type
 --   in_bytes         BIGINT bytes    what the rank puts in

@@ -20,7 +20,7 @@
 --   train_step       BIGINT          step
 --   process_group    VARCHAR         process group
 --   kind             VARCHAR         what it does, as in collective_calls
---   group_size       INTEGER         ranks of the group; where the trace does not say, all of the run if all were traced
+--   group_size       BIGINT          ranks of the group; where the trace does not say, all of the run if all were traced
 --   ranks            BIGINT          of which were traced
 --   dtype            VARCHAR         element type
 --   message_bytes    BIGINT bytes    message by the side that counts

@@ -2,9 +2,9 @@
 --
 -- Answers: What does each call of a matrix product, convolution, attention, normalisation or elementwise operator do,
 --   and how long is the device busy with it?
---   Kernels and copies belong to the innermost such operator around their launch, fills of buffers to none; their time
---   is the union of their spans.  Calls that launch nothing are not here, nor traces without shapes
---   (record_shapes=True).  A multiply-add is two operations.
+--   Kernels, copies and fills belong to the innermost such operator around their launch; their time is the union of
+--   their spans.  Calls that launch nothing are not here, nor traces without shapes (record_shapes=True).
+--   A multiply-add is two operations.
 --   gemm           2 M N K, and M N for a bias; each matrix moved once
 --   convolution    2 times outputs times the weights of one output; backward: the same for each gradient asked for
 --   attention      2 (D + Dv) B H Sq Sk, of which half where causal; backward 2.5 times that; no score leaves the chip
@@ -30,7 +30,7 @@
 --   dtype         VARCHAR         element type of its first tensor that counts
 --   flops         DOUBLE FLOP     floating-point operations; NULL where the trace lacks what they follow from
 --   moved_bytes   DOUBLE bytes    bytes read and written
---   kernels       BIGINT          kernels and copies that it launched
+--   kernels       BIGINT          kernels, copies and fills that it launched
 --   kernel_ns     BIGINT ns       time the device is busy with them
 WITH
 families AS (
@@ -65,7 +65,7 @@ launches AS (
     SELECT g.file_id, g.line, g.start_ns, g.end_ns, c.process, c.thread, c.start_ns AS launched_ns,
         row_number() OVER (PARTITION BY g.file_id, c.process, c.thread ORDER BY c.start_ns, g.line) AS place
     FROM gpu_events() AS g JOIN calls AS c USING (file_id, correlation)
-    WHERE class <> 'communication' AND category <> 'gpu_memset' AND g.run_id IN (FROM selected_runs(runs := runs))),
+    WHERE class <> 'communication' AND g.run_id IN (FROM selected_runs(runs := runs))),
 spans AS (
     SELECT file_id, process, thread, list(start_ns ORDER BY place) AS starts,
         list(start_ns + duration_ns ORDER BY place) AS ends
