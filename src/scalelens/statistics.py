@@ -174,5 +174,5 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     if "binomial_tail" not in known:
         connection.create_function("binomial_tail", _binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", **arrow)
     if "innermost" not in known:
-        lists = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
+        lists: list[Any] = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
         connection.create_function("innermost", _innermost, lists, "BIGINT[]", **arrow)
