@@ -99,7 +99,13 @@ def test_a_rank_alone_waits_for_no_one_that_is_known(warehouse: Warehouse) -> No
 )
 def test_bandwidth(warehouse: Warehouse, collective: str, counted: str, factor: float | None) -> None:
     elements = {"In msg nelems": 500, "Out msg nelems": 2000}
-    columns = {"collective": collective, "process_group": "0", "group_size": 4, "dtype": "BFloat16", "message_bytes": 1000}
+    columns = {
+        "collective": collective,
+        "process_group": "0",
+        "group_size": 4,
+        "dtype": "BFloat16",
+        "message_bytes": 1000,
+    }
     warehouse.insert("runs", [{"run_id": "r"}])
     warehouse.insert("events", [kernel(rank, rank, 14, elements, **columns) for rank in range(4)])
     (row,) = warehouse.ask("FROM collectives()")
@@ -184,7 +190,9 @@ def test_groups_of_one_name_and_other_ranks_are_two(warehouse: Warehouse) -> Non
     for rank in range(4):
         members = "[0, 1]" if rank < 2 else "[2, 3]"
         args = {"Process Group Ranks": members}
-        warehouse.insert("events", [kernel(rank, rank, 9, args, collective="allreduce", process_group="1", group_size=2)])
+        warehouse.insert(
+            "events", [kernel(rank, rank, 9, args, collective="allreduce", process_group="1", group_size=2)]
+        )
     rows = warehouse.ask("FROM collectives()")
     assert [(row["process_group"], row["last_rank"]) for row in rows] == [("1 [0, 1]", 1), ("1 [2, 3]", 3)]
 

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from scalelens.cli import data, figures, questions
+from scalelens.cli import data, figures, questions, traces
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 from scalelens.version import __version__
@@ -24,6 +24,7 @@ app = typer.Typer(
 data.add_to(app)
 questions.add_to(app)
 figures.add_to(app)
+traces.add_to(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -25,6 +25,8 @@
 --   early_end_ns     BIGINT ns       how much earlier than the last it leaves
 --   offset_ns        DOUBLE ns       how much its clock is ahead, taken off; NULL where it is not known
 --   ranks            BIGINT          ranks of the group that were traced in this call
+--   group_size       BIGINT          ranks of the group, as the trace says
+--   in_bytes         BIGINT bytes    what the rank puts in
 --   note             VARCHAR         what to doubt
 WITH
 calls AS (
@@ -40,7 +42,7 @@ compared AS (
     FROM calls WINDOW same AS (PARTITION BY run_id, call))
 SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arrived_ns) OVER (PARTITION BY run_id, call)
         AS train_step, rank, arrived_ns - first_ns AS lateness_ns, last_ns - arrived_ns AS wait_ns, duration_ns,
-    last_left_ns - left_ns AS early_end_ns, offset_ns, ranks,
+    last_left_ns - left_ns AS early_end_ns, offset_ns, ranks, group_size, in_bytes,
     nullif(concat_ws('; ',
         CASE WHEN ranks = 1 THEN 'no other rank of the group was traced' END,
         CASE WHEN ranks > 1 AND ranks < group_ranks THEN format('{} of {} traced ranks', ranks, group_ranks) END,

@@ -11,7 +11,7 @@
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
 --   message, of three groups or more: z above 3.5 and 10 % over, as in work_scores.  Which of its ranks, is not told.
 --
--- Sources: rank_work, collective_arrivals, collective_skew, collectives
+-- Sources: rank_work, collective_arrivals
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -23,7 +23,7 @@
 --   cause            VARCHAR     input gpu upstream host network; NULL where it is not late
 --   process_group    VARCHAR     group in which the others wait for it most
 --   collectives      BIGINT      collectives compared with at least one other rank
---   times_last       BIGINT      of which it arrived last
+--   times_last       BIGINT      of which it arrived last, alone
 --   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
 --   q                DOUBLE      probability of being last so often by accident, over all ranks of the run
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
@@ -33,13 +33,19 @@
 --   upstream_s       DOUBLE s    how much longer it is in communication of other groups
 --   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, the largest of a message
 WITH
-margins AS (
-    SELECT *, min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS margin_ns
+arrivals AS MATERIALIZED (
+    SELECT *, min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS margin_ns,
+        count(*) FILTER (WHERE wait_ns = 0) OVER (PARTITION BY run_id, call) = 1 AS has_last,
+        min(duration_ns) OVER (PARTITION BY run_id, call) AS time_ns
     FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
+skew AS (
+    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE wait_ns = 0 AND has_last) AS times_last,
+        coalesce(sum(margin_ns * (ranks - 1)) FILTER (WHERE wait_ns = 0 AND has_last), 0) AS blame_ns
+    FROM arrivals GROUP BY run_id, rank),
 in_group AS (
     SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s,
-        coalesce(sum(margin_ns) FILTER (WHERE wait_ns = 0), 0) / 1e9 AS lateness_s
-    FROM margins GROUP BY ALL),
+        coalesce(sum(margin_ns) FILTER (WHERE wait_ns = 0 AND has_last), 0) / 1e9 AS lateness_s
+    FROM arrivals GROUP BY ALL),
 most AS (
     SELECT run_id, rank AS late_rank, max_by(process_group, lateness_s) AS process_group, max(lateness_s) AS lateness_s
     FROM in_group GROUP BY ALL),
@@ -58,24 +64,26 @@ explained AS (
         max(elsewhere_s) FILTER (WHERE itself) - median(elsewhere_s) FILTER (WHERE NOT itself) AS upstream_s
     FROM members GROUP BY ALL),
 groups_timed AS (
-    SELECT run_id, process_group, kind, message_bytes, median(time_ns) AS time_ns
-    FROM collectives(runs := runs, tolerance_us := tolerance_us)
-    WHERE ranks = group_size AND message_bytes IS NOT NULL GROUP BY ALL HAVING count(*) > 4),
+    SELECT run_id, process_group, kind, in_bytes, median(time_ns) AS time_ns
+    FROM arrivals WHERE ranks = group_size AND in_bytes IS NOT NULL
+    GROUP BY ALL HAVING count(DISTINCT call) > 4),
 messages AS (
     SELECT *, median(time_ns) OVER alike AS mid_ns, count(*) OVER alike AS n_groups
-    FROM groups_timed WINDOW alike AS (PARTITION BY run_id, kind, message_bytes)),
+    FROM groups_timed WINDOW alike AS (PARTITION BY run_id, kind, in_bytes)),
 slow_groups AS (
     SELECT *, (time_ns - mid_ns) / greatest(1.4826 * median(abs(time_ns - mid_ns)) OVER (
-        PARTITION BY run_id, kind, message_bytes), 0.02 * mid_ns) AS z
+        PARTITION BY run_id, kind, in_bytes), 0.02 * mid_ns) AS z
     FROM messages),
 networks AS (
     SELECT run_id, rank, max(time_ns / mid_ns) AS network_ratio
     FROM slow_groups JOIN in_group USING (run_id, process_group)
     WHERE n_groups > 2 AND z > 3.5 AND time_ns > 1.1 * mid_ns GROUP BY ALL),
 tested AS (
-    SELECT *, binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
+    SELECT *, times_last / collectives AS last_share,
+        blame_ns / nullif(sum(blame_ns) OVER (PARTITION BY run_id), 0) AS blame_share,
+        binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
         count(*) OVER (PARTITION BY run_id) AS n_ranks
-    FROM collective_skew(runs := runs, tolerance_us := tolerance_us)),
+    FROM skew),
 stepped AS (
     SELECT *, p * n_ranks / count(*) OVER (PARTITION BY run_id ORDER BY p) AS stepped FROM tested),
 judged AS (

@@ -8,7 +8,7 @@
 --   Unknown: it computes longer, but of two peers it cannot be told which is the odd one, or peers differ by as much, or
 --   it may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
 --
--- Sources: work_scores, late_ranks, rank_work, collective_calls, steps, runs, selected_runs
+-- Sources: work_scores, late_ranks, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -33,14 +33,14 @@
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
 pipelines AS (
-    SELECT DISTINCT run_id FROM collective_calls(runs := runs) JOIN runs AS r USING (run_id)
-    WHERE kind = 'send_recv' AND r.pp IS NULL),
+    SELECT DISTINCT run_id FROM events AS e JOIN runs AS r USING (run_id)
+    WHERE r.pp IS NULL AND (e.collective IN ('send', 'recv') OR e.name IN ('nccl:send', 'nccl:recv'))),
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
         coalesce(steps_over >= n_steps / 2 AND steps_over > 0, false) AS is_longer
     FROM work_scores(runs := runs) AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
-judged AS (
+judged AS MATERIALIZED (
     SELECT *, coalesce(flagged >= n_steps / 2 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late
@@ -86,6 +86,6 @@ SELECT run_id, NULL AS rank, 'unknown' AS verdict,
         ELSE 'from step times of one rank alone it cannot be known' END AS reason
 FROM steps AS s JOIN runs AS r USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
-    AND run_id NOT IN (SELECT run_id FROM rank_work(runs := runs))
+    AND run_id NOT IN (SELECT run_id FROM judged)
 GROUP BY run_id
 ORDER BY run_id, list_position(['slow', 'late', 'unknown', 'ordinary'], verdict), rank
