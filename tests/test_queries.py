@@ -166,8 +166,9 @@ def test_parameters_of_one_name_are_one_parameter() -> None:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
     assert set(said) == {
-        "runs", "epochs", "warmup", "exclude", "metric", "series_by", "steps", "tolerance_us", "peak_tflops",
-        "bandwidth_gb_per_s",
+        "runs", "epochs", "warmup", "exclude", "metric", "series_by",
+        "per", "steps", "kernel_wait_us", "full_queue", "op", "a", "b",
+        "tolerance_us", "peak_tflops", "bandwidth_gb_per_s",
     }  # fmt: skip
 
 

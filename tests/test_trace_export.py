@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import scalelens
@@ -127,8 +126,9 @@ def test_critical_path_by_hta(warehouse: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
     rows = critical_path.critical_path(warehouse, {"rank": "1", "instance": "1"})
     assert rows["share"].sum() == pytest.approx(1)
-    kernels = rows.filter(pl.col("name") == "gemm")
-    assert kernels["duration_us"].to_list() == pytest.approx([240], abs=1)  # HTA rounds to microseconds
+    times = dict(rows.select("bound_by", "duration_us").iter_rows())
+    assert times["cpu_bound"] == pytest.approx(5, abs=1)
+    assert times["gpu_communication_bound"] == pytest.approx(50, abs=1.5)  # HTA rounds to microseconds
     with pytest.raises(UserError, match="finds no critical path"):
         critical_path.critical_path(warehouse, {"annotation": "nothing"})
 

@@ -32,35 +32,40 @@
 --   launch_name           VARCHAR       call that launched it, NULL where the trace lacks it
 --   launch_start_ns       BIGINT ns     start of that call
 --   launch_duration_ns    BIGINT ns     duration of that call
+--   launch_process        VARCHAR       process of the host that called
+--   launch_thread         VARCHAR       thread of the host that called
 WITH
 work AS (
     SELECT *, kernel_class(name, category) AS class FROM events
     WHERE duration_ns IS NOT NULL AND kernel_class(name, category) IS NOT NULL),
 calls AS (
-    SELECT file_id, correlation, name, start_ns, duration_ns, train_step FROM events
+    SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
     WHERE correlation >= 0 AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NULL
         AND (stream IS NULL OR stream < 0)),
 launches AS (
     SELECT file_id, correlation, arg_min(name, start_ns) AS name, min(start_ns) AS start_ns,
-        arg_min(duration_ns, start_ns) AS duration_ns, arg_min(train_step, start_ns) AS train_step
+        arg_min(duration_ns, start_ns) AS duration_ns, arg_min(train_step, start_ns) AS train_step,
+        arg_min(process, start_ns) AS process, arg_min(thread, start_ns) AS thread
     FROM calls WHERE steps <> 'hta' GROUP BY file_id, correlation),
 marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
     FROM events WHERE starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id),
 launched AS (
     SELECT work.*, launches.name AS launch_name, launches.start_ns AS launch_start_ns,
-        launches.duration_ns AS launch_duration_ns, coalesce(launches.train_step, work.train_step) AS of_step
+        launches.duration_ns AS launch_duration_ns, launches.process AS launch_process,
+        launches.thread AS launch_thread, coalesce(launches.train_step, work.train_step) AS of_step
     FROM work LEFT JOIN launches USING (file_id, correlation)
     WHERE steps <> 'hta'
     UNION ALL BY NAME
     SELECT work.*, calls.name AS launch_name, calls.start_ns AS launch_start_ns,
-        calls.duration_ns AS launch_duration_ns, coalesce(calls.train_step, work.train_step) AS of_step
+        calls.duration_ns AS launch_duration_ns, calls.process AS launch_process,
+        calls.thread AS launch_thread, coalesce(calls.train_step, work.train_step) AS of_step
     FROM work LEFT JOIN calls USING (file_id, correlation) LEFT JOIN marks USING (file_id)
     WHERE steps = 'hta' AND work.stream >= 0
         AND (coalesce(n_steps, 0) < 2 OR calls.start_ns < last_ns))
 SELECT run_id, l.file_id, line, rank, class, l.name, category, l.start_ns, l.start_ns + l.duration_ns AS end_ns,
     l.duration_ns, process, stream, correlation, of_step AS train_step,
-    launch_name, launch_start_ns, launch_duration_ns
+    launch_name, launch_start_ns, launch_duration_ns, launch_process, launch_thread
 FROM launched AS l LEFT JOIN marks USING (file_id)
 WHERE CASE steps WHEN 'complete' THEN of_step IS NOT NULL AND (n_steps < 2 OR of_step < last_step)
     WHEN 'all' THEN true WHEN 'hta' THEN true
