@@ -31,6 +31,9 @@ NUMBERS = {
     "tflops_per_device": pl.Float64, "tflops_printed": pl.Float64, "samples_per_s": pl.Float64,
     "parameters": pl.Float64, "n_runs": pl.Int64, "n_steps": pl.Int64, "devices": pl.Int64,
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
+    "call": pl.Int64, "rank": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
+    "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
+    "calls": pl.Int64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -115,7 +118,9 @@ def test_long_names_stay_within_the_column():
     assert "…" in text_of(drawn)
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/kinds_of_record"])
+@pytest.mark.parametrize(
+    "case", ["scaling/repeats", "batch_cdf/kinds_of_record", "collective_arrivals/three_ranks", "roofline/families"]
+)
 def test_order_of_rows_changes_nothing(case):
     rows = rows_of(case)
     assert render.specification(draw(case, rows.reverse()), {}) == spec_of(case)
@@ -214,7 +219,10 @@ def test_thinned_curve_passes_through_the_same_dots():
     assert (late["percent"] >= 100 * full["cdf"] - 1e-9).all()
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/ranks"])
+NOTHING = ["scaling/repeats", "batch_cdf/ranks", "collective_arrivals/three_ranks", "roofline/families"]
+
+
+@pytest.mark.parametrize("case", NOTHING)
 def test_nothing_to_draw(case):
     with pytest.raises(UserError, match=r"to draw.*scalelens query"):
         draw(case, rows_of(case).clear())
@@ -239,6 +247,35 @@ def test_runs_that_nothing_sets_apart_are_named():
     assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
     bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "refusal")
     assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
+
+
+def test_who_arrives_last_and_what_is_known_of_the_clocks():
+    text = text_of("collective_arrivals/three_ranks")
+    assert "4 collectives of 3 ranks." in text
+    assert "Rank 2 arrives last at 1 of 4 and causes 60 % of the waiting for late ranks." in text  # 118 of 198 us
+    last = [mark for mark in marks(spec_of("collective_arrivals/three_ranks")) if mark["mark"]["type"] == "point"]
+    assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
+    text = text_of("collective_arrivals/many_ranks_and_clocks")
+    assert "Offsets of the clocks of up to 300 µs are taken off." in text
+    assert "Not drawn: those that cause least, 4." in text
+    unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
+    assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
+    two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
+    with pytest.raises(UserError, match="those of 2 runs"):
+        draw("collective_arrivals/three_ranks", two)
+
+
+def test_roofline_is_drawn_where_peaks_are_given():
+    assert "No roofline: peak_tflops and bandwidth_gb_per_s are not given." in text_of("roofline/families")
+    peaks = {"peak_tflops": "989", "bandwidth_gb_per_s": "3350"}
+    drawn = draw("roofline/families", parameters=peaks)
+    assert "Roofline: 989 TFLOP/s, 3350 GB/s, as given." in text_of(drawn)
+    (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
+    assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
+        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), 989.0), (10000.0, 989.0),
+    ]  # fmt: skip
+    assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
+    assert "Not drawn: those that take the least time, 1." in text_of(drawn)
 
 
 # The files.

@@ -29,7 +29,7 @@
 --   shapes        VARCHAR         shapes of its inputs
 --   dtype         VARCHAR         element type of its first tensor that counts
 --   flops         DOUBLE FLOP     floating-point operations; NULL where the trace lacks what they follow from
---   moved_bytes   DOUBLE bytes    bytes read and written
+--   moved_bytes   BIGINT bytes    bytes read and written
 --   kernels       BIGINT          kernels, copies and fills that it launched
 --   kernel_ns     BIGINT ns       time the device is busy with them
 WITH
@@ -162,7 +162,7 @@ counted AS (
                     AND NOT name IN ('aten::clamp_min', 'aten::clamp_min_')
                     THEN n[1] * b[1] + n[2] * coalesce(b[2], 4) + n_out * coalesce(b_out, b[1])
                 ELSE 2 * n[1] * b[1] END
-            END::DOUBLE AS moved_bytes
+            END::BIGINT AS moved_bytes
     FROM shaped)
 SELECT run_id, file_id, line, rank, train_step, name, family, args->>'Input Dims' AS shapes,
     types[CASE WHEN name IN ('aten::addmm', 'aten::baddbmm') THEN 2 ELSE 1 END] AS dtype, flops, moved_bytes, kernels,
