@@ -272,7 +272,7 @@ def test_roofline_is_drawn_where_peaks_are_given():
     assert "Roofline: 989 TFLOP/s, 3350 GB/s, as given." in text_of(drawn)
     (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
     assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
-        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), 989.0), (10000.0, 989.0),
+        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
     ]  # fmt: skip
     assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
     assert "Not drawn: those that take the least time, 1." in text_of(drawn)
@@ -444,7 +444,7 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
 
 
 def test_what_is_no_chart(tmp_path):
-    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, scaling"):
+    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, .*scaling"):
         charts.find("pie")
     with pytest.raises(UserError, match="not a folder"):
         charts.load([tmp_path / "nowhere"])

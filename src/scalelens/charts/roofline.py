@@ -107,9 +107,10 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
 def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: tuple[float, float] | None) -> list[str]:
     total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
     runs = rows["run_id"].n_unique()
+    whose = f" of {runs} runs" if runs > 1 else ""
     lines = [
-        f"{words.span([shown.height], 'operator')} by shapes{f' of {runs} runs' if runs > 1 else ''}, {100 * drawn / total:.0f} % of "
-        "the time of operators with shapes; area: time."
+        f"{words.span([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
+        "operators with shapes; area: time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
     if peaks:
