@@ -27,7 +27,11 @@ from scalelens.source import Source
 
 VERSION = 1
 
-NEEDED = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "mb_id")
+TYPES = pa.schema(
+    [(name, pa.int32()) for name in ("dp_rank", "stage", "rank", "mb_id")]
+    + [("step", pa.int64()), ("optype", pa.string()), ("start_ts", pa.float64()), ("duration", pa.float64())]
+)
+NEEDED = TYPES.names
 COLLECTIVES = {"grads-reduce-scatter": "reduce_scatter", "params-all-gather": "all_gather"}
 COMMUNICATION = ("-send", "-recv", "-all-reduce", "-reduce-scatter", "-all-gather")
 
@@ -38,7 +42,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     try:
-        table = pq.read_table(io.BytesIO(source.read()), columns=list(NEEDED))
+        table = pq.read_table(io.BytesIO(source.read()), columns=NEEDED).select(NEEDED).cast(TYPES)
         columns = {name: table[name].to_pylist() for name in NEEDED}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         rows.problem(None, f"the table cannot be read: {str(error).splitlines()[0]}")
@@ -59,7 +63,7 @@ def read(source: Source, rows: Rows) -> None:
 
 def is_sound(one: dict[str, Any]) -> bool:
     """Whether an operation has what an event needs."""
-    if any(one[key] is None for key in NEEDED) or one["rank"] < 0:
+    if any(one[key] is None for key in NEEDED) or min(one["rank"], one["stage"], one["dp_rank"]) < 0:
         return False
     return bool(np.isfinite(one["start_ts"])) and 0 <= one["duration"] < 1e6 and 0 <= one["start_ts"] < 1e6
 
