@@ -55,7 +55,7 @@ sizes AS (SELECT map(list(dtype), list(element_bytes)) AS bytes_of FROM dtype_si
 operators AS (
     SELECT e.*, family, row_number() OVER (PARTITION BY file_id, process, thread ORDER BY start_ns, line) AS place
     FROM events AS e JOIN families USING (name)
-    WHERE category = 'cpu_op' AND duration_ns IS NOT NULL AND args IS NOT NULL
+    WHERE category = 'cpu_op' AND duration_ns IS NOT NULL AND json_valid(args)
         AND run_id IN (FROM selected_runs(runs := runs))),
 calls AS (
     SELECT file_id, correlation, process, thread, start_ns FROM events
@@ -89,10 +89,9 @@ read AS (
     SELECT o.*, kernels, kernel_ns, bytes_of,
         TRY_CAST(args->'Input Dims' AS BIGINT[][]) AS d, TRY_CAST(args->'Input type' AS VARCHAR[]) AS types,
         TRY_CAST(args->'Concrete Inputs' AS VARCHAR[]) AS given
-    FROM operators AS o JOIN timed USING (file_id, process, thread, place) CROSS JOIN sizes
-    WHERE json_valid(args)),
+    FROM operators AS o JOIN timed USING (file_id, process, thread, place) CROSS JOIN sizes),
 sized AS (
-    SELECT *, list_transform(d, lambda s: coalesce(list_product(s), 1)) AS n,
+    SELECT *, list_transform(d, lambda s: CASE WHEN len(s) = list_count(s) THEN coalesce(list_product(s), 1) END) AS n,
         list_transform(types, lambda t: bytes_of[lower(t)]) AS b,
         list_transform(types, lambda t: regexp_matches(lower(t), 'float|half|double|complex')) AS is_float,
         list_transform(list_zip(list_reverse(d[1]), list_reverse(d[2])), lambda z: greatest(z[1], z[2])) AS together,
