@@ -1,7 +1,9 @@
 """Options and paths of the tests.  `pytest --update` rewrites the goldens: look at the difference before committing it."""
 
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,3 +39,9 @@ def golden(request: pytest.FixtureRequest):
         )
 
     return compare
+
+
+def as_dicts(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows with times of nanoseconds as text, because Python's own end at the microsecond."""
+    columns = [column.cast(pa.string()) if column.type == pa.timestamp("ns") else column for column in table.columns]
+    return type(table).from_arrays(columns, table.column_names).to_pylist()

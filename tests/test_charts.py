@@ -33,7 +33,7 @@ NUMBERS = {
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
     "call": pl.Int64, "rank": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
-    "calls": pl.Int64,
+    "calls": pl.Int64, "peak": pl.Float64, "bandwidth": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -266,10 +266,12 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
 
 
 def test_roofline_is_drawn_where_peaks_are_given():
-    assert "No roofline: peak_tflops and bandwidth_gb_per_s are not given." in text_of("roofline/families")
-    peaks = {"peak_tflops": "989", "bandwidth_gb_per_s": "3350"}
-    drawn = draw("roofline/families", parameters=peaks)
-    assert "Roofline: 989 TFLOP/s, 3350 GB/s, as given." in text_of(drawn)
+    drawn = draw("roofline/families")
+    assert "Roofline of bfloat16: 989 TFLOP/s dense, 3350 GB/s." in text_of(drawn)
+    unknown = rows_of("roofline/families").with_columns(peak=pl.lit(None, pl.Float64))
+    assert "No roofline: the device is not in the catalog, and no peak is given." in text_of(
+        draw("roofline/families", unknown)
+    )
     (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
     assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
         (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),

@@ -57,9 +57,30 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 
 
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
-    for group in ("llm", "vision", "generated"):
+    for group in ("llm", "vision", "generated", "power"):
         ingest([corpus / group], tmp_path / group)
         failures = scalelens.connect(tmp_path / group).execute(
             "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
         )
         assert failures.fetchall() == []
+
+
+def test_jube_benchmark_that_jube_made(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "generated" / "jube"], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    runs = connection.execute(
+        "SELECT name, global_batch_size, system, max(step_s), min(averaged_steps) FROM runs JOIN step_times t USING (run_id) "
+        "WHERE value_kind = 'instant' GROUP BY ALL ORDER BY 2"
+    ).fetchall()
+    assert runs == [
+        ("000000_benchmark", 64, "GC200", 0.9847668872134175, 1),
+        ("000001_benchmark", 128, "GC200", 1.969533774426835, 1),
+    ]
+    assert connection.execute("SELECT count(*) FROM runs").fetchall() == [(2,)]
+
+
+def test_reports_that_were_not_fetched_say_so(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "power" / "graphcore__popliner"], tmp_path / "w", jobs=1)
+    notes = scalelens.connect(tmp_path / "w").execute("SELECT status, note FROM files ORDER BY path").fetchall()
+    assert [status for status, _ in notes] == ["unknown", "unknown"]
+    assert all("git-LFS" in note and "git lfs pull" in note for _, note in notes)

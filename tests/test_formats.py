@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conftest import FIXTURES
+from conftest import FIXTURES, as_dicts
 from scalelens import formats
 from scalelens.identify import takers
 from scalelens.lines import name_of
@@ -46,7 +46,7 @@ def as_csv(table: pa.Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(filled)
-    for row in table.select(filled).to_pylist():
+    for row in as_dicts(table.select(filled)):
         writer.writerow(
             "" if value is None else f"{value:.10g}" if isinstance(value, float) else value for value in row.values()
         )
@@ -86,7 +86,13 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
     packed = tmp_path / "renamed.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     plain, other = tables_of(open_source(path)), tables_of(open_source(packed))
-    if path.parent.name not in ("kineto", "jpwr", "jpwr_energy", "system_json"):  # these find something in the name
+    if path.parent.name not in (
+        "kineto",
+        "jpwr",
+        "jpwr_energy",
+        "jpwr_hdf5",
+        "system_json",
+    ):  # these find something in the name
         assert plain == other
     else:
         assert {name: table.num_rows for name, table in plain[1].items()} == {

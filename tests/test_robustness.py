@@ -23,7 +23,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import FIXTURES
+from conftest import FIXTURES, as_dicts
 from scalelens import formats
 from scalelens.lines import name_of
 from scalelens.reading import parse
@@ -99,7 +99,7 @@ def read(content: bytes, name: str = "job.log", block: int = CHUNK) -> Result:
 
 def read_source(source: Source) -> Result:
     tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    rows = Rows("f", lambda table, batch: tables[table].extend(batch.to_pylist()))
+    rows = Rows("f", lambda table, batch: tables[table].extend(as_dicts(batch)))
     status, note = parse(source, LOADED, rows)
     rows.flush()
     for table in tables.values():
@@ -285,7 +285,7 @@ ANCHORS = [anchor.encode() for module in LOADED.of_lines for anchor in module.AN
 NOISE = [
     line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")
 ]
-PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:", re.MULTILINE)
+PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 
 
 @each_text

@@ -195,3 +195,10 @@ def test_roofline(warehouse: Warehouse) -> None:
     assert (row["bound"], row["roofline_us"]) == ("memory", pytest.approx(moved / 1e12 * 1e6))
     (row,) = warehouse.ask("FROM roofline()")
     assert (row["bound"], row["roofline_us"], row["roofline_share"]) == (None, None, None)
+    device = {"place": 1, "device": "Grand GPU", "pattern": "grand", "bf16_tflops": 100.0, "bandwidth_gb_per_s": 1000.0}
+    warehouse.insert("devices_catalog", [device])
+    warehouse.connection.execute("UPDATE runs SET device_model = 'Grand GPU 80GB'")
+    (row,) = warehouse.ask("FROM roofline()")
+    assert (row["peak"], row["bandwidth"], row["bound"]) == (100, 1000, "compute")
+    (row,) = warehouse.ask("FROM roofline(bandwidth_gb_per_s := 1)")
+    assert (row["peak"], row["bandwidth"], row["bound"]) == (100, 1, "memory")

@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
-from scalelens import queries
+from scalelens import catalog, queries
 from scalelens.errors import UserError
 from scalelens.members import runs_of
 from scalelens.paths import facts_of
@@ -44,7 +44,8 @@ SELECT run_id,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
 FROM steps
 WHERE phase = 'train'
-GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END
+GROUP BY run_id, attempt, step,
+         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
 """
 
 
@@ -60,6 +61,10 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
     )
     _files_and_runs(connection, live)
+    for name in catalog.CATALOGS:
+        connection.register("_arrow", catalog.table(name))
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
+        connection.unregister("_arrow")
     for table, columns in STORED.items():
         try:
             named = " UNION ALL FROM _path_params" if table == "params" else ""
@@ -242,6 +247,7 @@ def _sql_type(column: Column) -> str:
         "int32": "INTEGER",
         "double": "DOUBLE",
         "timestamp[us]": "TIMESTAMP",
+        "timestamp[ns]": "TIMESTAMP_NS",
     }
     return names.get(str(column.type), "VARCHAR[]")
 

@@ -2,18 +2,22 @@
 
 import contextlib
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from scalelens import formats as known
+from scalelens.columns import listing, mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Line, defect, name_of
-from scalelens.reading import parse
+from scalelens.reading import COLUMNS, parse
+from scalelens.records import header_of
 from scalelens.rows import Rows
 from scalelens.source import is_archive, open_members, open_source
+from scalelens.tabular import preset as preset_of
 
 SHOWN = pl.Schema(
     {
@@ -26,8 +30,8 @@ SHOWN = pl.Schema(
 class Watched(Rows):
     """Rows that are counted by format and table, not kept."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, mapping: Mapping[str, tuple[str, str | None]] | None = None) -> None:
+        super().__init__(mapping=mapping)
         self.found: dict[tuple[str, str], list[Any]] = {}  # how many, from which line, to which, an example
 
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
@@ -50,23 +54,50 @@ class Watched(Rows):
             entry[1], entry[2] = min(entry[1] or line, line), max(entry[2] or line, line)
 
 
-def identify(path: Path, format_folders: tuple[Path, ...] = ()) -> tuple[str, pl.DataFrame]:
+def identify(
+    path: Path, format_folders: tuple[Path, ...] = (), mapping: tuple[str, ...] = (), preset: Path | None = None
+) -> tuple[str, pl.DataFrame]:
     """A sentence on the file, and a row for each format and table: how many rows, from which line to which.
 
-    Raises UserError for a file that cannot be read.
+    `preset` is a format file to be written for tables like this one.
+    Raises UserError for a file that cannot be read, a mapping that does not fit, and a preset that cannot be written.
     """
     loaded = known.load(format_folders)
-    rows = Watched()
+    rows = Watched(mapped(mapping))
     try:
         if is_archive(str(path)):
             names = [f"{member.name}: {status_of(parse(member, loaded, rows))}" for member in open_members(path)]
             return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
         with contextlib.closing(open_source(path)) as source:
             status = parse(source, loaded, rows)
+            header = header_of(source)
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
+    for role, (column, _) in rows.mapping.items():
+        if rows.assigned and all(one.column != column for one in rows.assigned):
+            raise UserError(f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header)}")
+    if preset:
+        write_preset(preset, path, header, rows)
     found = [(*of, *what) for of, what in rows.found.items()]
-    return f"{path.name}: {status_of(status)}", pl.DataFrame(found, schema=SHOWN, orient="row")
+    said = status_of((status[0], (status[1] or "").partition(COLUMNS)[0].rstrip("; ") or None))
+    return "\n".join([f"{path.name}: {said}", *listing(rows.assigned)]), pl.DataFrame(found, schema=SHOWN, orient="row")
+
+
+def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) -> None:
+    """A format file for tables like this one, with what was guessed, to be edited."""
+    if not rows.assigned or not header:
+        raise UserError(
+            f"{path} is no table that a preset could be for", "give a CSV or JSON lines that nothing else reads"
+        )
+    if preset.suffix != ".py" or not preset.stem.isidentifier():
+        raise UserError(f"{preset} is no name for a format file", "name one such as my_metrics.py")
+    try:
+        with preset.open("x", encoding="utf-8") as file:
+            file.write(preset_of(preset.stem, header, rows.assigned))
+    except OSError as error:
+        raise UserError(
+            f"{preset} cannot be written ({error.strerror})", "name a new file in a folder of yours"
+        ) from None
 
 
 def status_of(status: tuple[str, str | None]) -> str:

@@ -5,12 +5,14 @@ is read, and an interrupted ingest goes on where it stopped.  Nothing that a fil
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from scalelens import formats as known
+from scalelens.columns import mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.reading import Found, Options, Progress, held, ignore, read_batch, version
@@ -19,6 +21,7 @@ from scalelens.workers import default_jobs, in_parallel, interruptible
 
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
+JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz")
 
 
@@ -39,13 +42,15 @@ def ingest(
     dry_run: bool = False,
     begin: Callable[[int, int], Progress] | None = None,
     zone: str | None = None,
+    mapping: tuple[str, ...] = (),
 ) -> Report:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
     `begin(files, bytes)` is called once the work is known and returns what is told of bytes read.
-    `dry_run` reads and reports, and writes nothing.
-    Raises UserError for a path that is not there, or a warehouse that cannot be written.
+    `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
+    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping that says nothing.
     """
+    mapped(mapping)
     store = Warehouse(warehouse)
     formats = known.load(format_folders)
     if not dry_run:
@@ -53,7 +58,7 @@ def ingest(
         store.sweep()
     unreadable: list[str] = []
     found = list(walk(paths, warehouse, unreadable))
-    options = Options(warehouse, format_folders, documents, zone)
+    options = Options(warehouse, format_folders, documents, zone, mapping)
     live = store.live() if store.exists() else None
     seen = live.paths if live else {}
     todo = [file for file in found if not is_current(seen.get(file.path), file, formats, options)]
@@ -103,8 +108,16 @@ def walk(paths: Iterable[Path], warehouse: Path, unreadable: list[str]) -> Itera
                 yield Found(str(root if root.is_dir() else root.parent), str(path), status.st_size, status.st_mtime_ns)
 
 
-def below(root: Path, unreadable: list[str]) -> Iterator[Path]:
-    """Files below a folder in order of name."""
+def below(
+    root: Path, unreadable: list[str], top: Path | None = None, followed: set[Path] | None = None
+) -> Iterator[Path]:
+    """Files below a folder in order of name.
+
+    Links to folders are not followed, but for those that JUBE makes to the folder of another step, where that one is
+    not met anyway: once, as what it holds is read once.
+    """
+
+    top, followed = top or root, set() if followed is None else followed
 
     def note(error: OSError) -> None:
         unreadable.append(f"{error.filename}: {error.strerror}")
@@ -115,6 +128,11 @@ def below(root: Path, unreadable: list[str]) -> Iterator[Path]:
             folders.clear()
             continue
         yield from (Path(folder, name) for name in sorted(names))
+        for name in folders:
+            target = Path(os.path.realpath(Path(folder, name))) if Path(folder, name).is_symlink() else None
+            if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
+                followed.add(target)
+                yield from below(target, unreadable, top, followed)
 
 
 def encodable(name: str) -> bool:
@@ -127,7 +145,7 @@ def is_current(entry: Entry | None, file: Found, formats: Formats, options: Opti
     return (
         entry is not None
         and (entry.size_bytes, entry.modified_ns) == (file.size_bytes, file.modified_ns)
-        and entry.parser_version == version(formats, entry.formats, options.zone)
+        and entry.parser_version == version(formats, entry.formats, options)
         and not (options.documents and entry.status == "document")
     )
 

@@ -33,6 +33,8 @@ PREFIX = re.compile(
     """,
     re.VERBOSE,
 )
+# mpirun --tag-output where a bar without a line's end was printed before: not behind a date or another prefix.
+WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 
 
@@ -144,11 +146,12 @@ class Offer:
                 found.append(hit[0])
                 hit = next(hits, None)
             done = end + 1
-            if b"\r" not in raw:
+            tagged = b"]<std" in raw
+            if b"\r" not in raw and not tagged:
                 self._deliver(raw, number + 1, found)
-            elif b"\r" in raw.rstrip(b"\r"):
+            elif b"\r" in raw.rstrip(b"\r") or (tagged and WITHIN.search(raw)):
                 label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
-                for piece in raw.split(b"\r"):
+                for piece in raw.split(b"\r") if not tagged else pieces(raw):
                     pairs = self._finder.find_matches_as_indexes(piece, overlapping=True) if found else ()
                     words = [word for word, _, _ in pairs]
                     if words or self._claiming or not label:
@@ -222,6 +225,11 @@ def defect(format: str | None, error: Exception) -> str:
 def name_of(format: ModuleType) -> str:
     """Name of a format: that of its file."""
     return format.__name__.rpartition(".")[2]
+
+
+def pieces(raw: bytes) -> list[bytes]:
+    """Pieces of a line that carriage returns and prefixes of mpirun in its midst divide."""
+    return [part for piece in raw.split(b"\r") for part in WITHIN.sub(b"\r", piece).split(b"\r")]
 
 
 def continued(text: bytes, start: int, earliest: int) -> int:

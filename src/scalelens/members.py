@@ -4,8 +4,12 @@ A run is one training job with one configuration.  Two logs that each hold the s
 runs, whatever else says.  Otherwise files belong together by the same job id within one ingested root, by the same
 folder where they complement each other (the logs and traces of several ranks, a power file beside a log), else a file
 is its own run.
+
+What lies in the folders of a JUBE workpackage, and what JUBE's files beside them say of it, is of one run before all
+else.  The row of a result table is of the run of its job id, or of the same benchmark, whose settings it holds.
 """
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -35,6 +39,11 @@ class Part(NamedTuple):
     @property
     def folder(self) -> str:
         return self.path.rpartition("/")[0]
+
+    @property
+    def describes(self) -> list[str]:
+        """Folders that the part says something of, where it names them."""
+        return [posixpath.normpath(f"{self.folder}/{name}") for name in self.facts.get("folders", ())]
 
     @property
     def job_id(self) -> str | None:
@@ -68,6 +77,8 @@ class Run(NamedTuple):
     @property
     def name(self) -> str:
         first = self.parts[0]
+        if described := next((folder for part in self.parts for folder in part.describes), None):
+            return PurePath(described).name
         if len({part.path for part in self.parts if part.facts["steps"]}) > 1 or SAYS_NOTHING.match(first.path):
             return PurePath(first.folder).name
         stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
@@ -95,11 +106,21 @@ def runs_of(live: Live) -> list[Run]:
     left: list[Part] = []
     by_job: dict[tuple[str, str], list[Part]] = defaultdict(list)
     by_folder: dict[str, list[Part]] = defaultdict(list)
+    by_home: dict[str, list[Part]] = defaultdict(list)
+    results: list[Part] = []
+    homes = homes_of(parts)
     for part in parts:
-        if part.job_id:
+        home = next((homes[at] for at in (*part.describes, *above(part.path)) if at in homes), None) if homes else None
+        if home:
+            by_home[home].append(part)
+        elif part.facts.get("summary"):
+            results.append(part)
+        elif part.job_id:
             by_job[part.root, part.job_id].append(part)
         else:
             by_folder[part.folder].append(part)
+    described = {home: list(at_one_home(group, left)) for home, group in by_home.items()}
+    runs += [run for of_home in described.values() for run in of_home]
     for group in by_job.values():
         runs += joined(group, "job id", left)
     for group in by_folder.values():
@@ -109,12 +130,61 @@ def runs_of(live: Live) -> list[Run]:
         for folder in {part.folder for part in run.parts}:
             at_home[folder].append(run)
     for part in left:
-        home = at_home[part.folder]
-        if len(home) == 1:
-            home[0].parts.append(part)
+        of_folder = at_home[part.folder]
+        if len(of_folder) == 1:
+            of_folder[0].parts.append(part)
+        else:
+            runs.append(Run([part], "file"))
+    of_job: dict[tuple[str, str | None], list[Run]] = defaultdict(list)
+    for run in runs if results else ():
+        for job in {(part.root, part.job_id) for part in run.parts if part.job_id}:
+            of_job[job].append(run)
+    for part in results:
+        folders = above(part.path)
+        beside = [run for home, of_home in described.items() if posixpath.dirname(home) in folders for run in of_home]
+        fitting = [run for run in of_job.get((part.root, part.job_id), beside) if agree(part, run)]
+        if fitting:
+            fitting[0].parts.append(part)
         else:
             runs.append(Run([part], "file"))
     return runs
+
+
+def homes_of(parts: list[Part]) -> dict[str, str]:
+    """Folders that parts of other files describe, and for each the first one of the same run."""
+    homes: dict[str, str] = {}
+    for part in sorted(parts, key=lambda part: -len(part.describes)):  # several folders of one run: the first counts
+        for folder in part.describes:
+            homes.setdefault(folder, homes.get(part.describes[0], part.describes[0]))
+    return homes
+
+
+def above(path: str) -> list[str]:
+    """Folders that hold a file, the nearest first."""
+    names = path.split("/")
+    return ["/".join(names[:k]) for k in range(len(names) - 1, 1, -1)]
+
+
+def at_one_home(group: list[Part], left: list[Part]) -> Iterator[Run]:
+    """The run of a described folder: one, unless several logs with the same steps lie there."""
+    logs = [part for part in group if not part.facts.get("summary") and not part.describes]
+    said = sorted((part for part in group if part not in logs), key=lambda part: not part.facts["steps"])
+    others: list[Part] = []
+    runs = list(joined(logs, "folder", others))
+    if len(runs) > 1:
+        left.extend(others)
+        others = []
+    if not runs:
+        runs.append(Run([], "folder"))
+    runs[0].parts.extend([*said, *others])
+    yield from (run._replace(why="folder") for run in runs)
+
+
+def agree(part: Part, run: Run) -> bool:
+    """Whether a row of results and a run differ in no setting that both name."""
+    settings = part.facts.get("settings", {})
+    others = [one.facts["settings"] for one in run.parts if "settings" in one.facts]
+    return all(other.get(key, value) == value for other in others for key, value in settings.items())
 
 
 def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:

@@ -7,12 +7,14 @@ line.
 import contextlib
 import errno
 import gc
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from scalelens.columns import in_words, mapped
 from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.lines import Offer, defect, name_of
@@ -25,6 +27,9 @@ DOCUMENT_SUFFIXES = (
     ".patch", ".diff",
 )  # fmt: skip
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
+LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
+COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Progress = Callable[[int], None]
@@ -46,6 +51,7 @@ class Options(NamedTuple):
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
     zone: str | None = None
+    mapping: tuple[str, ...] = ()  # --map
 
 
 def held(live: Live, formats: Formats, options: Options) -> set[str]:
@@ -53,13 +59,15 @@ def held(live: Live, formats: Formats, options: Options) -> set[str]:
     return {
         file_id
         for file_id, entry in live.providers.items()
-        if entry.parser_version == version(formats, entry.formats, options.zone)
+        if entry.parser_version == version(formats, entry.formats, options)
     }
 
 
-def version(formats: Formats, taken: list[str], zone: str | None) -> str:
+def version(formats: Formats, taken: list[str], options: Options) -> str:
     """What a file's rows depend on besides its bytes."""
-    return formats.version(taken[0] if taken else None) + (f" {zone}" if zone else "")
+    said = [options.zone] if options.zone else []
+    said += sorted(options.mapping) if formats.is_last(taken) else []
+    return " ".join([formats.version(taken[0] if taken else None), *said])
 
 
 def read_batch(
@@ -116,7 +124,7 @@ def read_file(
         progress(file.size_bytes)
         yield Entry(
             file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=version(formats, [], options.zone), note=f"archive of {count} files{note}",
+            parser_version=version(formats, [], options), note=f"archive of {count} files{note}",
             status="partial" if note else "ok",
         )  # fmt: skip
 
@@ -131,7 +139,7 @@ def read_source(
 ) -> Entry:
     """Hashes a file, finds out what it is, and writes its rows."""
     entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
-    entry.parser_version = version(formats, [], options.zone)
+    entry.parser_version = version(formats, [], options)
     try:
         entry.file_id = source.digest()
     except OSError as error:
@@ -141,7 +149,8 @@ def read_source(
         entry.status, entry.note = "duplicate", "the same content is held already"
         progress(source.size_bytes)
         return entry
-    rows = Rows(entry.file_id, writer.write if writer else None, ZoneInfo(options.zone) if options.zone else None)
+    zone = ZoneInfo(options.zone) if options.zone else None
+    rows = Rows(entry.file_id, writer.write if writer else None, zone, mapped(options.mapping))
     source.progress = progress
     whole = True
     try:
@@ -153,7 +162,7 @@ def read_source(
     entry.formats = sorted(rows.taken)
     entry.rows, entry.problems = sum(rows.rows_of.values()), sum(rows.problems_of.values())
     entry.parts = rows.parts
-    entry.parser_version = version(formats, entry.formats, options.zone) if whole else ""
+    entry.parser_version = version(formats, entry.formats, options) if whole else ""
     entry.rows_of = {name or "": count for name, count in rows.rows_of.items()}
     entry.problems_of = {name or "": count for name, count in rows.problems_of.items()}
     if writer and entry.status != "document":  # under another name the same content may be a log
@@ -165,22 +174,27 @@ def read_source(
 
 def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:
     """Rows of one file.  Returns its status and what is worth noting."""
+    rows.path = source.path
     head = source.head()
     if not head.strip() and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
     codec, mark = encoding_of(head)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
-    for format in formats.of_files:
+    if stands_for := stand_in(text):
+        return "unknown", stands_for
+    last = formats.last
+    for format in (format for format in formats.of_files if format not in last):
         rows.format = name_of(format)
         if recognised(format, text, source.name):
             rows.taken[name_of(format)] = 1
+            note = None
             try:
-                format.read(source, rows)
+                note = format.read(source, rows)
             except (OSError, MemoryError, UserError):
                 raise
             except Exception as error:
                 rows.problem(None, defect(rows.format, error))
-            return ending(source, rows)
+            return ending(source, rows, note)
     if is_binary(head):
         return "unknown", "not text, and no known file format"
     if not documents and (
@@ -188,7 +202,29 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
     ):
         return "document", "a document or source code, not a log; --documents reads it all the same"
     Offer(formats.of_lines, rows).read(source.utf8())
-    return ending(source, rows)
+    lacking: str | None = None
+    for format in () if rows.taken else last:
+        rows.format = name_of(format)
+        if recognised(format, text, source.name):
+            missed = read_last(format, source, rows)
+            if missed is None:
+                return ending(source, rows)
+            lacking = lacking or missed
+    return ("unknown", lacking) if lacking else ending(source, rows)
+
+
+def read_last(format: Any, source: Source, rows: Rows) -> str | None:
+    """Rows of a file by a format that comes after all others.  Returns why the file is none of its own, if so."""
+    try:
+        lacking: str | None = format.read(source, rows)
+    except (OSError, MemoryError, UserError):
+        raise
+    except Exception as error:
+        lacking = None
+        rows.problem(None, defect(name_of(format), error))
+    if not lacking:
+        rows.taken[name_of(format)] = 1
+    return lacking
 
 
 def is_binary(head: bytes) -> bool:
@@ -207,15 +243,26 @@ def recognised(format: Any, head: bytes, name: str) -> bool:
         return False
 
 
-def ending(source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Status of a file that was read to its end."""
+def stand_in(head: bytes) -> str | None:
+    """What a file is that only says where the real one lies."""
+    if pointer := LFS_POINTER.match(head):
+        return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
+    if link := LINK.fullmatch(head):
+        return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
+    return None
+
+
+def ending(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+    """Status of a file that was read to its end, and what its format finds worth noting."""
     rows.flush()  # values that no column can hold are problems too
     rows.format = None
     if source.damage:
         rows.problem(None, source.damage)
     if not rows.taken:
         return "unknown", source.damage or "no known format in it"
-    return ("partial" if rows.problems_of else "ok"), source.damage
+    columns = COLUMNS + in_words(rows.assigned) if rows.assigned else None
+    said = "; ".join(filter(None, (source.damage, note, columns))) or None
+    return ("partial" if rows.problems_of else "ok"), said
 
 
 def ignore(_: int) -> None:

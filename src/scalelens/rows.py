@@ -11,7 +11,7 @@ A reader of a format gets one `Rows` per file and calls
 import contextlib
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -21,6 +21,15 @@ from scalelens.tables import SCHEMAS
 
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
 TEXT_LIMIT = 500
+WHOLE_RUN = ("run_mean", "run_median")
+SETTINGS = (
+    "model",
+    "nodes",
+    "devices",
+    "global_batch_size",
+    "tp",
+    "pp",
+)  # tell the rows of a result apart
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 
 Write = Callable[[str, pa.RecordBatch], None]
@@ -33,9 +42,18 @@ class Rows:
     sequence length from the argument dump).
     """
 
-    def __init__(self, file_id: str = "", write: Write | None = None, zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        file_id: str = "",
+        write: Write | None = None,
+        zone: tzinfo | None = None,
+        mapping: Mapping[str, tuple[str, str | None]] | None = None,
+    ) -> None:
         self.file_id = file_id
+        self.path = ""  # of the file, for formats that print what matters into its name
         self.zone = zone  # of naive times, where the user says it
+        self.mapping = mapping or {}  # columns of tables by role, where the user says it
+        self.assigned: list[Any] = []  # what the columns of a table are read as
         self.part = 0
         self.params: dict[str, Any] = {}
         self.step: int | None = None  # the step of the last record, for lines that follow it
@@ -176,6 +194,8 @@ class Rows:
                     steps = [row.get("step") or 0 for row in of_rank]
                     low, high = part["steps"].get(rank, (steps[0], steps[0]))
                     part["steps"][rank] = (min(low, *steps), max(high, *steps))
+                means = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in of_part)
+                part["summary"] = means and part.get("summary", True)
                 part["attempts"] = max(part["attempts"], 1 + max(row.get("attempt") or 0 for row in of_part))
             elif table == "events":
                 part["traced"] = list({*part.get("traced", ()), *(row.get("rank") for row in of_part)})
@@ -185,6 +205,10 @@ class Rows:
                         part.setdefault("job_id", row["value"])
                     elif row["key"] == "outcome":
                         part.setdefault("outcomes", []).append((row["value"], row["line"]))
+                    elif row["key"] == "describes_folder":
+                        part.setdefault("folders", []).append(row["value"])
+                    elif row["key"] in SETTINGS:
+                        part.setdefault("settings", {}).setdefault(row["key"], row["value"])
             if table in ("steps", "phases") and (times := [ts for row in of_part if (ts := row.get("ts")) is not None]):
                 part["started_at"] = min(part.get("started_at", times[0]), *times)
                 part["ended_at"] = max(part.get("ended_at", times[0]), *times)

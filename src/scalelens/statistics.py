@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.special import betainc, stdtrit
 
 Values = npt.NDArray[np.float64]
 
@@ -100,8 +101,6 @@ def median_interval_between_runs(medians: Values) -> Interval:
 
 def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
     """Probability of at least that many successes in that many trials, each of shape (n,); NaN for no trial."""
-    from scipy.special import betainc  # takes 0.1 s to import, and most questions do without
-
     least = np.maximum(successes, 1)  # one success or more: the regularised incomplete beta function
     tail = np.where(successes <= 0, 1.0, betainc(least, np.maximum(trials - least + 1, 1), rate))
     return np.where(trials > 0, tail, np.nan)
@@ -127,6 +126,11 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
             opened.pop()
         found[place] = opened[-1] + 1 if opened else None
     return found
+
+
+def student_t(freedom: Values) -> Values:
+    """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
+    return np.asarray(stdtrit(freedom, 0.975))
 
 
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
@@ -176,3 +180,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     if "innermost" not in known:
         lists: list[Any] = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
         connection.create_function("innermost", _innermost, lists, "BIGINT[]", **arrow)
+    if "student_t" not in known:
+        connection.create_function(
+            "student_t", lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE", **arrow
+        )

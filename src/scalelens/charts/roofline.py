@@ -6,7 +6,7 @@ Encodings:
     x        floating-point operations per byte moved, from shapes, logarithmic
     y        TFLOP/s achieved, logarithmic
     point    an operator with its shapes, by family in colour and shape, its area the time it takes
-    line     the roofline: peak_tflops and bandwidth_gb_per_s, where both are given
+    line     the roofline of each element type whose peak and bandwidth are given or in the catalog
     caption  how many operators, which share of the time they take, peaks, what is not drawn
 Source: S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009
 """
@@ -47,29 +47,29 @@ def draw(
     taken = largest.with_columns(before=pl.col("kernel_s").cum_sum() - pl.col("kernel_s"))
     shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_POINTS)
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
-    peaks = _peaks(parameters or {})
+    peaks = _peaks(shown)
     looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}))]
     panel = _panel(points, looks, peaks)
     legend = [*looks, ROOF] if peaks else [*looks]
     return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), width)
 
 
-def _peaks(parameters: Mapping[str, str]) -> tuple[float, float] | None:
-    """TFLOP/s and GB/s, where both are given."""
-    try:
-        peak, bandwidth = (float(parameters[key]) for key in ("peak_tflops", "bandwidth_gb_per_s"))
-    except (KeyError, ValueError):
-        return None
-    return (peak, bandwidth) if peak > 0 and bandwidth > 0 else None
+def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
+    """Element types by the TFLOP/s and GB/s that they are held against."""
+    found: dict[tuple[float, float], list[str]] = {}
+    known = shown.select("peak", "bandwidth", "dtype").drop_nulls().unique().sort("peak", "bandwidth", "dtype")
+    for peak, bandwidth, dtype in known.iter_rows():
+        found.setdefault((peak, bandwidth), []).append(dtype.lower().removeprefix("c10::"))
+    return found
 
 
-def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: tuple[float, float] | None) -> Any:
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tuple[float, float], list[str]]) -> Any:
     low, high = (edge(row["intensity"] for row in points) for edge in (min, max))
     bottom, top = (edge(row["tflops_per_s"] for row in points) for edge in (min, max))
-    if peaks:
-        ridge = 1000 * peaks[0] / peaks[1]  # intensity above which arithmetic is the bound
+    for peak, bandwidth in peaks:
+        ridge = 1000 * peak / bandwidth  # intensity above which arithmetic is the bound
         low, high = min(low, ridge / 3), max(high, 3 * ridge)
-        top = max(top, 1.5 * peaks[0])
+        top = max(top, 1.5 * peak)
     x, y = _axis("intensity", "FLOP per byte", low, high), _axis("tflops_per_s", "TFLOP/s", bottom, top)
     by = style.encodings(looks, "family")
     longest = max(row["kernel_s"] for row in points)
@@ -77,10 +77,11 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: tuple[floa
     tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
     marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
     layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
-    if peaks:
-        start, end = _decades(low, high)
+    start, end = _decades(low, high)
+    for peak, bandwidth in peaks:
+        ridge = 1000 * peak / bandwidth
         corners = [
-            {"intensity": at, "tflops_per_s": min(peaks[0], at * peaks[1] / 1000)}
+            {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
             for at in sorted({start, min(max(ridge, start), end), end})
         ]
         roof = alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
@@ -104,7 +105,7 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 
 
-def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: tuple[float, float] | None) -> list[str]:
+def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float, float], list[str]]) -> list[str]:
     total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
     runs = rows["run_id"].n_unique()
     whose = f" of {runs} runs" if runs > 1 else ""
@@ -113,10 +114,12 @@ def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: tuple[float, float]
         "operators with shapes; area: time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
-    if peaks:
-        lines.append(f"Roofline: {words.number(peaks[0])} TFLOP/s, {words.number(peaks[1])} GB/s, as given.")
-    else:
-        lines.append("No roofline: peak_tflops and bandwidth_gb_per_s are not given.")
+    for (peak, bandwidth), dtypes in peaks.items():
+        lines.append(
+            f"Roofline of {', '.join(dtypes)}: {words.number(peak)} TFLOP/s dense, {words.number(bandwidth)} GB/s."
+        )
+    if not peaks:
+        lines.append("No roofline: the device is not in the catalog, and no peak is given.")
     if hidden := rows.height - shown.height:
         lines.append(f"Not drawn: those that take the least time, {words.number(hidden)}.")
     return lines

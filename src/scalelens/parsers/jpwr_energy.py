@@ -2,7 +2,7 @@
 
 Tool: jpwr, by itself or inside CARAML
 Versions: jpwr to 0.0.10; CARAML adds nodename and rank, and combined_energy.csv with a row for each rank
-Yields: energy
+Yields: energy, params
 Source: jpwr/clitool.py; jpwr/ctxmgr.py, energy(); CARAML llm_training/aux/combine_energy.py
 
 Watt-hours become joules.  The tool adds up power times the time since the sample before (`riemann_right`), from the
@@ -10,8 +10,8 @@ first to the last sample only: the span is not told, so it is NULL.  The table e
 difference of the cards' own counters (`counter`).  An energy of 0 says that nothing was measured: NULL.
 
 Every rank measures every device of its node, so that N ranks of a node give N copies of nearly the same numbers.
-The node is nodename, else the host of the file name: energy.HOST.PID.csv, energy.N.HOST.PID.csv.  Devices and scopes
-are named as in the power samples: a rocm device is a GCD, or where only even ones have energy (MI250X) a whole OAM.
+The node is nodename, else the host of the file name: energy.HOST.PID.csv, energy.SUFFIX.HOST.PID.csv.  Devices and
+scopes are named as in the power samples: a rocm device is a GCD, or where only even ones have energy (MI250X) a whole OAM.
 
 Samples:
     ,0
@@ -23,17 +23,15 @@ import math
 import re
 
 from scalelens.rows import Rows
+from scalelens.sensors import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
 DEVICE = r"(?:pynvml|rocm|gc|gh):"
 COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + DEVICE.encode())
 TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + DEVICE.encode() + rb"[^\n]*\n")
 COUNTER = re.compile(r"energy[-_]from[-_]counter")
-HOST = re.compile(r"\b(?:energy|energy[-_]from[-_]counter)\.(?:(?:\d+|None)\.)*([\w.-]*[A-Za-z][\w.-]*)\.\d+\.csv\Z")
-SCOPES = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
-GH_SCOPES = ("module", "grace", "cpu", "sysio")
 JOULES = 3600.0  # in a watt-hour
 
 
@@ -60,9 +58,10 @@ def read(source: Source, rows: Rows) -> None:
             records.append([(k, list(pair)) for pair in zip(header, fields, strict=True) if pair[0]])
         elif fields != [""]:
             rows.problem(k, f"the line has {len(fields)} fields, the header {len(header)}", ",".join(fields))
-    host = HOST.search(source.name)
+    host = jpwr_host(source.name)
+    rows.param("measured_by_rank", jpwr_rank(source.name), origin="path")
     for record in records:
-        one_rank(record, host[1] if host else None, method, rows)
+        one_rank(record, host, method, rows)
     if cut.strip():
         rows.problem(len(lines) + 1, "the last line is cut", cut)
 
@@ -80,27 +79,17 @@ def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str,
                 rows.problem(line, f"the energy of {label} is no number of watt-hours", ",".join(fields))
             else:
                 energies[label] = line, energy
-        elif label != "rank":
+        elif label == "rank":
+            if re.fullmatch(r"\d{1,9}", value):
+                rows.param("measured_by_rank", int(value), line)
+        else:
             rows.problem(line, "neither a device nor a node", ",".join(fields))
-    used = {label for label, (_, energy) in energies.items() if energy}
+    scopes = jpwr_scopes(energies, {label for label, (_, energy) in energies.items() if energy})
     for label, (line, energy) in energies.items():
-        joules = energy * JOULES or None
         rows.add(
-            "energy", line, node=node, device=label, scope=scope(label, energies, used), energy_j=joules, method=method
-        )
-
-
-def scope(label: str, labels: dict[str, tuple[int, float]], used: set[str]) -> str | None:
-    """What a device's energy covers."""
-    kind, _, what = label.partition(":")
-    if kind == "gh":
-        return next((scope for scope in GH_SCOPES if scope in what.lower()), None)
-    if kind == "rocm" and what[-1:] in "02468":
-        gcds = {other for other in labels if other.startswith("rocm:")}
-        odd = {other for other in gcds if other[-1] in "13579"}
-        if odd and not odd & used and gcds & used:
-            return "oam"
-    return SCOPES.get(kind)
+            "energy", line, node=node, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
+            method=method,
+        )  # fmt: skip
 
 
 def watt_hours(text: str) -> float | None:

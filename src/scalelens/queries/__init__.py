@@ -37,7 +37,7 @@ HEADINGS = ("Answers", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
-COLUMN = re.compile(r"  (\w+)  +([A-Z]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
+COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
 CONTINUED = re.compile(r"   +(\S.*)$")
 
 

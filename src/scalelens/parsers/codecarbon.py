@@ -1,0 +1,114 @@
+"""CodeCarbon's emissions.csv.
+
+Tool: codecarbon, EmissionsTracker and OfflineEmissionsTracker
+Versions: 1.x (11 columns), 2.x (31), 3.x (39): read by the columns' names
+Yields: energy, metrics, params
+Source: codecarbon/output_methods/emissions_data.py; file.py
+
+Kilowatt-hours become joules, and methods are `codecarbon`: what it could measure of each part, every 15 s, else an
+assumption.  `total` (energy_consumed) holds cpu, gpu and ram; gpu is the sum over all GPUs.  An energy of 0 or none
+was not measured.  Emissions are metrics; the powers of the file are of its last moment, no means, and left out.
+
+A row is written at the end of a tracker, and at each flush: rows of one run_id behind each other whose duration grows
+go on counting, and the last one that has an energy counts for it.  Each tracker is a part.  Rows of several writers into one file damage each
+other: what has other columns than the header is a problem.
+
+Samples:
+    timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,cpu_energy,gpu_energy,ram_energy,energy_consumed,gpu_count
+    2026-01-02T03:04:05,llm,6f1b,355.5,0.0035,42.5,198.2,0.0042,0.0196,0.0003,0.0241,4
+"""
+
+from typing import NamedTuple
+
+from scalelens.rows import Rows
+from scalelens.sensors import cells, head_lines, records, stamp_of
+from scalelens.source import Source
+
+VERSION = 1
+
+ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
+JOULES = 3.6e6  # in a kilowatt-hour
+PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
+DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
+FACTS = (
+    "project_name", "experiment_id", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model",
+    "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
+)  # fmt: skip
+EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
+
+
+class Row(NamedTuple):
+    line: int
+    run_id: str | None
+    duration: float
+    values: dict[str, str]
+
+
+def recognise(head: bytes, name: str) -> bool:
+    first = head_lines(head)[:1]
+    return bool(first) and {*cells(first[0])} >= ALWAYS
+
+
+def read(source: Source, rows: Rows) -> None:
+    tracker: list[Row] = []
+    count = 0
+    for row in [*readable(source, rows), None]:
+        if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
+            if count:
+                rows.new_part()
+            one(tracker, rows)
+            count += 1
+            tracker = []
+        if row:
+            tracker.append(row)
+
+
+def readable(source: Source, rows: Rows) -> list[Row]:
+    """All rows that can be read."""
+    found, header = [], []
+    for number, row, whole in records(source):
+        if {*row} >= ALWAYS:
+            header = row
+            continue
+        values = dict(zip(header, row, strict=False))
+        duration = number_of(values.get("duration", ""))
+        if not whole or len(row) != len(header):
+            rows.problem(
+                number, f"the row has {len(row)} columns, the header {len(header)}, or it is cut", ",".join(row)
+            )
+        elif duration is None or stamp_of(values["timestamp"]) is None:
+            rows.problem(number, "the row has no duration or no time", ",".join(row))
+        else:
+            found.append(Row(number, values.get("run_id") or None, duration, values))
+    return found
+
+
+def one(tracker: list[Row], rows: Rows) -> None:
+    """Rows of one tracker: of each energy the last that it wrote."""
+    last = tracker[-1]
+    rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")
+    for fact in FACTS:
+        rows.param(fact, last.values.get(fact) or None, last.line, origin="environment")
+    for column, scope in PARTS.items():
+        row = next((row for row in reversed(tracker) if row.values.get(column)), last)
+        text = row.values.get(column, "")
+        energy = number_of(text)
+        if energy is None and text:
+            rows.problem(row.line, f"{column} is no number of kilowatt-hours", text)
+        elif energy:
+            rows.add(
+                "energy", row.line, device=DEVICES[column], scope=scope, energy_j=energy * JOULES,
+                span_s=row.duration, method="codecarbon",
+            )  # fmt: skip
+    for column, unit in EMISSIONS.items():
+        row = next((row for row in reversed(tracker) if row.values.get(column)), last)
+        if (amount := number_of(row.values.get(column, ""))) is not None:
+            rows.metric(row.line, None, None, None, column, amount, unit)
+
+
+def number_of(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e15 else None

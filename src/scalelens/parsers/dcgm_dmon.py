@@ -1,0 +1,70 @@
+"""dcgmi dmon.
+
+Tool: dcgmi dmon -e 155[,156,...]
+Versions: DCGM 2 to 4
+Yields: power, energy
+Source: dcgmi/DeviceMonitor.cpp
+
+Columns are the short names of the fields that were asked for: POWER, POWR or PWR in watts, TOTEC in millijoules since
+the driver was loaded.  A line of units may follow; both come again every few rows.  There is no time: one that a
+script put before each line, as seconds since 1970 or a date, is read; without it the powers stand without a time, and
+a problem says so.  A MIG instance (GPU-I) has no power of its own.
+
+Samples:
+    #Entity   POWER   TOTEC            SMCLK
+    ID        W       mJ               MHz
+    GPU 0     120.5   15152422938      1410
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.sensors import Samples, Sensor, head_lines, lines, stamp_of
+from scalelens.source import Source
+
+VERSION = 1
+
+POWERS = ("POWER", "POWR", "PWR")
+ENERGY = "TOTEC"
+HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
+UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
+ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
+SCALES = {"W": 1.0, "mW": 1e-3, "mJ": 1e-3, "J": 1.0}
+SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
+
+
+def recognise(head: bytes, name: str) -> bool:
+    first = next((found for line in head_lines(head)[:3] if (found := HEADER.fullmatch(line.rstrip()))), None)
+    return bool(first) and bool({*(first[2] if first else "").split()} & {*POWERS, ENERGY})
+
+
+def read(source: Source, rows: Rows) -> None:
+    samples = Samples(rows)
+    header: list[str] = []
+    units: dict[str, str] = {}
+    timeless = 0
+    for number, text, whole in lines(source):
+        if found := HEADER.fullmatch(text.rstrip()):
+            header = found[2].split()
+        elif found := ROW.fullmatch(text.rstrip()):
+            before, kind, device, rest = found.groups()
+            values = rest.split()
+            if not whole or len(values) != len(header):
+                rows.problem(number, "the line is cut, or has other columns than the header", text)
+                continue
+            stamp = stamp_of(before)
+            timeless = timeless or (0 if stamp else number)
+            sensor = Sensor(None, device if kind in SCOPES else f"{kind} {device}", SCOPES.get(kind))
+            for name, value in zip(header, values, strict=True):
+                if name in POWERS:
+                    samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, "W"), 1.0))
+                elif name == ENERGY:
+                    samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
+        elif found := UNITS.fullmatch(text.rstrip()):
+            said = found[2].split()
+            units = dict(zip(header, said, strict=True)) if len(said) == len(header) else {}
+        else:
+            rows.problem(number, "neither a header nor a row", text)
+    samples.finish(ENERGY)
+    if timeless:
+        rows.problem(timeless, "the samples have no time (dcgmi dmon prints none): no energy follows from their powers")

@@ -1,0 +1,67 @@
+"""dcgm-exporter: dumps of its metrics, in Prometheus's text format.
+
+Tool: dcgm-exporter, whatever fetched its page (curl, a script)
+Versions: 2.x to 4.x
+Yields: power, energy
+Source: dcgm-exporter internal/pkg/rendermetrics; etc/default-counters.csv
+
+DCGM_FI_DEV_POWER_USAGE and its _INSTANT are watts of a GPU, DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT of a Grace CPU,
+DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION millijoules since the driver was loaded.  Where there is both, the instant power is
+left out.  The time is the one behind the number (milliseconds), else that of a line with nothing but a time before it;
+a page by itself has none.  One reading of a counter is no energy but a metric.  The label device is not the number of
+the GPU, gpu is.
+
+Samples:
+    DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-1",device="nvidia0",modelName="NVIDIA H100",Hostname="n1"} 68.244000
+    DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0",UUID="GPU-1",Hostname="n1"} 15152422938
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.sensors import Samples, Sensor, head_lines, lines, stamp_of
+from scalelens.source import Source
+
+VERSION = 1
+
+METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+POWERS = ("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_POWER_USAGE_INSTANT")
+CPU = "DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT"
+ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+NAMES = (*POWERS, CPU, ENERGY)
+
+
+def recognise(head: bytes, name: str) -> bool:
+    lines = head_lines(head)
+    return any(line.startswith("DCGM_FI_") for line in lines) and not any("# Entity" in line for line in lines[:1])
+
+
+def read(source: Source, rows: Rows) -> None:
+    samples = Samples(rows)
+    mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines(source))
+    said = None
+    timeless = 0
+    for number, text, whole in lines(source):
+        if not text.startswith(NAMES):
+            said = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or said
+            continue
+        found = METRIC.fullmatch(text.strip())
+        if not found or not whole:
+            rows.problem(number, "the line is cut or damaged", text)
+            continue
+        name, labels, value, ms = found.groups()
+        about = dict(LABEL.findall(labels))
+        stamp = stamp_of(ms) if ms else said
+        node, device = about.get("Hostname") or about.get("hostname"), about.get("gpu") or about.get("cpu")
+        if "GPU_I_ID" in about:
+            device = f"{device}/{about['GPU_I_ID']}"
+        sensor = Sensor(node, device, "cpu" if name == CPU else "gpu")
+        if name == ENERGY:
+            samples.counter(number, sensor, value, stamp, 1e-3)
+        elif name in (CPU, POWERS[not mean]):
+            samples.power(number, sensor, value, stamp)
+            timeless = timeless or (0 if stamp else number)
+    samples.finish(ENERGY)
+    if timeless:
+        rows.problem(timeless, "the samples have no time: no energy follows from their powers")

@@ -1,0 +1,103 @@
+"""jpwr power samples and energies (HDF5).
+
+Tool: jpwr, by itself; its default file type
+Versions: 0.0.8 to 0.0.10
+Yields: power, energy, params
+Source: jpwr/clitool.py, which calls pandas' to_hdf with the key jpwr in its fixed layout
+
+A frame with `timestamps` holds samples, a series the energies that the tool added up (`riemann_right`), a frame
+without times those of the cards' own counters (`counter`); all in the units and with the pitfalls of the CSV.
+`line` is the number of the row, from 1.  Text in a frame is pickled and not read.
+"""
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import h5py
+
+from scalelens.rows import Rows
+from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
+from scalelens.source import Source
+
+VERSION = 1
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+JOULES = 3600.0  # in a watt-hour
+LARGEST = 100_000_000  # numbers in a table: a day of sixteen devices at 100 ms has 14 million
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return head.startswith(MAGIC) and b"jpwr" in head and b"pandas_type" in head
+
+
+def read(source: Source, rows: Rows) -> None:
+    try:
+        with h5py.File(io.BytesIO(source.read()), "r") as file:
+            kind, columns = table(file["jpwr"])
+    except Exception as error:  # whatever HDF5 says of a damaged file
+        rows.problem(None, f"the HDF5 file is cut, damaged, or not as jpwr writes it ({type(error).__name__}: {error})")
+        return
+    labels = [label for label in columns if ":" in label]
+    powered = {label for label in labels if any(number > 0 for number in columns[label])}
+    scopes = jpwr_scopes(labels, powered)
+    host = jpwr_host(source.name)
+    rows.param("measured_by_rank", jpwr_rank(source.name), origin="path")
+    if "timestamps" not in columns:
+        for label in labels:
+            for line, energy in enumerate(columns[label], 1):
+                whole = math.isfinite(energy) and energy >= 0
+                if not whole:
+                    rows.problem(line, f"the energy of {label} is no number of watt-hours", str(energy))
+                    continue
+                rows.add(
+                    "energy", line, node=host, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
+                    method="riemann_right" if kind == "series" else "counter",
+                )  # fmt: skip
+        return
+    for line, seconds in enumerate(columns["timestamps"], 1):
+        stamp, unit = epoch(repr(seconds))
+        if unit != "s":
+            rows.problem(line, "the time is no number of seconds since 1970", str(seconds))
+            continue
+        for label in labels:
+            power = columns[label][line - 1]
+            if math.isinf(power) or power < 0:
+                rows.problem(line, f"the power of {label} is no number", str(power))
+                continue
+            forced = label.startswith("rocm:") and label not in powered
+            flag = "na" if power != power else "forced_zero" if forced else None if power else "zero"
+            rows.add(
+                "power", line, node=host, device=label, scope=scopes[label], ts=stamp, ts_origin="utc", flag=flag,
+                power_w=power if flag in (None, "zero") else None,
+            )  # fmt: skip
+
+
+def table(group: Any) -> tuple[str, dict[str, Sequence[float]]]:
+    """Whether pandas wrote a frame or a series, and its numbers by the name of their column.
+
+    Raises whatever h5py does, and KeyError or ValueError for another layout.
+    """
+    kind = group.attrs["pandas_type"].decode()
+    if kind == "series":
+        numbers = [[number] for number in array(group["values"]).tolist()]
+        return kind, dict(zip(names(group["index"]), numbers, strict=True))
+    columns: dict[str, Sequence[float]] = {}
+    for k in range(int(group.attrs["nblocks"])):
+        values = group[f"block{k}_values"]
+        if values.dtype.kind in "iuf":
+            columns |= zip(names(group[f"block{k}_items"]), array(values).T.tolist(), strict=True)
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("columns of several lengths")
+    return kind, columns
+
+
+def names(values: Any) -> list[str]:
+    return [name.decode("utf-8", "replace") for name in array(values).tolist()]
+
+
+def array(values: Any) -> Any:
+    if values.size > LARGEST:
+        raise ValueError(f"a table of {values.size} numbers")
+    return values[()]

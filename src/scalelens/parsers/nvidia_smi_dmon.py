@@ -1,0 +1,69 @@
+"""nvidia-smi dmon.
+
+Tool: nvidia-smi dmon -s p... [-o DT]
+Versions: drivers 384 to 580
+Yields: power
+Source: nvidia-smi dmon -h
+
+Columns depend on -s and on the driver, and are found by their names; the second line with a hash has the units.  Both
+come again every few rows.  Times are local (--tz) and there are none without -o DT, and no date with -o T: then the
+powers stand without a time, and a problem says so.  A dash is no value.
+
+Samples:
+    #Date       Time        gpu    pwr  gtemp  mtemp     sm
+    #YYYYMMDD   HH:MM:SS    Idx      W      C      C      %
+     20260102   03:04:05      0     37     19      -      0
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.sensors import Samples, Sensor, Stamp, head_lines, lines, stamp_of
+from scalelens.source import Source
+
+VERSION = 1
+
+DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
+SCALES = {"W": 1.0, "mW": 1e-3}
+
+
+def recognise(head: bytes, name: str) -> bool:
+    first = head_lines(head)[:1]
+    return bool(first) and first[0].startswith("#") and {"gpu", "pwr"} <= {*cells_of(first[0])}
+
+
+def read(source: Source, rows: Rows) -> None:
+    samples = Samples(rows)
+    header: list[str] = []
+    unit, timeless = "W", 0
+    for number, text, whole in lines(source):
+        cells = cells_of(text)
+        if text.startswith("#"):
+            if "pwr" in cells:
+                header = cells
+            elif header and len(cells) == len(header):
+                unit = cells[header.index("pwr")]
+            continue
+        if not whole or len(cells) != len(header):
+            rows.problem(number, "the line is cut, or has other columns than the header", text)
+            continue
+        if unit not in SCALES:
+            rows.problem(number, f"power in {unit} is not known", text)
+            continue
+        values = dict(zip(header, cells, strict=True))
+        stamp: tuple[Stamp, str] | None = None
+        if "Date" in values and "Time" in values:
+            date = DATE.sub(r"\1-\2-\3", values["Date"])
+            stamp = stamp_of(f"{date} {values['Time']}")
+            if stamp is None:
+                rows.problem(number, "the time is none", text)
+                continue
+        else:
+            timeless = timeless or number
+        samples.power(number, Sensor(None, values["gpu"], "gpu"), values["pwr"], stamp, SCALES[unit])
+    if timeless:
+        rows.problem(timeless, "the samples have no date and time (dmon without -o DT): no energy follows from them")
+
+
+def cells_of(text: str) -> list[str]:
+    return re.sub("[#,]", " ", text).split()

@@ -1,0 +1,162 @@
+"""nvidia-smi --query-gpu, as CSV.
+
+Tool: nvidia-smi --query-gpu=... --format=csv[,noheader][,nounits] [-l S], and scripts that keep its names of fields
+Versions: drivers 384 to 580
+Yields: power
+Source: nvidia-smi --help-query-gpu
+
+Columns are the fields that were asked for, by name; of power.draw, power.draw.average and power.draw.instant the
+first that there is (power.draw is the mean of a second from Ampere on, but for GA100).  module.power.draw is of the
+module, which holds the GPU.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
+milliseconds.  A header that comes again is where another call wrote behind the first.
+
+The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
+the same for all of them says nothing, and that is a problem's sentence.  Without such a column GPUs are numbered by
+their order in a sweep, if all sweeps are as long: a problem says so.  Without a header there must be one time and one
+power in watts, else it is not told which number is the power.
+
+Samples:
+    index, timestamp, power.draw [W]
+    0, 2026/01/02 03:04:05.678, 63.86 W
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from scalelens.rows import Rows
+from scalelens.sensors import Samples, Sensor, head_lines, nanoseconds, records, stamp_of
+from scalelens.source import Source
+
+VERSION = 1
+
+POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
+DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
+NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
+TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
+IN_WATTS = re.compile(r"\d+\.\d+ W")
+SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
+SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody asks more often than this
+
+
+def recognise(head: bytes, name: str) -> bool:
+    lines = head_lines(head)[:1]
+    return bool(lines) and (has_power(lines[0].split(",")) or bool(TIME.search(lines[0]) and "," in lines[0]))
+
+
+def has_power(cells: list[str]) -> bool:
+    names = [found[1] for cell in cells if (found := NAME.fullmatch(cell.strip()))]
+    return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in POWERS for name in names)
+
+
+class Layout:
+    """Where a table has its time, powers and devices."""
+
+    def __init__(self, header: list[str]) -> None:
+        self.header = header
+        named = {found[1]: (k, found[2]) for k, cell in enumerate(header) if (found := NAME.fullmatch(cell))}
+        self.time = named.get("timestamp", (None, None))[0]
+        self.powers = [
+            (scope, *named[name])
+            for scope, before in (("gpu", ""), ("module", "module."))
+            for name in [next((before + power for power in POWERS if before + power in named), None)]
+            if name
+        ]
+        self.devices = {name: named[name][0] for name in DEVICES if name in named}
+
+
+def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
+    """Records with the layout of the header before them; what is none becomes a problem of `rows`."""
+    layout: Layout | None = None
+    for number, cells, whole in records(source):
+        if has_power(cells):
+            layout = layout if layout and layout.header == cells else Layout(cells)
+        elif layout is None:
+            layout = without_header(cells)
+            if layout is None:
+                if rows:
+                    rows.problem(number, "there is no header, and not one time and one power in watts", ",".join(cells))
+                return
+            yield number, cells, layout
+        elif whole and len(cells) == len(layout.header):
+            yield number, cells, layout
+        elif rows:
+            rows.problem(number, "the line is cut, or has other columns than the header", ",".join(cells))
+
+
+def without_header(cells: list[str]) -> Layout | None:
+    """The layout of a table that begins with its first record."""
+    times = [k for k, cell in enumerate(cells) if TIME.fullmatch(cell)]
+    powers = [k for k, cell in enumerate(cells) if IN_WATTS.fullmatch(cell)]
+    if len(times) != 1 or len(powers) != 1:
+        return None
+    header = [""] * len(cells)
+    header[times[0]], header[powers[0]] = "timestamp", "power.draw [W]"
+    uuids = [k for k, cell in enumerate(cells) if cell.startswith("GPU-")]
+    if uuids:
+        header[uuids[0]] = "uuid"
+    elif re.fullmatch(r"\d{1,2}", cells[0]):
+        header[0] = "index"
+    return Layout(header)
+
+
+def read(source: Source, rows: Rows) -> None:
+    named, device = device_of(source)
+    if device != named:
+        rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
+    if device == "index" and not has_power(next(records(source))[1]):
+        rows.problem(1, "there is no header: the first column is taken for the number of the GPU")
+    places = in_sweeps(source) if device is None else {}
+    if places is None:
+        rows.problem(1, "no column names the device, and sweeps are not all as long: whose power it is cannot be told")
+        return
+    if len(set(places.values())) > 1:
+        rows.problem(1, f"no column names the device: numbered by their order in a sweep of {max(places.values()) + 1}")
+    samples = Samples(rows)
+    timeless = 0
+    for number, cells, layout in tables(source, rows):
+        stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
+        if layout.time is None:
+            timeless = timeless or number
+        elif stamp is None:
+            rows.problem(number, "the time is none", ",".join(cells))
+            continue
+        column = layout.devices.get(device or "")
+        named = cells[column] if column is not None else None
+        if device is None and len(set(places.values())) > 1:
+            named = str(places[number]) if number in places else None
+        for scope, k, unit in layout.powers:
+            if unit in SCALES:
+                samples.power(number, Sensor(None, named, scope), cells[k], stamp, SCALES[unit])
+            else:
+                rows.problem(number, f"power in {unit} is not known", ",".join(cells))
+    if timeless:
+        rows.problem(timeless, "there is no column of times: these are powers, and no energy follows from them")
+
+
+def device_of(source: Source) -> tuple[str | None, str | None]:
+    """The column that should name the devices, and the one that tells most of them apart."""
+    seen: dict[str, set[str]] = {}
+    for _, cells, layout in tables(source):
+        for name, k in layout.devices.items():
+            seen.setdefault(name, set()).add(cells[k])
+    best = max(seen, key=lambda name: (len(seen[name]), -DEVICES.index(name)), default=None)
+    return min(seen, key=DEVICES.index, default=None), best
+
+
+def in_sweeps(source: Source) -> dict[int, int] | None:
+    """Lines and their place in the sweep; None where sweeps have several lengths, but for a last one that is cut."""
+    places: dict[int, int] = {}
+    began, lengths = None, []
+    for number, cells, layout in tables(source):
+        stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
+        if stamp is None:
+            continue
+        ns = nanoseconds(stamp[0])
+        if began is None or not 0 <= ns - began < SWEEP_NS:
+            began = ns
+            lengths.append(0)
+        places[number] = lengths[-1]
+        lengths[-1] += 1
+    usual = Counter(lengths[:-1] or lengths)
+    return places if len(usual) <= 1 and lengths[-1:] <= [*usual][:1] else None

@@ -1,0 +1,82 @@
+"""HPE Cray EX power monitoring counters.
+
+Tool: the node controller of HPE Cray EX, read as /sys/cray/pm_counters/*, copied or appended to a file for each counter
+Versions: as on LUMI, ARCHER2, Frontier, Alps
+Yields: power, energy
+Source: /sys/cray/pm_counters of the node; HPE Cray EX power management
+
+A line holds a value, its unit and the time of the node's clock in microseconds, which is not always that since 1970:
+else `ts` counts from a zero of its own (ts_origin `relative`) and only differences of times mean something.  What is
+counted is told by the path before the value (`grep . /sys/cray/pm_counters/*`), else by the end of the file's name.
+A line read twice within the node's tenth of a second is flagged `stale`.  One reading of a counter is no energy but a
+metric.  Limits of power (power_cap) are metrics.
+
+accelK is a slot: on LUMI-G one MI250X, which is a whole OAM; on others a GPU or a superchip, so that its scope is told
+by no file and NULL.  `power` and `energy` are of the node behind its power supply.
+
+Samples:
+    /sys/cray/pm_counters/accel0_power:312 W 1795238790307355 us
+    724 W 7810213855886 us
+    12044825101 J 7810213855886 us
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.sensors import EPOCHS, Samples, Sensor, Stamp, head_lines, lines
+from scalelens.source import Source
+
+VERSION = 1
+
+LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
+COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
+SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
+JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
+
+
+def recognise(head: bytes, name: str) -> bool:
+    lines = head_lines(head)[:20]
+    found = [LINE.fullmatch(line.strip()) for line in lines]
+    return bool(lines) and any(found) and (any(one and one[1] for one in found) or all(found))
+
+
+def read(source: Source, rows: Rows) -> None:
+    named = COUNTER.search(source.name)
+    samples = Samples(rows)
+    last: dict[str, int] = {}
+    nameless = 0
+    for number, text, whole in lines(source):
+        found = LINE.fullmatch(text.strip())
+        if not found or not whole:
+            if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
+                rows.problem(number, "the line is cut, or no value with its time", text)
+            continue
+        said = COUNTER.search(found[1]) if found[1] else named
+        if found[1] and not said:
+            rows.problem(number, f"{found[1]} is no counter that is known", text)
+            continue
+        counter = said[1] if said else "power" if found[3] == "W" else "energy"
+        nameless = nameless or (0 if said else number)
+        part = JOINED.fullmatch(counter.lower())
+        value, unit, us = found[2], found[3], int(found[4])
+        if not part or (part[3] == "energy") != (unit == "J"):
+            rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
+            continue
+        scope = SCOPES.get(part[1]) if said else None
+        sensor = Sensor(None, (part[1] + part[2] or "node") if said else None, scope)
+        stamp: tuple[Stamp, str] = us * 1000, "utc" if EPOCHS[0] * 10**6 < us < EPOCHS[1] * 10**6 else "relative"
+        if part[3] == "power_cap":
+            rows.metric(number, None, None, None, counter, float(value), "W")
+        elif unit == "J":
+            samples.counter(number, sensor, value, stamp, 1.0)
+        elif last.get(counter) == us:
+            rows.add(
+                "power", number, device=sensor.device, scope=scope, ts=stamp[0], ts_origin=stamp[1],
+                power_w=float(value), flag="stale",
+            )  # fmt: skip
+        else:
+            samples.power(number, sensor, value, stamp)
+        last[counter] = us
+    samples.finish("energy")
+    if nameless:
+        rows.problem(nameless, "neither the line nor the name of the file says which counter it is")

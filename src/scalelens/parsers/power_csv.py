@@ -1,0 +1,220 @@
+"""Power samples in a CSV of nobody's format: long (a row for each sample) or wide (a column for each device).
+
+Tool: scripts
+Versions: any
+Yields: power
+Source: the names of the columns, whose units must be said
+
+A table is ours if it has a column of times and one of power, none of steps, and no other format knows it.  A column of
+power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it is refused.
+Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
+since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a
+unit in the column's name must agree.  A smaller number counts from an unknown zero (ts_origin `relative`), if the name
+says its unit; else it is refused.
+
+The device is a column gpu, gpu_id, device, uuid, ...; in a wide table what the column's name says beside power and its
+unit, of gpu0 the number.  The node is a column node, host or hostname.  A list of numbers without a header, in a file
+that is called power or watts, is refused: it has neither a unit nor times.
+
+Samples:
+    timestamp,gpu,power_w
+    2026-01-02T03:04:05+01:00,0,312.5
+"""
+
+import re
+from typing import NamedTuple
+
+from scalelens.rows import Rows
+from scalelens.sensors import (
+    EPOCH_UNITS,
+    UNAVAILABLE,
+    Samples,
+    Sensor,
+    Stamp,
+    epoch,
+    head_lines,
+    lines,
+    stamp_of,
+    watts,
+)  # fmt: skip
+from scalelens.source import Source
+
+VERSION = 1
+LAST = True  # of all formats: whatever knows a table better has read it before
+
+IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
+POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
+POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
+NO_POWER = re.compile(
+    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien", re.IGNORECASE
+)
+SCALES = {"w": 1.0, "watt": 1.0, "watts": 1.0, "mw": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3, "kw": 1e3}
+TIME = re.compile(
+    r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
+    r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",
+    re.IGNORECASE,
+)
+STEPS = re.compile(r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)", re.IGNORECASE)
+DEVICE = re.compile(
+    r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
+)
+NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
+OF = {
+    "gpu": "gpu",
+    "cpu": "cpu",
+    "ipu": "ipu",
+    "ram": "memory",
+    "dram": "memory",
+    "memory": "memory",
+    "module": "module",
+}
+WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+LISTED = re.compile(r"power|watt", re.IGNORECASE)
+
+
+class Column(NamedTuple):
+    """A column of power."""
+
+    k: int
+    name: str
+    scale: float | None  # to watts; None where the name has no unit
+    device: str | None
+    scope: str | None
+
+
+class Layout(NamedTuple):
+    """Where a table has what."""
+
+    delimiter: str
+    header: list[str]
+    time: int
+    unit: str | None  # of the times, as the name says
+    powers: list[Column]
+    device: int | None
+    node: int | None
+
+
+def recognise(head: bytes, name: str) -> bool:
+    first = [line for line in head_lines(head) if not line.startswith("#")][:3]
+    if len(first) < 2:
+        return False
+    if LISTED.search(name) and is_list(head):
+        return True
+    layout = layout_of(first[0])
+    if layout is None:
+        return False
+    cells = cells_of(first[1], layout.delimiter)
+    return len(cells) == len(layout.header) and any(watts(cells[column.k]) is not None for column in layout.powers)
+
+
+def is_list(head: bytes) -> bool:
+    """Whether the lines are a number each; the last one may be cut."""
+    return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in head_lines(head)[:-1])
+
+
+def layout_of(text: str) -> Layout | None:
+    """What the names of the columns say, if there are times and powers and no steps."""
+    delimiter = max(",;\t", key=text.count)
+    header = cells_of(text, delimiter)
+    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or any(map(STEPS.fullmatch, header)):
+        return None
+    times = [k for k, name in enumerate(header) if TIME.fullmatch(name)]
+    powers = [column for k, name in enumerate(header) if (column := column_of(k, name))]
+    if not times or not powers:
+        return None
+    devices = [k for k, name in enumerate(header) if DEVICE.fullmatch(name)]
+    nodes = [k for k, name in enumerate(header) if NODE.fullmatch(name)]
+    said = TIME.fullmatch(header[times[0]])
+    unit = (said[1] or "").lower() if said else ""
+    short = next(
+        (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
+    )
+    return Layout(
+        delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
+        devices[0] if devices else None, nodes[0] if nodes else None,
+    )  # fmt: skip
+
+
+def column_of(k: int, name: str) -> Column | None:
+    """A column of power, by its name."""
+    found = IN_WATTS.fullmatch(name)
+    unit = next((unit for unit in (found.groups()[1:] if found else ()) if unit), "").lower()
+    word = WORD.search(name)
+    scale = SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
+    if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
+        return None
+    label = POWER_WORD.sub("", found[1] if found and unit else name).strip(" _.-") or None
+    return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
+
+
+def read(source: Source, rows: Rows) -> None:
+    if is_list(source.head()):
+        rows.problem(1, "a list of numbers without a header: neither their unit nor their times are said")
+        return
+    layout: Layout | None = None
+    usable: list[Column] = []
+    samples = Samples(rows)
+    for number, text, whole in lines(source):
+        if text.startswith("#"):
+            continue
+        if layout is None:
+            layout = layout_of(text)
+            assert layout
+            header = layout.header
+            continue
+        cells = cells_of(text, layout.delimiter)
+        if cells == header:
+            continue
+        if not whole or len(cells) != len(header):
+            rows.problem(number, "the line is cut, or has other columns than the header", text)
+            continue
+        if not usable:
+            usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
+            for column in layout.powers:
+                if column not in usable:
+                    rows.problem(
+                        number, f"the column {column.name} has no unit: power_w, or power [mW], would say it", text
+                    )
+            if not usable:
+                return
+        stamp = time_of(cells[layout.time], layout.unit)
+        if stamp is None:
+            name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
+            if counts_in:
+                rows.problem(number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text)
+            elif is_number(cells[layout.time]):
+                rows.problem(number, f"{name} is no number since 1970, and names no unit in which to count", text)
+                return
+            else:
+                rows.problem(number, f"{name} is no time", text)
+            continue
+        node = cells[layout.node] if layout.node is not None else None
+        named = cells[layout.device] if layout.device is not None else None
+        of_device = WORD.search(header[layout.device]) if layout.device is not None else None
+        for column in usable:
+            device = column.device if named is None else named
+            scope = column.scope or (OF[of_device[1].lower()] if of_device else None)
+            samples.power(number, Sensor(node, device, scope), cells[column.k], stamp, column.scale or 1.0)
+
+
+def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
+    """A time; with a unit said, a number that is none since 1970 counts from a zero of its own."""
+    ns, found = epoch(text)
+    if ns is not None:
+        return (ns, "utc") if unit in (None, found) else None
+    if unit and is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
+        return round(float(text) * EPOCH_UNITS[unit]), "relative"
+    return stamp_of(text)
+
+
+def has_unit(text: str) -> bool:
+    """Whether a cell says its own unit, or that it has no value."""
+    return bool(re.fullmatch(r"[\d.]+ ?(?:m|k)?W", text)) and not UNAVAILABLE.fullmatch(text)
+
+
+def is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?", text))
+
+
+def cells_of(text: str, delimiter: str) -> list[str]:
+    return [cell.strip().strip('"') for cell in text.split(delimiter)]

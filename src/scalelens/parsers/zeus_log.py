@@ -1,0 +1,74 @@
+"""Zeus's energies in a training log.
+
+Tool: Megatron-DeepSpeed with Zeus (forks that tune clocks)
+Versions: 2025 to 2026
+Yields: energy, metrics
+Source: megatron/training.py of such a fork, around ZeusMonitor.begin_window() and end_window()
+
+An energy is the sum over the GPUs that the process listed before as monitored, which are those of its own node: of a
+job of two nodes half the energy.  `device` lists them all; the node is not told.
+Watts are the mean of the interval, and stand with the fork's own ratios in `metrics`, at the interval's last step.
+
+Samples:
+    [Zeus] Started monitoring GPUs: [0, 1, 2, 3]
+    [Zeus] Steps 1-50: Energy=1002.43 Wh (3608747.7 J), Avg Power=4176.8 W, Time=864.0 s
+    [Zeus] Steps 51-100: Energy=638.45 Wh (2298437.0 J), Avg Power=2520.0 W, Time=912.1 s, Samples/Wh=1.253, Tokens/J=0.713
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("[Zeus] ",)
+
+STARTED = re.compile(r".*\[Zeus\] Started monitoring GPUs: \[([\d, ]{1,500})\]")
+STEPS = re.compile(
+    r".*\[Zeus\] Steps (\d{1,12})-(\d{1,12}): Energy=[\d.]{1,20} Wh \((\d[\d.]{0,20}) J\), Avg Power=(\d[\d.]{0,20}) W,"
+    r" Time=(\d[\d.]{0,20}) s((?:, [\w/]{1,30}=\d[\d.]{0,20})*)"
+)
+RATIO = re.compile(r"([\w/]+)=([\d.]+)")
+UNITS = {"Samples/Wh": "samples/Wh", "Tokens/J": "tokens/J"}
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.devices: dict[tuple[int | None, str | None], str] = {}
+
+    def take(self, line: Line) -> bool:
+        if found := STARTED.match(line.text):
+            self.devices[line.rank, line.place] = ",".join(found[1].replace(" ", "").split(","))
+            return True
+        found = STEPS.match(line.text)
+        if not found:
+            if "[Zeus] Steps " in line.text:
+                self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+                return True
+            return False
+        _, step, joules, power, seconds, ratios = found.groups()
+        numbers = [number_of(text) for text in (joules, power, seconds)]
+        if None in numbers:
+            self.rows.problem(line.number, "a number of the record is none", line.text)
+            return True
+        energy_j, power_w, span_s = numbers
+        self.rows.add(
+            "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
+            span_s=span_s, method="zeus",
+        )  # fmt: skip
+        others = [(name, number_of(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
+        values = [
+            (name, value, unit) for name, value, unit in [("Avg Power", power_w, "W"), *others] if value is not None
+        ]
+        self.rows.metrics(line.number, line.rank, line.place, int(step), values, "mean")
+        return True
+
+
+def number_of(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

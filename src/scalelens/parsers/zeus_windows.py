@@ -1,0 +1,69 @@
+"""Zeus's measurement windows (CSV).
+
+Tool: zeus.monitor.ZeusMonitor(log_file=...)
+Versions: 0.4 to 0.15
+Yields: energy, metrics
+Source: zeus/monitor/energy.py, ZeusMonitor.end_window()
+
+A row for each window, energies in joules by device, and `elapsed_time` in seconds.  start_time is of a clock with a
+zero of its own and says nothing.  The method is `zeus`: the GPU's own counter from Volta on, before it the integral of
+polled power.  Windows may lie within each other (steps within an epoch), so their energies do not add up: the name of
+the window is a metric of the same line, with its seconds.  Summaries that Zeus's paper made of many runs are refused.
+
+Samples:
+    start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
+    13586410.28,epoch 0,8.22,1067.5,1072.4
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.sensors import cells, head_lines, records
+from scalelens.source import Source
+
+VERSION = 1
+
+FIRST = ["start_time", "window_name", "elapsed_time"]
+SUMMARY = ["dataset", "network", "batch_size", "optimizer"]
+DEVICE = re.compile(r"(gpu|cpu|dram|soc)(\d*)_energy")
+SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
+
+
+def recognise(head: bytes, name: str) -> bool:
+    first = cells(next(iter(head_lines(head)), ""))
+    return first[:3] == FIRST or (first[:4] == SUMMARY and bool({*first} & {"power_limit", "target_metric"}))
+
+
+def read(source: Source, rows: Rows) -> None:
+    header: list[str] = []
+    for number, row, whole in records(source):
+        if row[:4] == SUMMARY:
+            rows.problem(number, "a summary of many runs: neither samples nor energies of one", ",".join(row))
+            return
+        if row[:3] == FIRST:
+            header = row
+            continue
+        span_s = number_of(row[2]) if whole and len(row) == len(header) else None
+        if span_s is None:
+            rows.problem(number, "the row is cut, or its elapsed time is no number", ",".join(row))
+            continue
+        rows.metric(number, None, None, None, row[1], span_s, "s")
+        for column, text in zip(header[3:], row[3:], strict=True):
+            device = DEVICE.fullmatch(column)
+            energy = number_of(text)
+            if device is None or energy is None:
+                if text not in ("", "None"):
+                    rows.problem(number, f"{column} is no energy of a device", ",".join(row))
+                continue
+            rows.add(
+                "energy", number, device=device[2] if device[1] == "gpu" else device[1] + device[2],
+                scope=SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus",
+            )  # fmt: skip
+
+
+def number_of(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e15 else None

@@ -1,0 +1,75 @@
+-- What came of the energy: samples and tokens per watt-hour, joules per step.
+--
+-- Answers: How many watt-hours did a unit take, how many samples or tokens came of one, how much was idling?
+--   Where only some of the devices were measured, work is taken as equal on all of them.
+--   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
+--
+-- Sources: runs, energy_of_runs, energy_of_steps, work_done
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2              records left out at the start of each attempt
+--   exclude := 'default'     'none' leaves nothing out
+--   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   run_id               VARCHAR             run
+--   system               VARCHAR             machine
+--   model                VARCHAR             model
+--   precision            VARCHAR             number format
+--   devices              INTEGER             devices
+--   global_batch_size    BIGINT samples      per step over all devices
+--   energy_kind          VARCHAR             integrated, reported or printed
+--   unit                 VARCHAR             device, package or node
+--   units                DOUBLE              units whose energy counts
+--   energy_j             DOUBLE J            of all units
+--   unit_wh              DOUBLE Wh           of one unit
+--   unit_w               DOUBLE W            of one unit, mean over the time that was measured
+--   coverage             DOUBLE              share of the extent between samples that are no gap, the worst sensor's
+--   idle_share           DOUBLE              what the lowest power of each sensor would have taken by itself
+--   steps_share          DOUBLE              what went into steps, warm-up included; NULL where the clocks do not join
+--   samples              DOUBLE samples      samples of these steps; else of the epochs
+--   samples_per_wh       DOUBLE samples/Wh   samples over the energy of all units
+--   tokens_per_wh        DOUBLE tokens/Wh    tokens over the energy of all units
+--   batch_per_wh         DOUBLE samples/Wh   global batch over unit_wh, which CARAML's tables print as tokens per energy
+--   epoch_wh             DOUBLE Wh           of all units, per epoch
+--   n_steps              BIGINT              records that step_j rests on
+--   step_j               DOUBLE J            per step, of all units: median over the records
+--   step_j_low           DOUBLE J            lower end of its interval
+--   step_j_high          DOUBLE J            upper end of its interval
+--   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
+--   reported_j           DOUBLE J            as the tool says, of the same units
+--   reported_method      VARCHAR             how the tool came to it
+--   note                 VARCHAR             what to doubt
+WITH
+energies AS (FROM energy_of_runs(runs := runs, per := per, extent := extent, method := method)),
+records AS (
+    SELECT * FROM energy_of_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    QUALIFY sensors IS NOT DISTINCT FROM max(sensors) OVER (PARTITION BY run_id)),
+steps AS (
+    SELECT run_id, count(*) FILTER (WHERE left_out IS NULL) AS n_steps, max(sensors) AS sensors,
+        median(energy_j) FILTER (WHERE left_out IS NULL) AS step_j,
+        median_interval(list(energy_j ORDER BY place_in_run) FILTER (WHERE left_out IS NULL)) AS around,
+        sum(energy_j * averaged_steps ORDER BY place_in_run) AS steps_j
+    FROM records GROUP BY run_id)
+SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_kind, unit, units, e.energy_j,
+    e.energy_j / units / 3600 AS unit_wh, unit_w, coverage, idle_share,
+    CASE energy_kind WHEN 'integrated' THEN steps_j / e.energy_j END AS steps_share,
+    samples, samples * share / e.energy_j * 3600 AS samples_per_wh, tokens * share / e.energy_j * 3600 AS tokens_per_wh,
+    global_batch_size / unit_wh AS batch_per_wh, e.energy_j / share / 3600 / n_epochs AS epoch_wh,
+    n_steps, step_j, around.low AS step_j_low, around.high AS step_j_high, around.kind AS interval_kind,
+    reported_j, reported_method,
+    nullif(concat_ws('; ',
+        CASE WHEN measured_share IS NULL THEN 'how many devices took part is unknown: all that were measured count' END,
+        CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
+        CASE WHEN contains(flags, 'more_measured') THEN 'more devices were measured: those that took most count' END,
+        CASE WHEN coverage < 0.95 THEN 'less than 95 % of the time was measured' END,
+        CASE WHEN contains(flags, 'no_clock') THEN 'the clocks do not join (power_clock)' END,
+        CASE energy_kind WHEN 'reported' THEN 'start-up is in the energy, as far as the tool measured it' END), '') AS note
+FROM (SELECT *, coalesce(measured_share, 1) AS share FROM energies) AS e JOIN runs AS r USING (run_id)
+LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id)
+ORDER BY system, model, r.precision, devices, global_batch_size, e.run_id

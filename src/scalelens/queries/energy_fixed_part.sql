@@ -1,0 +1,72 @@
+-- Energy of start-up, told apart from that of work by runs of several sizes.
+--
+-- Answers: How much of a tool's watt-hours would be there without any work, and what do the devices draw at work?
+--   Energy of a device = fixed + power * time of the steps, over runs that are equal but for their batch or their
+--   number of steps.  It takes four times that differ.  Time is that of all steps, as logged.
+--   A line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move, tells
+--   the odd runs; least squares through the others give the numbers, with Student's intervals.
+--
+-- Sources: runs, labels, selected_steps, energy_of_runs
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   settings         VARCHAR      what the runs share
+--   devices          INTEGER      devices
+--   n_runs           BIGINT       runs
+--   fixed_wh         DOUBLE Wh    of a device, before and after the steps: the line at no time
+--   fixed_wh_low     DOUBLE Wh    lower end of its 95 % interval
+--   fixed_wh_high    DOUBLE Wh    upper end
+--   work_w           DOUBLE W     of a device during steps: slope of the line
+--   work_w_low       DOUBLE W     lower end of its 95 % interval
+--   work_w_high      DOUBLE W     upper end
+--   odd_runs         VARCHAR[]    runs that were left out: more than five times as far off as half of them are
+--   note             VARCHAR      why there is no line
+WITH
+spent AS (
+    SELECT run_id, sum(CASE WHEN since > 0 THEN since ELSE averaged_steps END * step_s ORDER BY place_in_run) AS worked_s
+    FROM (
+        SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since
+        FROM selected_steps(runs := runs) WHERE NOT contains(coalesce(left_out, []), 'summary'))
+    GROUP BY run_id),
+points AS (
+    SELECT run_id, devices, worked_s, e.energy_j / units AS device_j,
+        concat_ws(' · ', model, r.precision, system, dataset, 'seq ' || seq_length, framework, labels) AS settings
+    FROM spent JOIN energy_of_runs(runs := runs, extent := extent, method := method) AS e USING (run_id)
+    JOIN runs AS r USING (run_id) LEFT JOIN labels() USING (run_id)
+    WHERE worked_s > 0 AND units > 0),
+sets AS (
+    SELECT settings, devices, count(*) AS n_runs, count(DISTINCT worked_s) AS n_times FROM points GROUP BY settings, devices),
+slopes AS (
+    SELECT settings, devices, list_sort(list((b.device_j - a.device_j) / (b.worked_s - a.worked_s))) AS slopes
+    FROM points AS a JOIN points AS b USING (settings, devices) WHERE b.worked_s > a.worked_s
+    GROUP BY settings, devices),
+robust AS (
+    SELECT settings, devices, list_median(slopes) AS slope_w FROM sets JOIN slopes USING (settings, devices)
+    WHERE n_times >= 4),
+offsets AS (
+    SELECT *, device_j - slope_w * worked_s AS offset_j,
+        abs(offset_j - median(offset_j) OVER (PARTITION BY settings, devices)) AS miss_j
+    FROM points JOIN robust USING (settings, devices)),
+judged AS (
+    SELECT *, miss_j > 5 * median(miss_j) OVER (PARTITION BY settings, devices) AS is_odd FROM offsets),
+fits AS (
+    SELECT settings, devices, regr_slope(device_j, worked_s) FILTER (WHERE NOT is_odd) AS work_w,
+        regr_intercept(device_j, worked_s) FILTER (WHERE NOT is_odd) AS fixed_j,
+        count(*) FILTER (WHERE NOT is_odd) AS n, regr_sxx(device_j, worked_s) FILTER (WHERE NOT is_odd) AS sxx,
+        regr_avgx(device_j, worked_s) FILTER (WHERE NOT is_odd) AS mean_s,
+        regr_syy(device_j, worked_s) FILTER (WHERE NOT is_odd) AS syy,
+        student_t(n - 2) * sqrt(greatest(syy - work_w * work_w * sxx, 0) / (n - 2)) AS width,
+        width / sqrt(sxx) AS work_half, width * sqrt(1 / n + mean_s * mean_s / sxx) AS fixed_half,
+        list(run_id ORDER BY run_id) FILTER (WHERE is_odd) AS odd_runs
+    FROM judged GROUP BY settings, devices)
+SELECT s.settings, s.devices, s.n_runs, fixed_j / 3600 AS fixed_wh, (fixed_j - fixed_half) / 3600 AS fixed_wh_low,
+    (fixed_j + fixed_half) / 3600 AS fixed_wh_high, work_w, work_w - work_half AS work_w_low,
+    work_w + work_half AS work_w_high, odd_runs,
+    CASE WHEN n_times < 4 THEN format('{} times of work that differ are too few for a line: it takes 4', n_times) END AS note
+FROM sets AS s LEFT JOIN fits AS f ON f.settings = s.settings AND f.devices IS NOT DISTINCT FROM s.devices
+ORDER BY s.settings, s.devices

@@ -1,0 +1,112 @@
+-- Energy of each sensor, integrated over its power readings.
+--
+-- Answers: How much energy did each device take, how well was it measured, and what does the tool itself say?
+--   Time-weighted, so that uneven sampling changes nothing; one row per sensor, however many ranks measured it
+--   (power_readings).  Sensors nest: add up rows whose `part_of` is NULL.
+--   Between two samples of one file more than three sampling periods apart nothing was measured: the method bridges
+--   such a gap, as the tools do, and `coverage` leaves it out.  Between two files it is not bridged.
+--
+-- Sources: power_readings, power_intervals, power_clock, power, energy, files, selected_runs
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   run_id             VARCHAR      run
+--   node               VARCHAR      host name
+--   device             VARCHAR      device as the tool numbers it
+--   scope              VARCHAR      what the sensor covers: gpu module gcd oam grace cpu memory ...
+--   part_of            VARCHAR      scope of the same node that holds this one and was measured too; NULL where none
+--   readings           BIGINT       samples that count
+--   span_s             DOUBLE s     length of the extent
+--   energy_j           DOUBLE J     energy within the extent, gaps within a file bridged
+--   mean_w             DOUBLE W     energy over the time that it was integrated over
+--   coverage           DOUBLE       share of the extent between samples that are no gap
+--   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than it
+--   reported_j         DOUBLE J     energy as the tool says, of the longest measurement
+--   reported_method    VARCHAR      how the tool came to it
+--   flags              VARCHAR[]    gap, no_run_times, no_clock (it cannot be joined to the log: extent is that of the
+--                                   readings), not_in_run (no sample within the run: of another one), one_reading,
+--                                   several_files, same_bytes (another file of the run holds the same), zero, na,
+--                                   forced_zero, duplicate, stale (samples so marked); NULL for none
+WITH
+readings AS (
+    SELECT run_id, node, device, scope, count(*) AS readings, max(n_files) AS n_files,
+        bool_and(coalesce(offset_s IS NOT NULL, false)) AS has_clock, max(ends) > min(begins) AS has_run_times,
+        epoch_ns(min(begins)) AS run_begins, epoch_ns(max(ends)) AS run_ends
+    FROM power_readings(runs := runs) JOIN power_clock(runs := runs) AS c USING (run_id)
+    WHERE ts_origin = power_origin
+    GROUP BY run_id, node, device, scope),
+intervals AS (FROM power_intervals(runs := runs)),
+sensors AS (
+    SELECT sensor, i.run_id, i.node, i.device, i.scope, any_value(period_s) AS period_s,
+        CASE WHEN extent = 'run' AND any_value(r.has_clock) AND any_value(has_run_times)
+            THEN {'begins': any_value(run_begins), 'ends': any_value(run_ends)}
+            WHEN extent IN ('run', 'readings') THEN {'begins': min(begins_ns), 'ends': max(ends_ns)}
+            ELSE error('extent is ''run'' or ''readings''') END AS of
+    FROM intervals AS i JOIN readings AS r ON r.run_id = i.run_id AND r.node IS NOT DISTINCT FROM i.node
+        AND r.device IS NOT DISTINCT FROM i.device AND r.scope IS NOT DISTINCT FROM i.scope
+    GROUP BY ALL),
+-- The part [a, b] of each interval that lies within the extent, and the power at its middle.
+parts AS (
+    SELECT i.*, greatest(begins_ns, of.begins) AS a, least(ends_ns, of.ends) AS b, b - a AS part_ns,
+        CASE method WHEN 'left' THEN begins_w WHEN 'right' THEN ends_w
+            WHEN 'trapezoid' THEN begins_w
+                + (ends_w - begins_w) * ((a - begins_ns) + (b - begins_ns)) / (2 * (ends_ns - begins_ns))
+            ELSE error('method is ''trapezoid'', ''left'' or ''right''') END AS power_w
+    FROM intervals AS i JOIN sensors USING (sensor)
+    WHERE least(ends_ns, of.ends) > greatest(begins_ns, of.begins)),
+-- Sums in order of time: the last digit does not depend on the number of threads.
+energies AS (
+    SELECT sensor, bool_or(kind <> 'sampled') AS has_gap,
+        sum(power_w * (part_ns / 1e9) ORDER BY a) FILTER (WHERE kind <> 'open') AS energy_j,
+        sum(part_ns) FILTER (WHERE kind <> 'open') AS integrated_ns,
+        sum(part_ns) FILTER (WHERE kind = 'sampled') AS sampled_ns
+    FROM parts GROUP BY sensor),
+marks AS (
+    SELECT run_id, node, device, scope, bool_or(len(paths) > 1) AS has_twin,
+        list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks
+    FROM power LEFT JOIN files USING (file_id)
+    WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
+reported AS (
+    SELECT run_id, node, device, scope,
+        arg_max({'j': energy_j, 'method': e.method}, coalesce(span_s, energy_j)) AS said
+    FROM energy AS e GROUP BY ALL),
+-- What lies within what, from the inside out.
+nests AS (
+    SELECT unnest(string_split(inside, ' ')) AS scope, outside, place
+    FROM (VALUES ('cpu sysio', 'grace', 1), ('gpu grace cpu sysio', 'module', 2), ('gcd', 'oam', 1),
+        ('ipu', 'board', 1), ('gpu module gcd oam grace cpu memory sysio ipu board', 'node_dc', 3),
+        ('gpu module gcd oam grace cpu memory sysio ipu board node_dc', 'node_ac', 4)) AS n(inside, outside, place)),
+scopes AS (SELECT DISTINCT run_id, node, scope FROM readings),
+holders AS (
+    SELECT s.run_id, s.node, s.scope, arg_min(outside, place) AS part_of
+    FROM scopes AS s JOIN nests USING (scope)
+    JOIN scopes AS o ON o.run_id = s.run_id AND o.node IS NOT DISTINCT FROM s.node AND o.scope = outside
+    GROUP BY ALL)
+SELECT m.run_id, m.node, m.device, m.scope, part_of, coalesce(readings, 0) AS readings,
+    (s.of.ends - s.of.begins) / 1e9 AS span_s, energy_j, energy_j / (integrated_ns / 1e9) AS mean_w,
+    coalesce(sampled_ns, 0) / (s.of.ends - s.of.begins) AS coverage,
+    period_s AS sampling_s, said.j AS reported_j, said.method AS reported_method,
+    nullif(list_concat(list_filter([
+            CASE WHEN has_gap THEN 'gap' END,
+            CASE WHEN extent = 'run' AND r.has_run_times IS NOT true THEN 'no_run_times' END,
+            CASE WHEN extent = 'run' AND r.has_run_times AND NOT r.has_clock THEN 'no_clock' END,
+            CASE WHEN s.sensor IS NOT NULL AND energy_j IS NULL THEN 'not_in_run' END,
+            CASE WHEN readings = 1 THEN 'one_reading' END,
+            CASE WHEN n_files > 1 THEN 'several_files' END,
+            CASE WHEN has_twin THEN 'same_bytes' END
+        ], lambda flag: flag IS NOT NULL), coalesce(marks, [])), []) AS flags
+FROM marks AS m
+LEFT JOIN readings AS r ON r.run_id = m.run_id AND r.node IS NOT DISTINCT FROM m.node
+    AND r.device IS NOT DISTINCT FROM m.device AND r.scope IS NOT DISTINCT FROM m.scope
+LEFT JOIN sensors AS s ON s.run_id = m.run_id AND s.node IS NOT DISTINCT FROM m.node
+    AND s.device IS NOT DISTINCT FROM m.device AND s.scope IS NOT DISTINCT FROM m.scope
+LEFT JOIN energies USING (sensor)
+LEFT JOIN reported AS e ON e.run_id = m.run_id AND e.node IS NOT DISTINCT FROM m.node
+    AND e.device IS NOT DISTINCT FROM m.device AND e.scope IS NOT DISTINCT FROM m.scope
+LEFT JOIN holders AS h ON h.run_id = m.run_id AND h.node IS NOT DISTINCT FROM m.node AND h.scope = m.scope
+ORDER BY m.run_id, m.node, m.scope, m.device

@@ -1,0 +1,61 @@
+-- Energy of each step record: what the devices took while it was timed.
+--
+-- Answers: How many joules is a step, and how much of a run's energy went into steps at all?
+--   Power of every accelerator that was measured (gpu, gcd, oam, ipu), integrated by trapezoids over the record's
+--   interval, which ends at its time stamp.  Records without a time stamp, and those not measured throughout, are not
+--   here, nor are runs whose two clocks cannot be joined (power_clock).  Where nothing was measured, what the log prints
+--   per step and device, times the devices.
+--
+-- Sources: selected_steps, power_intervals, steps, runs
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--
+-- Columns:
+--   run_id            VARCHAR         run
+--   file_id           VARCHAR         file of the slowest rank's record
+--   line              BIGINT          line of the slowest rank's record
+--   attempt           INTEGER         restart
+--   step              BIGINT          step, the last of an interval
+--   averaged_steps    BIGINT          steps that the record covers
+--   energy_kind       VARCHAR         integrated, reported or printed
+--   sensors           BIGINT          sensors that measured all of it
+--   energy_j          DOUBLE J        per step, of all of these
+--   power_w           DOUBLE W        mean over the interval, of all of these
+--   place_in_run      BIGINT          place of the record among those of the run, from 1, in the order taken
+--   left_out          VARCHAR[]       rules that leave the record out; NULL where none does
+WITH
+records AS (
+    SELECT *, epoch_ns(ts) AS until_ns, until_ns - (step_s * averaged_steps * 1e9)::BIGINT AS since_ns
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE ts IS NOT NULL AND step_s > 0 AND NOT contains(coalesce(left_out, []), 'summary')),
+parts AS (
+    SELECT r.run_id, place_in_run, sensor, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
+        b - a AS part_ns,
+        begins_w + (ends_w - begins_w) * ((a - begins_ns) + (b - begins_ns)) / (2 * (ends_ns - begins_ns)) AS power_w
+    FROM records AS r JOIN power_intervals(runs := runs) AS i
+        ON i.run_id = r.run_id AND begins_ns < until_ns AND ends_ns > since_ns
+    WHERE has_clock AND scope IN ('gpu', 'gcd', 'oam', 'ipu')),
+of_sensors AS (
+    SELECT run_id, place_in_run, sensor, sum(power_w * (part_ns / 1e9) ORDER BY a) AS energy_j,
+        sum(part_ns) FILTER (WHERE kind = 'sampled') AS sampled_ns
+    FROM parts GROUP BY run_id, place_in_run, sensor),
+integrated AS (
+    SELECT run_id, place_in_run, count(*) AS sensors, sum(energy_j ORDER BY sensor) AS record_j
+    FROM of_sensors JOIN records AS r USING (run_id, place_in_run)
+    WHERE sampled_ns >= 0.999 * (until_ns - since_ns)
+    GROUP BY run_id, place_in_run)
+SELECT run_id, file_id, line, attempt, step, averaged_steps, 'integrated' AS energy_kind, sensors,
+    record_j / averaged_steps AS energy_j, record_j / ((until_ns - since_ns) / 1e9) AS power_w, place_in_run, left_out
+FROM integrated JOIN records USING (run_id, place_in_run)
+UNION ALL
+SELECT r.run_id, r.file_id, r.line, r.attempt, r.step, r.averaged_steps, 'printed', NULL, s.energy_j * devices,
+    s.energy_j * devices / r.step_s, place_in_run, left_out
+FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS r
+JOIN steps AS s ON s.run_id = r.run_id AND s.file_id = r.file_id AND s.line = r.line
+JOIN runs AS facts ON facts.run_id = r.run_id
+WHERE s.energy_j > 0 AND devices > 0 AND r.run_id NOT IN (SELECT run_id FROM integrated)
+ORDER BY run_id, place_in_run

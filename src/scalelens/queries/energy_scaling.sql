@@ -1,0 +1,72 @@
+-- Energy against scale: what the same work takes on more devices, relative to the base case.
+--
+-- Answers: Does more speed cost more energy, and how much?
+--   Energy per sample, over that of the base of the series (scaling): 1 is as much as there, 2 twice as much.  It is the
+--   energy of the steps where every size of the series has it, else that of the whole runs, start-up and all.
+--   Where the model grows (`mixed`) the work is not the same, and nothing is compared.
+--
+-- Sources: scaling, energy_efficiency
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2              records left out at the start of each attempt
+--   exclude := 'default'     'none' leaves nothing out
+--   series_by := ''          further columns of `runs` that a series must hold equal: 'tp, pp'
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   series               VARCHAR             what the series holds equal (scaling_series)
+--   scaling              VARCHAR             weak, strong or mixed
+--   run_id               VARCHAR             run; of repeats the one with the median time, the faster of two
+--   nodes                INTEGER             nodes
+--   devices              INTEGER             devices
+--   baseline_devices     INTEGER             devices of the smallest size whose energy is known
+--   global_batch_size    BIGINT samples      per step over all devices
+--   n_runs               BIGINT              runs whose energy is known
+--   n_steps              BIGINT              records that the energy of steps rests on, of all these runs
+--   speedup              DOUBLE              throughput over that of the base of the series (scaling)
+--   energy_of            VARCHAR             steps or runs
+--   energy_kind          VARCHAR             integrated, reported or printed
+--   sample_j             DOUBLE J            per sample, of all devices
+--   unit_w               DOUBLE W            of one device, mean over the time that was measured
+--   relative_energy      DOUBLE              sample_j over that of the base
+--   relative_low         DOUBLE              lower end of its range, of repeats; NULL where either has one run
+--   relative_high        DOUBLE              upper end
+--   note                 VARCHAR             what to doubt
+WITH
+sizes AS (
+    SELECT *, unnest(coalesce(run_ids, [run_id])) AS member
+    FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, series_by := series_by)),
+energies AS (
+    SELECT *, step_j / global_batch_size AS steps_sample_j, 3600 / samples_per_wh AS runs_sample_j
+    FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, extent := extent,
+        method := method)),
+measured AS (
+    SELECT s.series, s.scaling, s.run_id, s.nodes, s.devices, s.global_batch_size, s.speedup, e.energy_kind, e.unit_w,
+        e.n_steps, e.note, e.steps_sample_j, e.runs_sample_j,
+        bool_and(e.steps_sample_j IS NOT NULL) OVER (PARTITION BY s.series) AS has_steps
+    FROM sizes AS s JOIN energies AS e ON e.run_id = s.member),
+points AS (
+    SELECT series, scaling, run_id, nodes, devices, global_batch_size, speedup, count(*) AS n_runs,
+        sum(n_steps)::BIGINT AS n_steps, CASE WHEN has_steps THEN 'steps' ELSE 'runs' END AS energy_of,
+        string_agg(DISTINCT energy_kind, ' ' ORDER BY energy_kind) AS energy_kind, avg(unit_w) AS unit_w,
+        median(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS sample_j,
+        min(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS least_j,
+        max(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS most_j,
+        string_agg(DISTINCT note, '; ') AS note
+    FROM measured WHERE coalesce(steps_sample_j, runs_sample_j) IS NOT NULL
+    GROUP BY series, scaling, run_id, nodes, devices, global_batch_size, speedup, has_steps),
+against_base AS (
+    SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, sample_j, run_id) AS base FROM points AS p)
+SELECT series, scaling, run_id, nodes, devices, base.devices AS baseline_devices, global_batch_size, n_runs, n_steps, speedup,
+    energy_of, energy_kind, sample_j, unit_w,
+    CASE WHEN scaling <> 'mixed' THEN sample_j / base.sample_j END AS relative_energy,
+    CASE WHEN scaling <> 'mixed' AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
+        THEN least_j / base.most_j END AS relative_low,
+    CASE WHEN scaling <> 'mixed' AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
+        THEN most_j / base.least_j END AS relative_high, note
+FROM against_base
+ORDER BY series, devices, sample_j, run_id

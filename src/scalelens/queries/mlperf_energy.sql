@@ -1,0 +1,69 @@
+-- MLPerf's official energy of each node and switch, beside the integral over the run.
+--
+-- Answers: What energy does MLPerf Training's rule give, and what was measured while the run took place?
+--   Official: conversion efficiency times the right Riemann sum of the readings since power_measurement_start, over the
+--   time measured, times the time to train (mlcommons/logging, result_summarizer); a switch is its estimate times the
+--   time to train.  That is mean power, idle time before and after the run included, for as long as the run.
+--   Integrated: trapezoids from run_start to run_stop (energy_integrated), times the conversion efficiency.
+--
+-- Sources: power, phases, metrics, files, energy_integrated, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id               VARCHAR     run
+--   node                 VARCHAR     host name
+--   device               VARCHAR     device as the tool numbers it
+--   scope                VARCHAR     node_ac, node_dc or switch
+--   conversion_eff       DOUBLE      efficiency as said; 1 where it is not
+--   measured_s           DOUBLE s    from power_measurement_start to the stop, or to the last reading where that is none
+--   time_to_train_s      DOUBLE s    from run_start to run_stop; NULL without the result's log
+--   official_j           DOUBLE J    by MLPerf's rule
+--   energy_j             DOUBLE J    integrated over the run, times the conversion efficiency
+--   coverage             DOUBLE      share of the extent between samples that are no gap
+--   note                 VARCHAR     what to doubt
+WITH
+trained AS (
+    SELECT run_id, max(span_s) AS time_to_train_s FROM phases
+    WHERE phase = 'run' AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id),
+said AS (
+    SELECT run_id, place AS node, max(value) FILTER (WHERE name = 'conversion_eff') AS conversion_eff,
+        min(value) FILTER (WHERE name = 'power_measurement_start') AS begins_s,
+        max(value) FILTER (WHERE name = 'power_measurement_stop') AS ends_s
+    FROM metrics WHERE name IN ('conversion_eff', 'power_measurement_start', 'power_measurement_stop') GROUP BY run_id, place),
+readings AS (
+    SELECT p.run_id, file_id, p.node, device, scope, epoch_ns(ts) / 1e9 AS t, power_w, conversion_eff, begins_s, ends_s,
+        lag(t, 1, begins_s) OVER (PARTITION BY p.run_id, p.node, device, scope ORDER BY ts) AS since
+    FROM power AS p JOIN said AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
+    WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope IN ('node_ac', 'node_dc')),
+nodes AS (
+    SELECT run_id, node, device, scope, coalesce(any_value(conversion_eff), 1) AS conversion_eff,
+        CASE WHEN any_value(ends_s) > any_value(begins_s) THEN any_value(ends_s) ELSE max(t) END
+            - coalesce(any_value(begins_s), min(t)) AS measured_s,
+        coalesce(any_value(ends_s) <= any_value(begins_s), true) AS lacks_stop,
+        sum(power_w * greatest(t - since, 0) ORDER BY t) AS sum_j, len(any_value(paths)) > 1 AS has_twin
+    FROM readings LEFT JOIN files USING (file_id) GROUP BY run_id, node, device, scope),
+-- An estimate carries its own date, and is one for the whole run.
+switches AS (
+    SELECT p.run_id, p.node, device, scope, coalesce(max(conversion_eff), 1) AS conversion_eff, avg(power_w) AS power_w
+    FROM power AS p LEFT JOIN said AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
+    WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope = 'switch' GROUP BY ALL),
+official AS (
+    SELECT run_id, node, device, scope, conversion_eff, measured_s, lacks_stop, has_twin,
+        conversion_eff * sum_j / nullif(measured_s, 0) AS official_w FROM nodes
+    UNION ALL
+    SELECT run_id, node, device, scope, conversion_eff, NULL, false, false, conversion_eff * power_w FROM switches)
+SELECT o.run_id, o.node, o.device, o.scope, conversion_eff, measured_s, time_to_train_s,
+    official_w * time_to_train_s AS official_j,
+    CASE WHEN contains(coalesce(flags, []), 'no_run_times') THEN NULL ELSE conversion_eff * energy_j END AS energy_j,
+    CASE WHEN contains(coalesce(flags, []), 'no_run_times') THEN NULL ELSE coverage END AS coverage,
+    nullif(concat_ws('; ',
+        CASE WHEN time_to_train_s IS NULL THEN 'no run_start and run_stop: the time to train is unknown' END,
+        CASE WHEN lacks_stop THEN 'the stop is not after the start: measured to the last reading' END,
+        CASE WHEN has_twin THEN 'another file of the run holds the same bytes, and is not added' END,
+        CASE o.scope WHEN 'switch' THEN 'an estimate, not a measurement' END), '') AS note
+FROM official AS o LEFT JOIN trained USING (run_id)
+LEFT JOIN energy_integrated(runs := runs) AS e ON e.run_id = o.run_id AND e.node IS NOT DISTINCT FROM o.node
+    AND e.device IS NOT DISTINCT FROM o.device AND e.scope = o.scope
+ORDER BY o.run_id, o.scope, o.node, o.device

@@ -1,0 +1,54 @@
+-- The clock of the power readings against that of the log.
+--
+-- Answers: By how much must the readings' times be moved to be times of the log, and how is that known?
+--   Both in UTC, or both local times: 0.  One of each: the zone is the only one, in quarters of an hour, in which 98 %
+--   of the run was measured.  Where several would do, or none, there is no offset, and nothing is joined by time:
+--   `ingest --tz` or a sidecar says the zone.
+--
+-- Sources: power, steps, phases, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id          VARCHAR         run
+--   power_origin    VARCHAR         utc or naive: times of the readings
+--   log_origin      VARCHAR         utc or naive: times of the log, utc where it has both; NULL where it has none
+--   begins          TIMESTAMP       start of the first interval that the log times
+--   ends            TIMESTAMP       last time in the log
+--   offset_s        DOUBLE s        what to add to the readings' times; NULL where it cannot be known
+--   evidence        VARCHAR         how it is known, or why not
+WITH
+selected AS (FROM selected_runs(runs := runs)),
+times AS (
+    SELECT run_id, ts_origin, ts - to_microseconds((coalesce(step_s * averaged_steps, step_s, 0) * 1e6)::BIGINT) AS since, ts
+    FROM steps WHERE run_id IN (FROM selected) AND ts IS NOT NULL
+    UNION ALL
+    SELECT run_id, ts_origin, ts - to_microseconds((coalesce(span_s, 0) * 1e6)::BIGINT), ts
+    FROM phases WHERE run_id IN (FROM selected) AND ts IS NOT NULL),
+logs AS (
+    SELECT run_id, ts_origin AS log_origin, min(since) AS begins, max(ts) AS ends FROM times GROUP BY run_id, ts_origin
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY ts_origin DESC) = 1),  -- 'utc' > 'naive'
+readings AS (
+    SELECT run_id, ts_origin AS power_origin, min(ts)::TIMESTAMP AS first_ts, max(ts)::TIMESTAMP AS last_ts
+    FROM power WHERE run_id IN (FROM selected) AND ts IS NOT NULL AND isfinite(power_w) GROUP BY ALL),
+candidates AS (
+    SELECT run_id, power_origin, zone_s,
+        epoch(least(ends, last_ts + to_seconds(zone_s)) - greatest(begins, first_ts + to_seconds(zone_s)))
+            / nullif(epoch(ends - begins), 0) AS measured
+    FROM readings JOIN logs USING (run_id), (SELECT unnest(range(-56, 57)) * 900 AS zone_s)
+    WHERE log_origin <> power_origin),
+zones AS (
+    SELECT run_id, power_origin, count(*) AS n_zones, min(zone_s) AS zone_s
+    FROM candidates WHERE measured >= 0.98 GROUP BY ALL)
+SELECT r.run_id, r.power_origin, log_origin, begins, ends,
+    CASE WHEN log_origin = r.power_origin THEN 0.0 WHEN n_zones = 1 THEN zone_s::DOUBLE END AS offset_s,
+    CASE WHEN log_origin IS NULL THEN 'the log has no times'
+        WHEN log_origin = r.power_origin AND log_origin = 'utc' THEN 'both in UTC'
+        WHEN log_origin = r.power_origin THEN 'both local times, taken as of one zone'
+        WHEN n_zones = 1 THEN 'the only zone in which the run was measured'
+        WHEN n_zones > 1 THEN format('{} zones would do: say the zone (--tz, or a sidecar)', n_zones)
+        ELSE 'in no zone was the run measured' END AS evidence
+FROM readings AS r LEFT JOIN logs AS l USING (run_id)
+LEFT JOIN zones AS z ON z.run_id = r.run_id AND z.power_origin = r.power_origin
+ORDER BY r.run_id, r.power_origin
