@@ -33,6 +33,9 @@ NUMBERS = {
     "rank": pl.Int64, "train_step": pl.Int64, "span_ns": pl.Int64, "compute_ns": pl.Int64, "exposed_comm_ns": pl.Int64,
     "exposed_memory_ns": pl.Int64, "idle_ns": pl.Int64, "total_ns": pl.Int64, "calls": pl.Int64,
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
+    "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
+    "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
+    "peak": pl.Float64, "bandwidth": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -117,7 +120,9 @@ def test_long_names_stay_within_the_column():
     assert "…" in text_of(drawn)
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/kinds_of_record"])
+@pytest.mark.parametrize(
+    "case", ["scaling/repeats", "batch_cdf/kinds_of_record", "collective_arrivals/three_ranks", "roofline/families"]
+)
 def test_order_of_rows_changes_nothing(case):
     rows = rows_of(case)
     assert render.specification(draw(case, rows.reverse()), {}) == spec_of(case)
@@ -216,9 +221,13 @@ def test_thinned_curve_passes_through_the_same_dots():
     assert (late["percent"] >= 100 * full["cdf"] - 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    "case", ["scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks"]
-)
+NOTHING = [
+    "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks",
+    "collective_arrivals/three_ranks", "roofline/families",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOTHING)
 def test_nothing_to_draw(case):
     with pytest.raises(UserError, match=r"to draw.*scalelens query"):
         draw(case, rows_of(case).clear())
@@ -279,6 +288,37 @@ def test_kernels_that_are_not_drawn_are_counted():
     assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
     few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
     assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
+
+
+def test_who_arrives_last_and_what_is_known_of_the_clocks():
+    text = text_of("collective_arrivals/three_ranks")
+    assert "4 collectives of 3 ranks." in text
+    assert "Rank 2 arrives last at 1 of 4 and causes 60 % of the waiting for late ranks." in text  # 118 of 198 us
+    last = [mark for mark in marks(spec_of("collective_arrivals/three_ranks")) if mark["mark"]["type"] == "point"]
+    assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
+    text = text_of("collective_arrivals/many_ranks_and_clocks")
+    assert "Offsets of the clocks of up to 300 µs are taken off." in text
+    assert "Not drawn: those that cause least, 4." in text
+    unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
+    assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
+    two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
+    with pytest.raises(UserError, match="those of 2 runs"):
+        draw("collective_arrivals/three_ranks", two)
+
+
+def test_roofline_is_drawn_where_peaks_are_given():
+    drawn = draw("roofline/families")
+    assert "Roofline of bfloat16: 989 TFLOP/s dense, 3350 GB/s." in text_of(drawn)
+    unknown = rows_of("roofline/families").with_columns(peak=pl.lit(None, pl.Float64))
+    assert "No roofline: the device is not in the catalog, and no peak is given." in text_of(
+        draw("roofline/families", unknown)
+    )
+    (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
+    assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
+        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
+    ]  # fmt: skip
+    assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
+    assert "Not drawn: those that take the least time, 1." in text_of(drawn)
 
 
 # The files.

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from scalelens.cli import data, figures, questions, sidecars
+from scalelens.cli import data, figures, questions, sidecars, traces
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 from scalelens.version import __version__
@@ -25,6 +25,7 @@ data.add_to(app)
 sidecars.add_to(app)
 questions.add_to(app)
 figures.add_to(app)
+traces.add_to(app)
 
 
 @app.callback(invoke_without_command=True)
