@@ -30,7 +30,12 @@ NUMBERS = {
     "efficiency": pl.Float64, "efficiency_low": pl.Float64, "efficiency_high": pl.Float64, "speedup": pl.Float64,
     "tflops_per_device": pl.Float64, "tflops_printed": pl.Float64, "samples_per_s": pl.Float64,
     "parameters": pl.Float64, "n_runs": pl.Int64, "n_steps": pl.Int64, "devices": pl.Int64,
+    "rank": pl.Int64, "train_step": pl.Int64, "span_ns": pl.Int64, "compute_ns": pl.Int64, "exposed_comm_ns": pl.Int64,
+    "exposed_memory_ns": pl.Int64, "idle_ns": pl.Int64, "total_ns": pl.Int64, "calls": pl.Int64,
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
+    "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
+    "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
+    "peak": pl.Float64, "bandwidth": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -115,7 +120,9 @@ def test_long_names_stay_within_the_column():
     assert "…" in text_of(drawn)
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/kinds_of_record"])
+@pytest.mark.parametrize(
+    "case", ["scaling/repeats", "batch_cdf/kinds_of_record", "collective_arrivals/three_ranks", "roofline/families"]
+)
 def test_order_of_rows_changes_nothing(case):
     rows = rows_of(case)
     assert render.specification(draw(case, rows.reverse()), {}) == spec_of(case)
@@ -214,7 +221,13 @@ def test_thinned_curve_passes_through_the_same_dots():
     assert (late["percent"] >= 100 * full["cdf"] - 1e-9).all()
 
 
-@pytest.mark.parametrize("case", ["scaling/repeats", "batch_cdf/ranks"])
+NOTHING = [
+    "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks",
+    "collective_arrivals/three_ranks", "roofline/families",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOTHING)
 def test_nothing_to_draw(case):
     with pytest.raises(UserError, match=r"to draw.*scalelens query"):
         draw(case, rows_of(case).clear())
@@ -239,6 +252,73 @@ def test_runs_that_nothing_sets_apart_are_named():
     assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
     bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "refusal")
     assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
+
+
+def test_traces_without_a_rank_are_numbered_and_named():
+    text = text_of("temporal_breakdown/traces_without_rank")
+    assert "1\u00a0before, 2\u00a0after." in text
+    many = pl.concat([
+        rows_of("temporal_breakdown/traces_without_rank").head(1).with_columns(file_id=pl.lit(f"f{n}")) for n in range(13)
+    ])  # fmt: skip
+    with pytest.raises(UserError, match="13 traces are more than one chart can show"):
+        draw("temporal_breakdown/slow_rank", many)
+
+
+def test_steps_of_a_rank_are_added_up():
+    rows = rows_of("temporal_breakdown/slow_rank")
+    twice = draw("temporal_breakdown/slow_rank", pl.concat([rows, rows]))
+    assert "4 ranks of 2 to 2.006 ms" in text_of(twice)
+
+
+def test_noise_does_not_fill_the_map():
+    def classes(spec: dict) -> dict[str, set[str]]:
+        cells = re.findall(r'"rank": "(\d+)", "step": \d+, "compute_ms": [\d.]+, "class": "([^"]+)"', json.dumps(spec))
+        return {rank: {kind for other, kind in cells if other == rank} for rank, _ in cells}
+
+    assert classes(spec_of("step_heatmap/slow_rank_and_step"))["2"] == {"10 % longer or more"}
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") != 2, pl.col("train_step") != 5)
+    even = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
+    assert classes(even) == {rank: {"within 2 %"} for rank in "013"}
+    both = pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))])
+    with pytest.raises(UserError, match="of one run, not of 2"):
+        draw("step_heatmap/slow_rank_and_step", both)
+
+
+def test_kernels_that_are_not_drawn_are_counted():
+    assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
+    few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
+    assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
+
+
+def test_who_arrives_last_and_what_is_known_of_the_clocks():
+    text = text_of("collective_arrivals/three_ranks")
+    assert "4 collectives of 3 ranks." in text
+    assert "Rank 2 arrives last at 1 of 4 and causes 60 % of the waiting for late ranks." in text  # 118 of 198 us
+    last = [mark for mark in marks(spec_of("collective_arrivals/three_ranks")) if mark["mark"]["type"] == "point"]
+    assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
+    text = text_of("collective_arrivals/many_ranks_and_clocks")
+    assert "Offsets of the clocks of up to 300 µs are taken off." in text
+    assert "Not drawn: those that cause least, 4." in text
+    unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
+    assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
+    two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
+    with pytest.raises(UserError, match="those of 2 runs"):
+        draw("collective_arrivals/three_ranks", two)
+
+
+def test_roofline_is_drawn_where_peaks_are_given():
+    drawn = draw("roofline/families")
+    assert "Roofline of bfloat16: 989 TFLOP/s dense, 3350 GB/s." in text_of(drawn)
+    unknown = rows_of("roofline/families").with_columns(peak=pl.lit(None, pl.Float64))
+    assert "No roofline: the device is not in the catalog, and no peak is given." in text_of(
+        draw("roofline/families", unknown)
+    )
+    (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
+    assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
+        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
+    ]  # fmt: skip
+    assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
+    assert "Not drawn: those that take the least time, 1." in text_of(drawn)
 
 
 # The files.
@@ -407,7 +487,7 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
 
 
 def test_what_is_no_chart(tmp_path):
-    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, scaling"):
+    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, .*scaling"):
         charts.find("pie")
     with pytest.raises(UserError, match="not a folder"):
         charts.load([tmp_path / "nowhere"])

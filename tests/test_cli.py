@@ -662,6 +662,39 @@ def test_good_formats_hold(run: Run, own: Path, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, f"the formats of {own} hold\n")
 
 
+FILE_FORMAT = '''"""My tool's table.
+
+Tool: mytable
+Versions: 1
+Yields: metrics
+Source: mytable/write.py
+
+Samples:
+    mytable,1
+    3,0.5
+"""
+
+VERSION = 1
+
+
+def recognise(head, name):
+    return head.startswith(b"mytable,1\\n3,")
+
+
+def read(source, rows):
+    rows.metric(2, None, None, 3, "value", 0.5)
+'''
+
+
+def test_samples_of_a_file_format_are_the_beginning_of_a_file(run: Run, own: Path) -> None:
+    (own / "mytable.py").write_text(FILE_FORMAT)
+    assert run("formats", "--check", own).code == 0
+    (own / "mytable2.py").write_text(FILE_FORMAT)
+    assert "taken by mytable and mytable2, not by mytable alone" in run("formats", "--check", own).err
+    (own / "mytable2.py").write_text(FILE_FORMAT.replace("    3,0.5\n", ""))
+    assert "taken by no format, not by mytable2 alone" in run("formats", "--check", own).err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -57,9 +57,165 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 
 
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
-    for group in ("llm", "vision", "generated"):
+    for group in ("llm", "vision", "generated", "power"):
         ingest([corpus / group], tmp_path / group)
         failures = scalelens.connect(tmp_path / group).execute(
             "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
         )
         assert failures.fetchall() == []
+
+
+# What each number of a real log is
+
+
+PERF = "vision/PaddlePaddle__Perf/ResNet50V1.5/OtherReports/PyTorch/logs/A100-LOG/pytorch_gpu8_amp_bs256.txt"
+
+
+def test_three_rates_of_one_log_under_their_names(corpus: Path, tmp_path: Path) -> None:
+    """8 A100, mixed precision: the median, the tool's own mean of rates, and images over time differ by a factor of two."""
+    ingest([corpus / PERF], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    (of_records,) = connection.execute(
+        "SELECT median(samples_per_s), any_value(rate_scope), any_value(value_kind) FROM steps WHERE phase = 'train'"
+    ).fetchall()
+    assert of_records == (pytest.approx(10_942, abs=0.5), "global", "instant")
+    (summary,) = connection.execute(
+        "SELECT value, unit, stat FROM metrics WHERE name = 'Summary: train.total_ips'"
+    ).fetchall()
+    assert summary == (pytest.approx(10_515.76), "images/s", "mean")
+    (over_time,) = connection.execute(
+        "SELECT samples_per_s, 2048 / step_s FROM batch_stats(exclude := 'none')"
+    ).fetchall()
+    assert over_time == (pytest.approx(5_094, abs=0.5), pytest.approx(10_942, abs=0.5))
+
+
+@pytest.mark.parametrize(
+    ("folders", "series"),
+    [
+        (
+            ("llm/mlcommons__training_results_v5.1/University-of-Florida",
+             "vision/mlcommons__training_results_v5.1/University-of-Florida"),
+            {("weak", 8, 16), ("weak", 32, 64, 128, 256), ("strong", 8, 32), ("strong", 16, 64)},
+        ),
+        (
+            ("vision/mlcommons__training_results_v3.0/Dell",),
+            {("weak", 8, 16, 64), ("strong", 4, 8), ("strong", 16, 32)},
+        ),
+    ],
+    ids=["HiPerGator", "Dell"],
+)  # fmt: skip
+def test_sizes_of_different_batches_are_never_one_curve(
+    corpus: Path, tmp_path: Path, folders: tuple[str, ...], series: set[tuple]
+) -> None:
+    ingest([corpus / folder for folder in folders], tmp_path / "w", jobs=1)
+    rows = scalelens.connect(tmp_path / "w").execute(
+        "SELECT any_value(scaling), list(devices ORDER BY devices), list(global_batch_size ORDER BY devices), "
+        "min(efficiency), max(efficiency) FROM scaling() WHERE model <> 'retinanet' GROUP BY series"
+    ).fetchall()  # fmt: skip
+    assert {(scaling, *devices) for scaling, devices, *_ in rows} == series
+    for scaling, devices, batches, low, high in rows:
+        per_device = {batch / count for batch, count in zip(batches, devices, strict=True)}
+        assert len(per_device if scaling == "weak" else set(batches)) == 1
+        assert high == 1 and low > 0.7
+
+
+def test_speedometers_rate_is_that_of_the_job(corpus: Path, tmp_path: Path) -> None:
+    """20 batches of 1632 images lie between two stamps 1.44 s apart: 22 700 images a second are of all eight GPUs."""
+    logs = corpus / "vision" / "mlcommons__training_results_v3.0" / "Dell" / "results"
+    ingest([logs], tmp_path / "w", jobs=1)
+    rows = scalelens.connect(tmp_path / "w").execute(
+        "WITH between AS (SELECT run_id, samples * averaged_steps / nullif(epoch_ms(ts - lag(ts) OVER w) / 1000, 0) "
+        "AS seen, samples_per_s AS printed FROM steps WHERE value_kind = 'interval_mean' AND rate_scope = 'global' "
+        "WINDOW w AS (PARTITION BY run_id, epoch ORDER BY step)) "
+        "SELECT run_id, median(seen / printed) FROM between GROUP BY ALL"
+    ).fetchall()  # fmt: skip
+    assert len(rows) == 5
+    for _, ratio in rows:
+        assert ratio == pytest.approx(1, abs=0.01)
+
+
+def test_steps_that_two_formats_log_are_counted_once(corpus: Path, tmp_path: Path) -> None:
+    """RetinaNet on 16 B200: torchvision's lines and MLPerf's throughput of each epoch speak of the same steps."""
+    log = (
+        corpus / "vision/mlcommons__training_results_v5.1/Dell/results/2xXE9685Lx8B200-SXM-180GB/retinanet/result_0.txt"
+    )
+    ingest([log], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    kinds = connection.execute("SELECT value_kind, count(*) FROM steps WHERE phase = 'train' GROUP BY ALL ORDER BY ALL")
+    assert kinds.fetchall() == [("epoch_mean", 6), ("interval_mean", 583)]
+    assert connection.execute("SELECT count(*) FROM exclusions() WHERE rule = 'summary'").fetchall() == [(6,)]
+    ((n_steps, kind, rate),) = connection.execute(
+        "SELECT n_steps, value_kinds, samples_per_s FROM batch_stats()"
+    ).fetchall()
+    assert (n_steps, kind) == (583 - 2, "interval_mean")
+    (printed,) = connection.execute(
+        "SELECT median(samples_per_s) FROM steps WHERE value_kind = 'epoch_mean'"
+    ).fetchall()
+    assert rate == pytest.approx(printed[0], rel=0.005)
+
+
+def test_a_system_that_was_copied_from_another_size_is_contradicted(corpus: Path, tmp_path: Path) -> None:
+    systems = corpus / "vision" / "mlcommons__hpc_results_v2.0" / "HelmholtzAI" / "systems"
+    ingest([systems], tmp_path / "w", jobs=1)
+    rows = scalelens.connect(tmp_path / "w").execute("SELECT key, value, origin, line FROM contradictions()").fetchall()
+    assert rows == [
+        ("system", "juwelsbooster_gpu_n128_pytorch1.13", "log", 5),
+        ("system", "juwelsbooster_gpu_n2048_pytorch1.13", "path", None),
+    ]
+
+
+def test_summaries_of_a_ddp_benchmark_scale_as_their_rates(corpus: Path, tmp_path: Path) -> None:
+    """By the medians: 0.25433 / 0.26638 = 0.955 weakly, 0.13883 / (8 * 0.09289) = 0.187 strongly."""
+    ingest([corpus / "vision" / "willgpaik__pytorch-ddp-scaling-benchmark"], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    rows = connection.execute("SELECT scaling, devices, efficiency FROM scaling() WHERE devices = 8 ORDER BY ALL")
+    assert rows.fetchall() == [
+        ("strong", 8, pytest.approx(0.187, abs=5e-4)),
+        ("weak", 8, pytest.approx(0.955, abs=5e-4)),
+    ]
+    kinds = connection.execute(
+        "SELECT DISTINCT value_kind, rate_scope FROM steps WHERE samples_per_s IS NOT NULL ORDER BY ALL"
+    )
+    assert kinds.fetchall() == [("run_mean", "global"), ("run_mean", "rank")]
+
+
+def test_documents_that_quote_logs_give_no_rows(corpus: Path, tmp_path: Path) -> None:
+    """The corpus's own list quotes five lines of Speedometer within JSON strings."""
+    ingest([corpus / "manifest.jsonl"], tmp_path / "w", jobs=1)
+    rows = scalelens.connect(tmp_path / "w").execute("SELECT formats, rows, problems FROM files").fetchall()
+    assert rows == [([], 0, 0)]
+
+
+def test_every_file_is_understood_or_named(corpus: Path, tmp_path: Path) -> None:
+    """No line of a format is beyond it; what is no log is a document, or the table named here."""
+    for group in ("llm", "vision"):
+        ingest([corpus / group], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    assert connection.execute("FROM problems").fetchall() == []
+    documents = connection.execute("SELECT parse_filename(path) FROM files WHERE status = 'document' ORDER BY path")
+    assert documents.fetchall() == [("README.md",), ("DESCRIPTION.md",)]
+    others = connection.execute(
+        "SELECT parse_filename(path) FROM files WHERE status NOT IN ('ok', 'document')"
+    ).fetchall()
+    assert set(others) <= {("strong_scaling.csv",)}  # a table of results, one row per job
+
+
+def test_jube_benchmark_that_jube_made(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "generated" / "jube"], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    runs = connection.execute(
+        "SELECT name, global_batch_size, system, max(step_s), min(averaged_steps) FROM runs JOIN step_times t USING (run_id) "
+        "WHERE value_kind = 'instant' GROUP BY ALL ORDER BY 2"
+    ).fetchall()
+    assert runs == [
+        ("000000_benchmark", 64, "GC200", 0.9847668872134175, 1),
+        ("000001_benchmark", 128, "GC200", 1.969533774426835, 1),
+    ]
+    assert connection.execute("SELECT count(*) FROM runs").fetchall() == [(2,)]
+
+
+def test_reports_that_were_not_fetched_say_so(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "power" / "graphcore__popliner"], tmp_path / "w", jobs=1)
+    notes = scalelens.connect(tmp_path / "w").execute("SELECT status, note FROM files ORDER BY path").fetchall()
+    assert [status for status, _ in notes] == ["unknown", "unknown"]
+    assert all("git-LFS" in note and "git lfs pull" in note for _, note in notes)

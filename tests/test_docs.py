@@ -8,10 +8,34 @@ import typer.testing
 from conftest import ROOT
 from scalelens import formats, queries
 from scalelens.cli import app
+from scalelens.columns import ROLES, SPELLINGS, UNITS
 from scalelens.lines import name_of
+from scalelens.parsers import generic_csv
 from scalelens.tables import documented
 
 PRINTED = "Printed from the code; do not edit.\n\n"
+
+GENERIC = """A CSV, or a file with a JSON object in each line, that no other format knows is read by the names of its columns.
+`scalelens identify metrics.csv` shows what each column is read as, `scalelens ingest --dry-run` does so for a folder,
+and `ingest` prints it once for each header; it also stands in the column `note` of `files`.
+
+Where a name leaves something open, nothing is guessed: the numbers stay `metrics` under their own names.  Say it with
+
+    scalelens ingest metrics.csv --map batch_time=iter_time:ms --map step=it
+
+or once and for all with a preset, a format file of a few lines:
+
+    scalelens identify metrics.csv --preset my_formats/my_metrics.py
+    scalelens formats --check my_formats/
+    scalelens ingest logs/ --formats my_formats/
+
+Like `--tz`, `--map` has to be said each time: without it the next ingest reads the table again as it would by itself.
+A preset takes the files that have exactly its columns, and what was read by guessing is read again.  That of the EPICURE
+vision benchmark, `parsers/epicure_vision.py`, is part of the package; its columns are not from a real file, so compare.
+
+A single JSON object that sums up a run is read too: see `run_summary` in [formats.md](formats.md).
+
+"""
 
 
 def test_tables_page(golden) -> None:
@@ -36,6 +60,33 @@ def test_formats_page(golden) -> None:
     for module in sorted((*loaded.of_lines, *loaded.of_files), key=name_of):
         pages.append(f"## {name_of(module)}\n\n```\n{(module.__doc__ or '').strip()}\n```\n\n")
     golden("".join(pages), ROOT / "docs" / "formats.md")
+
+
+def test_generic_page(golden) -> None:
+    about = (generic_csv.__doc__ or "").split("Source:")[1].partition("\n\n")[2].split("Samples:")[0].strip()
+    pages = [
+        "# Tables of per-step metrics\n\n",
+        PRINTED,
+        GENERIC,
+        f"## How a table is read\n\n{about}\n\n",
+        "## Roles\n\n",
+    ]
+    pages.append(
+        "Names are compared in lower case, with `_` for whatever stands between words, without `train_` before and "
+        "without the unit: `stepTime (ms)`, `step_time_ms`, `train/step time [ms]` and `ms_per_step` are one.\n\n"
+    )
+    pages.append("| role | what it is | units | names |\n|---|---|---|---|\n")
+    rates = {
+        "samples_per_s": "`images/s`, `samples_per_sec`, `img/s/gpu`, ...",
+        "tokens_per_s": "`tokens/s`, `tok/s/gpu`, ...",
+    }
+    for role in ROLES:
+        units = " ".join(UNITS.get(role.kind, ()))
+        names = rates.get(role.name) or ", ".join(f"`{name}`" for name in role.names)
+        pages.append(f"| {role.name} | {role.meaning} | {units} | {names} |\n")
+    pages.append("\nUnits as a name may spell them:\n\n| unit | spellings |\n|---|---|\n")
+    pages += [f"| {unit} | {', '.join(spellings.split())} |\n" for unit, spellings in SPELLINGS.items()]
+    golden("".join(pages), ROOT / "docs" / "generic.md")
 
 
 def test_every_command_has_help_with_an_example_or_a_sentence() -> None:

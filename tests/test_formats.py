@@ -14,7 +14,7 @@ import pytest
 
 from conftest import FIXTURES, as_dicts
 from scalelens import formats
-from scalelens.identify import takers
+from scalelens.identify import recognisers, takers
 from scalelens.lines import name_of
 from scalelens.reading import parse
 from scalelens.rows import Rows
@@ -71,6 +71,27 @@ def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
     assert takers(sample, LOADED) == [name]
 
 
+@pytest.mark.parametrize("module", LOADED.of_files, ids=name_of)
+def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
+    heads = [path.open("rb").read(64) for path in CASES if path.parent.name == name_of(module)]
+    samples = formats.samples(module)
+    assert samples or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
+    found = recognisers("\n".join(samples) + "\n", LOADED)
+    assert not samples or found == [name_of(module)] or (module in LOADED.last and name_of(module) in found)
+
+
+OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
+
+
+@pytest.mark.parametrize("path", OF_FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_fixture_is_recognised_by_its_format_alone(path: Path) -> None:
+    """A table that only readers of tables know may suit several of them: they are asked in turn."""
+    source = open_source(path)
+    found = [module for module in LOADED.of_files if module.recognise(source.head(), source.name)]
+    first = [name_of(module) for module in found if module not in LOADED.last]
+    assert first == [path.parent.name] or (not first and path.parent.name in map(name_of, found))
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_fixture_gives_golden_rows(path: Path, golden) -> None:
     status, tables = tables_of(open_source(path))
@@ -92,6 +113,10 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
         "jpwr_energy",
         "jpwr_hdf5",
         "system_json",
+        "tensorboard_scalar",
+        "mlflow_metric",
+        "xprof_trace",
+        "rocprof",
     ):  # these find something in the name
         assert plain == other
     else:

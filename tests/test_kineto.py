@@ -2,8 +2,14 @@
 
 import gzip
 import io
+import itertools
 import json
-from collections import defaultdict
+import random
+import subprocess
+import sys
+import tarfile
+import zlib
+from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FIXTURES
+from scalelens import events, formats
 from scalelens.parsers import kineto
+from scalelens.reading import parse
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -67,12 +75,12 @@ def whole(value: Any) -> int | None:
     return value if type(value) is int and -(2**63) <= value < 2**63 else None
 
 
-def expected(data: bytes) -> list[tuple[Any, ...]]:
-    """Events by the standard library's reader, their times by decimal arithmetic."""
+def expected(data: bytes) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    """Events, and the rows they should be, by the standard library's reader, their times by decimal arithmetic."""
     document = json.loads(data, parse_float=Decimal)
     document = {"traceEvents": document} if isinstance(document, list) else document
     events, base = document["traceEvents"], document.get("baseTimeNanoseconds", 0)
-    return [
+    return events, [
         (
             line, event["ph"], event["name"], event["cat"].lower() if event.get("cat") else None,
             base + int(Decimal(event["ts"]) * 1000), int(Decimal(event["dur"]) * 1000) if "dur" in event else None,
@@ -83,18 +91,46 @@ def expected(data: bytes) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REAL, ids=lambda name: name.split("/", 1)[1].rsplit("/", 1)[-1])
-def test_real_traces_are_read_as_the_standard_library_reads_them(corpus: Path, name: str) -> None:
-    data = content(corpus / name)
+def equals_the_standard_library(data: bytes) -> None:
     found = tables(data)
     columns = "line ph name category start_ns duration_ns process thread stream correlation"
     rows = [
         (*(row[column] for column in columns.split()), row["args"] and json.loads(row["args"], parse_float=Decimal))
         for row in found["events"]
     ]
-    assert rows == expected(data)
+    events, want = expected(data)
+    assert rows == want
     assert not found["problems"]
-    assert all(row["args"] is None or row["args"].encode() in data for row in found["events"][::97])
+    counts = Counter(event["ph"] for event in events if event["ph"] not in "XiIC")
+    said = {row["key"]: row["value"] for row in found["params"] if row["key"].startswith("trace_events_")}
+    assert said == {f"trace_events_{ph}": str(count) for ph, count in counts.items()}
+    at = 0
+    for row in found["events"]:
+        if row["args"] is not None:
+            at = data.find(row["args"].encode(), at) + 1
+            assert at, row
+
+
+@pytest.mark.parametrize("name", REAL, ids=lambda name: name.split("/", 1)[1].rsplit("/", 1)[-1])
+def test_real_traces_are_read_as_the_standard_library_reads_them(corpus: Path, name: str) -> None:
+    equals_the_standard_library(content(corpus / name))
+
+
+@pytest.mark.slow
+def test_every_trace_of_the_corpus_is_read_as_the_standard_library_reads_it(corpus: Path) -> None:
+    checked = 0
+    for path in sorted((corpus / "traces").rglob("*")):
+        if path.suffix in (".gz", ".json") and not path.name.endswith(".tar.gz"):
+            data = content(path)
+            if kineto.recognise(data[: 1 << 16], path.name):
+                equals_the_standard_library(data)
+                checked += 1
+    with tarfile.open(corpus / "traces/facebookresearch__param/et_replay/tests/data/dlrm_kineto.tar.gz") as archive:
+        for member in archive:
+            if member.isfile():
+                equals_the_standard_library(archive.extractfile(member).read())
+                checked += 1
+    assert checked >= 50
 
 
 def test_real_files_are_recognised_by_content(corpus: Path) -> None:
@@ -147,7 +183,7 @@ def test_events_do_not_depend_on_the_blocks_they_come_in(size: int, monkeypatch:
         data = content(FIXTURES / "kineto" / name)
         monkeypatch.undo()
         want = tables(data)["events"]
-        monkeypatch.setattr(Source, "utf8", lambda self: iter([*self.chunks(size)]))
+        monkeypatch.setattr(Source, "utf8", lambda self, _: iter([*self.chunks(size)]))
         assert tables(data)["events"] == want, name
 
 
@@ -160,7 +196,7 @@ def test_events_do_not_depend_on_the_blocks_they_come_in(size: int, monkeypatch:
     ],
 )  # fmt: skip
 def test_times_are_exact(text: str, nanoseconds: int | None) -> None:
-    assert kineto.nanoseconds(msgspec.Raw(text.encode())) == nanoseconds
+    assert events.exactly(msgspec.Raw(text.encode())) == nanoseconds
 
 
 @pytest.mark.parametrize(
@@ -207,7 +243,7 @@ def test_every_event_in_many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = '{"ph": "X", "name": "n%d", "pid": 1, "tid": 1, "ts": %d, "args": ' + args + "}"
     events = [nested % (k, k) if k % 5 == 0 else EVENT % (f"n{k}", k) for k in range(3000)]
     events[1500] = '{"ph": "X", "name": broken}'
-    monkeypatch.setattr(Source, "utf8", lambda self: self.chunks(10_000))
+    monkeypatch.setattr(Source, "utf8", lambda self, _: self.chunks(10_000))
     found = tables(trace(*events))
     assert [row["line"] for row in found["events"]] == [k for k in range(1, 3001) if k != 1501]
     assert [row["line"] for row in found["problems"]] == [1501]
@@ -219,3 +255,91 @@ def test_a_cut_compression_stream_keeps_what_is_whole() -> None:
     found = tables(data[: len(data) // 2])
     assert found["events"] == rows[: len(found["events"])]
     assert len(found["problems"]) == 1
+
+
+def test_a_cut_gzip_gives_exactly_the_events_before_the_cut() -> None:
+    rng = random.Random(5)
+    kinds = (
+        '"args": {"External id": %d, "Input Dims": [[%d, 2], []]}',
+        '"args": {"stream": 7, "correlation": %d}, "id": %d',
+    )
+    start = b'{"schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": ['
+    pieces, ends = [start], []
+    for k in range(12_000):
+        event = f"{EVENT[:-1]}, {kinds[k % 2]}}}" % (
+            f"op {rng.random()} {{}}",
+            f"{k}.{k % 1000:03}",
+            k,
+            rng.randrange(99),
+        )
+        pieces.append((",\n" if k else "\n").encode() + event.encode())
+        ends.append(len(pieces[-1]))
+    text = b"".join(pieces) + b"]}"
+    ends = [len(start) + end for end in itertools.accumulate(ends)]
+    packed, whole = gzip.compress(text), tables(text)["events"]
+    assert len(whole) == 12_000
+    for _ in range(20):
+        cut = packed[: rng.randrange(200, len(packed) - 30)]
+        there = len(zlib.decompressobj(31).decompress(cut))
+        found = tables(cut)
+        assert found["events"] == whole[: sum(end <= there for end in ends)]
+        assert len(found["problems"]) == 1
+
+
+def test_bad_bytes_cost_only_the_texts_they_stand_in() -> None:
+    text = trace(*(EVENT % (f"op{k}", k) for k in range(5))).encode()
+    found = tables(text.replace(b"op1", b"o\xff1").replace(b"op2", b"o\x012").replace(b"op3", b"o\\3"))
+    assert [row["name"] for row in found["events"]] == ["op0", "o\ufffd1", "o\x012", "o\\3", "op4"]
+    assert [row["reason"][:30] for row in found["problems"]] == ["texts that are not quite JSON "]
+
+
+PARSE_PIECE_BY_PIECE = """
+import resource, sys
+from pathlib import Path
+from scalelens.reading import Found, Options, read_batch
+from scalelens import formats
+from scalelens.warehouse import Warehouse
+path, root = Path(sys.argv[1]), Path(sys.argv[2])
+Warehouse(root).create()
+found = Found(str(path), str(path), path.stat().st_size, 0)
+(entry,) = read_batch([found], Options(root), formats.load(), set(), lambda _: None)
+print(entry.rows, entry.problems, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_trace(tmp_path: Path) -> None:
+    path, rng = tmp_path / "rank0.json.gz", random.Random(1)
+    kernel = ', "cat": "kernel", "args": {"stream": %d, "correlation": %d, "grid": [%d, 1, 1]}}'
+    count, at = 2_000_000, 0.0
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write('{"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": [')
+        for k in range(count):
+            at += rng.random()
+            event = EVENT[:-1] % (f"void gemm_kernel<{k % 300}, float, {'x' * 60}>", f"{at:.3f}")
+            file.write((",\n" if k else "\n") + event + kernel % (k % 9, k, k % 500))
+        file.write('], "traceName": "large"}')
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE_PIECE_BY_PIECE, path, tmp_path / "w"], capture_output=True, text=True
+    )
+    rows, problems, megabytes = map(int, done.stdout.split())
+    assert (rows, problems) == (count + 3, 0), done.stderr  # and three facts of the run
+    assert megabytes < 200
+
+
+@pytest.mark.parametrize("path", ["rocprof/two_gpus.json", "xprof_trace/gpu.trace.json"])
+def test_other_traces_keep_the_exact_prefix_too(path: str) -> None:
+    data = (FIXTURES / path).read_bytes()
+    rows = parsed(data)[0]
+    for end in range(100, len(data) - 3, 7):
+        found, status = parsed(data[:end])
+        assert found == rows[: len(found)], end
+        assert status == "partial", end
+        assert len(found) >= sum(data[:end].count(key) for key in (b'"ph":"X"', b'"end_timestamp"')) - 1, end
+
+
+def parsed(data: bytes) -> tuple[list[dict[str, Any]], str]:
+    found: list[dict[str, Any]] = []
+    rows = Rows("f", lambda table, batch: found.extend(batch.to_pylist() if table == "events" else []))
+    status, _ = parse(Source("/somewhere/trace.json", io.BytesIO(data), len(data), 0), formats.load(), rows)
+    return found, status

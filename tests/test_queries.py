@@ -160,10 +160,12 @@ def test_names_need_no_quotes(name: str) -> None:
 
 
 def test_parameters_of_one_name_are_one_parameter() -> None:
+    """But `per`, which is what a row stands for: of energy a device, a package or a node, of traces a rank or a step."""
     said: dict[str, set[tuple[str, str]]] = {}
     for query in QUERIES.values():
         for parameter in query.parameters:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
+    assert len(said.pop("per")) == 2
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
 
 
@@ -350,6 +352,20 @@ def test_the_mean_of_an_epoch_is_left_out_beside_its_steps(warehouse: Warehouse)
     assert rules(warehouse) == []
     warehouse.insert("step_times", [summary | {"step": 1, "value_kind": "instant", "averaged_steps": 1}])
     assert rules(warehouse) == [(5, "summary")]
+
+
+def test_a_running_mean_is_left_out_beside_single_steps(warehouse: Warehouse) -> None:
+    warehouse.run("a", [9.0, 9.0, 1.0, 1.0, 1.0])
+    running = {"run_id": "a", "attempt": 0, "value_kind": "running_mean"}
+    warehouse.insert("step_times", [running | {"step": step, "step_s": 5.0} for step in range(1, 6)])
+    assert [step for step, rule in rules(warehouse) if rule == "summary"] == [1, 2, 3, 4, 5]
+    assert [step for step, rule in rules(warehouse, "exclusions()") if rule == "warmup"] == [1, 1, 2, 2]
+    (row,) = warehouse.ask("SELECT n_steps, step_s, mean_s, value_kinds FROM batch_stats()")
+    assert row == {"n_steps": 3, "step_s": 1.0, "mean_s": 1.0, "value_kinds": "instant"}
+    assert {row["label"] for row in warehouse.ask("FROM batch_cdf()")} == {"single steps"}
+    (row,) = warehouse.ask("SELECT value_kinds, note FROM batch_stats(exclude := 'none')")
+    assert row["value_kinds"] == "instant running_mean"
+    assert "a running mean holds the warm-up too" in row["note"]
 
 
 # Statistics of one run

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from conftest import FIXTURES, as_dicts
 from scalelens import formats
-from scalelens.lines import name_of
+from scalelens.lines import Line, clean, name_of
 from scalelens.reading import parse
 from scalelens.rows import Rows
 from scalelens.source import CHUNK, FED, Source, open_members, open_source
@@ -273,6 +273,15 @@ def test_the_first_useful_line_may_come_late(filling: bytes) -> None:
     assert step["line"] == filler.count(b"\n") + 2
 
 
+@pytest.mark.parametrize(
+    ("head", "said"), [(b"SQLite format 3\0\x10\0", "an SQLite database"), (b":W&B\x01\0\x08", "W&B's own record")]
+)
+def test_records_that_must_be_exported_first_are_named(head: bytes, said: str) -> None:
+    result = read(head + b"\0" * 2000, "mlflow.db")
+    assert (result.status, result.counted) == ("unknown", 0)
+    assert result.note.startswith(said) and "export" in result.note
+
+
 def test_what_is_not_text_is_said() -> None:
     assert read(bytes(random.Random(1).randbytes(5000))).note == "not text, and no known file format"
     assert read(b"").status == "empty"
@@ -285,7 +294,7 @@ ANCHORS = [anchor.encode() for module in LOADED.of_lines for anchor in module.AN
 NOISE = [
     line.encode() for line in ("\n", "NCCL INFO Channel 00/02\n", "\u00e9\u4e2d | : [] 1/2 \n", "[W] warning: 3 of 4\n")
 ]
-PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:", re.MULTILINE)
+PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 
 
 @each_text
@@ -320,6 +329,8 @@ def test_crlf_is_lf(path: Path) -> None:
 
 @each_file
 def test_encodings_give_the_same_rows(path: Path) -> None:
+    if path.suffix == ".parquet":
+        pytest.skip("is no text")
     text = path.read_bytes().decode("utf-8", "replace")
     name = f"{path.parent.name}/{path.name}"
     plain = read(text.encode(), name).tables
@@ -383,6 +394,12 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
 def test_prefixes_name_whose_a_line_is(prefix: str, rank: int | None, place: str | None) -> None:
     (step,) = read((prefix + RECORD.format(7, 28)).encode()).tables["steps"]
     assert (step["rank"], step["place"]) == (rank, place)
+
+
+def test_a_label_takes_its_blank_with_it() -> None:
+    """What follows may begin with a digit, and in tables the columns count."""
+    assert clean(b" 3: 4711  train", 1) == Line("4711  train", 1, 3, None)
+    assert clean(b"12:34:56 step 3", 1) == Line("12:34:56 step 3", 1, None, None)
 
 
 def test_colours_are_taken_off() -> None:

@@ -20,12 +20,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from conftest import FIXTURES
 from scalelens import database, ingestion, reading, warehouse
 from scalelens import rows as rows_module
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest
-from scalelens.members import Run, runs_of
+from scalelens.members import runs_of
 from scalelens.parsers import megatron
+from scalelens.runs import Run
 from scalelens.tables import STORED
 from scalelens.warehouse import Entry, Live, Warehouse
 
@@ -460,7 +462,7 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
 # Ingests that are killed: at a moment, or at an access to the file system.  The process that forks has imported all
 # that an ingest needs, so that a moment of it is a moment of the work, and does none of the work itself.
 KILLED = """
-import json, os, signal, sys, time
+import json, os, signal, sys, time, traceback
 from pathlib import Path
 from scalelens import database, ingestion
 
@@ -473,6 +475,8 @@ def forked(act):
     if not process:
         try:
             act()
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
     return process
@@ -532,8 +536,9 @@ def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         ("access", chance.randrange(1, 60)) for _ in range(25)
     ]
     run = subprocess.run(
-        [sys.executable, "-c", KILLED, logs, tmp_path, json.dumps(moments)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", KILLED, logs, tmp_path, json.dumps(moments)], capture_output=True, text=True
     )
+    assert run.returncode == 0, run.stderr
     found = [json.loads(line) for line in run.stdout.splitlines()]
     assert len(found) == len(moments)
     ingest([logs], tmp_path / "by_one", jobs=1)
@@ -780,6 +785,58 @@ def test_repeats_in_one_folder_are_told_apart_by_name() -> None:
 
 def test_folders_are_runs_of_their_own() -> None:
     assert names(runs({"a/job.log": steps_of(0), "b/job.log": steps_of(1)})) == [["a/job.log"], ["b/job.log"]]
+
+
+def test_a_log_and_its_twin_in_json_are_one_run() -> None:
+    (run,) = runs({"a/20260506.log": steps_of(None), "a/20260506.log.json": steps_of(None)})
+    assert [(part.path, run.why_of(part)) for part in run.parts] == [
+        ("/r/a/20260506.log", "file"),
+        ("/r/a/20260506.log.json", "twin"),
+    ]
+    assert run.name == "20260506"
+    found = runs({"a/one.log": power(), "a/one.log.json": steps_of(None)})  # the text holds no steps
+    assert [run.why for run in found] == ["folder"]
+
+
+def test_the_records_of_a_twin_are_counted_once(tmp_path: Path, home: Path) -> None:
+    shutil.copy(FIXTURES / "mmcv" / "epochs.log", tmp_path / "run.log")
+    shutil.copy(FIXTURES / "mmcv_json" / "epochs.log.json", tmp_path / "run.log.json")
+    ingest([tmp_path / "run.log", tmp_path / "run.log.json"], home, jobs=1)
+    connection = database.connect(home)
+    assert connection.execute("SELECT count(DISTINCT run_id), count(*) FROM steps").fetchall() == [(1, 4 + 5)]
+    assert connection.execute("SELECT count(*) FROM step_times").fetchall() == [(4,)]
+    assert connection.execute(
+        "SELECT DISTINCT parse_filename(path) FROM step_times JOIN files USING (file_id)"
+    ).fetchall() == [("run.log",)]  # fmt: skip
+
+
+def test_the_files_of_an_mlflow_run_are_one_run(tmp_path: Path, home: Path) -> None:
+    ids = ["0123456789abcdef" * 2, "fedcba9876543210" * 2]
+    for number, name in enumerate(ids):
+        run = tmp_path / "mlruns" / "1" / name
+        for folder in ("metrics/train", "params", "tags"):
+            (run / folder).mkdir(parents=True)
+        (run / "meta.yaml").write_text(
+            f"artifact_uri: {run}/artifacts\nend_time: 1790000060512\nexperiment_id: '1'\nlifecycle_stage: active\n"
+            f"run_id: {name}\nstart_time: 1790000000512\nstatus: 3\n"
+        )
+        (run / "metrics" / "train" / "loss").write_text(f"1790000000512 6.{number} 0\n1790000030512 5.5 50\n")
+        (run / "metrics" / "acc").write_text(f"1790000060512 0.1{number} 50\n")
+        for value in ("params/batch_size", "params/workers", "tags/mlflow.user"):
+            (run / value).write_text("32")
+    ingest([tmp_path / "mlruns"], home, jobs=1)
+    connection = database.connect(home)
+    assert connection.execute(
+        "SELECT r.name, r.outcome, list(DISTINCT m.name ORDER BY m.name) FROM runs r JOIN metrics m USING (run_id) "
+        "GROUP BY ALL ORDER BY ALL"
+    ).fetchall() == [(name, "completed", ["acc", "train/loss", "wall_time"]) for name in ids]  # fmt: skip
+    assert connection.execute(
+        "SELECT r.name, p.key, p.value FROM runs r JOIN params p USING (run_id) "
+        "WHERE key IN ('batch_size', 'workers') ORDER BY ALL"
+    ).fetchall() == [(name, key, "32") for name in ids for key in ("batch_size", "workers")]  # fmt: skip
+    assert connection.execute("SELECT DISTINCT note FROM files WHERE status = 'document'").fetchall() == [
+        ("a value of an MLflow run; its parameters are read with meta.yaml",)
+    ]
 
 
 def test_problems_alone_are_no_run() -> None:

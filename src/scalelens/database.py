@@ -11,11 +11,13 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
-from scalelens import queries
+from scalelens import catalog, queries
 from scalelens.errors import UserError
-from scalelens.members import runs_of
+from scalelens.members import runs_of, sidecars_of
 from scalelens.paths import facts_of
-from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, STORED, TEXT, Column, schema
+from scalelens.rows import TEXT_LIMIT
+from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, RUN_ID, STORED, TEXT, Column, schema
+from scalelens.templates import FACTS
 from scalelens.warehouse import Live, Warehouse, segment
 
 _RUN_BASICS = (
@@ -24,6 +26,9 @@ _RUN_BASICS = (
     Column("outcome", TEXT, ""), Column("outcome_line", pa.int64(), ""),
 )  # fmt: skip
 
+# Rows that follow from names and sidecars, beside those of the segments.
+FROM_NAMES = {"params": "path_params", "problems": "sidecar_problems"}
+
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
@@ -31,6 +36,7 @@ REMEDIES = {
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 
+# A running mean, or a mean of an epoch or a run, never takes the place of the step's own time, nor is it one with it.
 STEP_TIMES = """
 CREATE VIEW step_times AS
 SELECT run_id,
@@ -42,10 +48,10 @@ SELECT run_id,
        coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
-FROM (SELECT *, bool_or(rank IS NOT NULL) OVER (PARTITION BY run_id) AS ranks_log,
-             bool_or(rank IS NOT NULL) OVER (PARTITION BY run_id, file_id) AS of_ranks FROM steps)
-WHERE phase = 'train' AND (of_ranks OR NOT ranks_log)  -- the launcher's log says again what the ranks log
-GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN file_id || line END
+FROM steps
+WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
+         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
 """
 
 
@@ -60,10 +66,14 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
     )
-    _files_and_runs(connection, live)
+    labels = _files_and_runs(connection, live)
+    for name in catalog.CATALOGS:
+        connection.register("_arrow", catalog.table(name))
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
+        connection.unregister("_arrow")
     for table, columns in STORED.items():
         try:
-            named = " UNION ALL FROM _path_params" if table == "params" else ""
+            named = f" UNION ALL FROM _{FROM_NAMES[table]}" if table in FROM_NAMES else ""
             connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}{named}")
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
@@ -74,8 +84,9 @@ def connect(root: Path, query_folders: tuple[Path, ...] = ()) -> duckdb.DuckDBPy
         connection.execute(
             f"CREATE VIEW {table} AS SELECT m.run_id, {listed} "
             f"FROM _{table} s LEFT JOIN members m USING (file_id, part)"
+            + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
         )
-    connection.execute(_runs_view())
+    connection.execute(_runs_view(labels))
     connection.execute(STEP_TIMES)
     queries.create(connection, queries.load(query_folders))
     return connection
@@ -140,8 +151,11 @@ def _literal(value: Any) -> str:
     return _quoted(text)
 
 
-def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
-    """The tables that follow from the commit records alone: files, members, and what runs need beside params."""
+def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[str, str]:
+    """The tables that follow from the commit records alone: files, members, and what runs need beside params.
+
+    Returns the labels that sidecars give, with the SQL type of each.
+    """
     paths = defaultdict(list)
     for path, entry in sorted(live.paths.items()):
         paths[entry.file_id or path].append(entry)  # of a file that could not be read there is no hash
@@ -156,7 +170,7 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         })  # fmt: skip
     runs = runs_of(live)
     members = [
-        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why}
+        {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why_of(part)}
         for run in runs
         for part in run.parts
     ]
@@ -176,15 +190,37 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> None:
         if part.facts["steps"]
         for key, value in facts_of(part.path, part.root).items()
     ]
+    said: list[dict[str, Any]] = [
+        {
+            "run_id": run.run_id, "file_id": live.paths[one.path].file_id, "part": 0, "line": one.line,
+            "key": key, "value": one.value, "origin": one.origin, "is_int": one.is_int,
+        }
+        for run in runs
+        for key, one in run.said.items()
+    ]  # fmt: skip
+    faults = [
+        {
+            "file_id": live.paths[fault.path].file_id, "part": 0, "line": fault.line, "format": "sidecar",
+            "reason": fault.reason, "text": fault.text[:TEXT_LIMIT],
+        }
+        for fault in sidecars_of(live).faults
+    ]  # fmt: skip
     tables = (
         ("files", files, FILES), ("members", members, MEMBERS), ("_run_basics", basics, _RUN_BASICS),
-        ("_path_params", named, STORED["params"]),
+        ("_path_params", named, STORED["params"]), ("_sidecar_problems", faults, STORED["problems"]),
+        ("_sidecar_params", said, (RUN_ID, *STORED["params"])),
     )  # fmt: skip
     for name, rows, columns in tables:
         table = pa.Table.from_pylist(rows, schema=schema(columns))
         connection.register("_arrow", table)
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
         connection.unregister("_arrow")
+    labels: dict[str, str] = {}
+    for one in said:
+        if one["key"] not in FACTS:
+            integer = one["is_int"] and labels.get(one["key"], "BIGINT") == "BIGINT"
+            labels[one["key"]] = "BIGINT" if integer else "VARCHAR"
+    return labels
 
 
 def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live: Live) -> str:
@@ -212,8 +248,8 @@ def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live
     return " UNION ALL ".join(selects)
 
 
-def _runs_view() -> str:
-    """One row per run: of each fact the candidate of the most trusted origin, then the first said."""
+def _runs_view(labels: Mapping[str, str]) -> str:
+    """One row per run: of each fact the candidate of the most trusted origin, then the first said; then its labels."""
     facts_of_params = [fact for fact in RUN_FACTS if fact.name != "outcome"]
     precedence = " ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS))
     facts = ", ".join(
@@ -222,6 +258,10 @@ def _runs_view() -> str:
     )
     wanted = ", ".join(f"'{fact.name}'" for fact in facts_of_params)
     names = ", ".join(f"f.{fact.name}" for fact in facts_of_params)
+    columns = "".join(f", l.label_{name}" for name in sorted(labels))
+    labelled = "".join(
+        f", TRY_CAST(max(value) FILTER (key = '{name}') AS {labels[name]}) AS label_{name}" for name in sorted(labels)
+    )
     return f"""
 CREATE VIEW runs AS
 WITH candidates AS (
@@ -230,10 +270,11 @@ WITH candidates AS (
     FROM params WHERE key IN ({wanted})),
 facts AS (
     SELECT run_id, {facts}
-    FROM candidates WHERE place = 1 GROUP BY run_id)
+    FROM candidates WHERE place = 1 GROUP BY run_id),
+labels AS (SELECT run_id{labelled} FROM _sidecar_params GROUP BY run_id)
 SELECT b.run_id, b.name, b.path, {names}, b.outcome, b.outcome_line,
-       CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts
-FROM _run_basics b LEFT JOIN facts f USING (run_id)"""
+       CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts{columns}
+FROM _run_basics b LEFT JOIN facts f USING (run_id) LEFT JOIN labels l USING (run_id)"""
 
 
 def _sql_type(column: Column) -> str:

@@ -25,10 +25,19 @@ class Formats(NamedTuple):
     of_lines: list[ModuleType]
     of_files: list[ModuleType]
 
+    @property
+    def last(self) -> list[ModuleType]:
+        """File formats that are asked when no other format takes anything of a file."""
+        return [format for format in self.of_files if getattr(format, "LAST", False)]
+
+    def is_last(self, taken: list[str]) -> bool:
+        """Whether a file, by the formats that took it, is one that any other format comes before."""
+        return not taken or any(name_of(format) == taken[0] for format in self.last)
+
     def version(self, taken_by: str | None = None) -> str:
         """Version of what would read a file: that of its file format, else a digest of all line formats."""
-        for format in self.of_files:
-            if name_of(format) == taken_by:
+        for format in self.of_files:  # what the last ones took, a new format may want
+            if name_of(format) == taken_by and not getattr(format, "LAST", False):
                 return f"{taken_by} {format.VERSION}"
         text = ",".join(f"{name_of(format)} {format.VERSION}" for format in (*self.of_lines, *self.of_files))
         return "lines " + hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -48,7 +57,7 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
             raise UserError(f"{folder} is not a folder", "give --formats a folder of format files")
         for path in sorted(folder.glob("*.py")):
             found[path.stem] = user_module(path)
-    ordered = [found[name] for name in sorted(found, key=lambda name: (getattr(found[name], "LAST", False), name))]
+    ordered = [found[name] for name in sorted(found)]
     return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])
 
 

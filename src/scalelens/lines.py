@@ -5,6 +5,7 @@ a format has claimed, become Python strings.  ANSI codes, carriage returns and t
 a line are taken off; the rank they name is kept.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
-      | \ *(?P<srun>\d{1,6}):\ ?(?![\d:])                                              # srun -l: not a clock time
+      | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:]))                                          # srun -l: not a clock time
       | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
       | \[(?P<role>[a-z_]+)(?P<local>\d{1,9})\]:                                           # torchrun --tee
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
@@ -33,7 +34,12 @@ PREFIX = re.compile(
     """,
     re.VERBOSE,
 )
+# mpirun --tag-output where a bar without a line's end was printed before: not behind a date or another prefix.
+WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+# A line of JSON: what it holds in strings was said elsewhere.  Anchors with quotes of their own are not of that kind,
+# as a string would have a backslash before each.
+JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
 
 
 class Line(NamedTuple):
@@ -91,6 +97,7 @@ class Offer:
         anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
         words = sorted({anchor for anchor, _ in anchors})
         self._finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
+        self._words = words
         self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
         self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
         self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
@@ -144,11 +151,12 @@ class Offer:
                 found.append(hit[0])
                 hit = next(hits, None)
             done = end + 1
-            if b"\r" not in raw:
+            tagged = b"]<std" in raw
+            if b"\r" not in raw and not tagged:
                 self._deliver(raw, number + 1, found)
-            elif b"\r" in raw.rstrip(b"\r"):
+            elif b"\r" in raw.rstrip(b"\r") or (tagged and WITHIN.search(raw)):
                 label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
-                for piece in raw.split(b"\r"):
+                for piece in raw.split(b"\r") if not tagged else pieces(raw):
                     pairs = self._finder.find_matches_as_indexes(piece, overlapping=True) if found else ()
                     words = [word for word, _, _ in pairs]
                     if words or self._claiming or not label:
@@ -165,6 +173,8 @@ class Offer:
         claimer = self._claimed(line) if self._claiming else None
         if not found:
             return line
+        if line.text.startswith(("{", '"', " ", "\t")) and is_json(line.text.strip()):
+            found = [word for word in found if '"' in self._words[word]]
         key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)
         if offered is None:
@@ -222,6 +232,21 @@ def defect(format: str | None, error: Exception) -> str:
 def name_of(format: ModuleType) -> str:
     """Name of a format: that of its file."""
     return format.__name__.rpartition(".")[2]
+
+
+def pieces(raw: bytes) -> list[bytes]:
+    """Pieces of a line that carriage returns and prefixes of mpirun in its midst divide."""
+    return [part for piece in raw.split(b"\r") for part in WITHIN.sub(b"\r", piece).split(b"\r")]
+
+
+def is_json(text: str) -> bool:
+    """Whether a line is an object of JSON lines, or a string of a JSON document that was laid out over lines."""
+    if text.startswith("{"):
+        try:
+            return isinstance(json.loads(text), dict)
+        except (ValueError, RecursionError):
+            return False
+    return bool(JSON_STRING.fullmatch(text))
 
 
 def continued(text: bytes, start: int, earliest: int) -> int:

@@ -1,81 +1,69 @@
 """Which run each part of each file belongs to, decided when a warehouse is opened.
 
 A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
-runs, whatever else says.  Otherwise files belong together by the same job id within one ingested root, by the same
-folder where they complement each other (the logs and traces of several ranks, a power file beside a log), else a file
-is its own run.
+runs, whatever else says.  Otherwise the first that applies:
+
+sidecar     what a sidecar names their run
+folder      a JUBE workpackage: what lies in its folders, and what JUBE's files beside them say of it; a run of MLflow
+job id      the same one, in names or contents, within one ingested root
+folder      files that complement each other: logs and traces of several ranks, a power file beside a log, or in a
+            folder within, or in one of the log's name; power files of one launch
+file        the file itself
+
+The row of a result table is of the run of its job id, or of the same benchmark, whose settings it holds.  A file that
+repeats the records of another in a second form is that one's `twin`: of its run, its records not counted.  So is the
+launcher's log of the steps that the ranks log themselves.
 """
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import PurePath
-from typing import Any, NamedTuple
 
 import msgspec
 
-from scalelens.tables import OUTCOMES
+from scalelens.runs import Part, Run, repeats
+from scalelens.sidecar import Sidecars
 from scalelens.warehouse import Entry, Live
 
-# slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
-JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
-SAYS_NOTHING = re.compile(r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result)?[-_]?\d{0,4}\.[^/]*$")
+MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
-
-
-class Part(NamedTuple):
-    """A part of a file, and what is known of it without reading its rows."""
-
-    file_id: str
-    part: int
-    path: str
-    root: str
-    facts: dict[str, Any]
-
-    @property
-    def folder(self) -> str:
-        return self.path.rpartition("/")[0]
-
-    @property
-    def job_id(self) -> str | None:
-        named = JOB_ID.search(self.path.rpartition("/")[2])
-        return self.facts.get("job_id") or (named[1] if named else None)
-
-
-class Run(NamedTuple):
-    """Parts that belong together; the first carries the steps, if any does."""
-
-    parts: list[Part]
-    why: str
-
-    @property
-    def run_id(self) -> str:
-        first = self.parts[0]
-        return first.file_id[:12] + (f"-{first.part}" if first.part else "")
-
-    @property
-    def outcome(self) -> tuple[str, int | None]:
-        """How it ended, and the line that says so."""
-        said = [
-            (OUTCOMES.index(what), line)
-            for part in self.parts
-            for what, line in part.facts.get("outcomes", ())
-            if what in OUTCOMES
-        ]
-        gravest, line = min(said, key=lambda one: (one[0], one[1] or 0), default=(OUTCOMES.index("unknown"), None))
-        return OUTCOMES[gravest], line
-
-    @property
-    def name(self) -> str:
-        first = self.parts[0]
-        if len({part.path for part in self.parts if part.facts["steps"]}) > 1 or SAYS_NOTHING.match(first.path):
-            return PurePath(first.folder).name
-        stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
-        return f"{stem} ({first.part + 1})" if first.part else stem
+SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables of a file that holds nothing but measurements
+SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:csv|h5)\b")
 
 
 def runs_of(live: Live) -> list[Run]:
     """All runs of a warehouse, from what its commit records say of each file."""
+    parts = parts_of(live)
+    logs = {part.path for part in parts if part.facts["steps"]}
+    twins = [part for part in parts if part.twin in logs]
+    parts = [part for part in parts if part.twin not in logs]
+    homes = homes_of(parts)
+    groups: dict[tuple[str, object], list[Part]] = defaultdict(list)
+    results: list[Part] = []
+    for part in parts:
+        rule, key = rule_of(part, homes)
+        (results if rule == "result" else groups[rule, key]).append(part)
+    runs: list[Run] = []
+    left: list[Part] = []
+    packages: dict[str, list[Run]] = {}
+    for (rule, key), group in groups.items():
+        if rule == "workpackage":
+            packages[str(key)] = list(at_one_home(group, left))
+            runs += packages[str(key)]
+        elif rule == "mlflow":
+            runs.append(Run(group, "folder" if len(group) > 1 else "file"))
+        else:
+            runs += joined(group, rule, left)
+    settle(left, runs)
+    settle_results(results, runs, packages)
+    for twin in twins:
+        next(run for run in runs if any(part.path == twin.twin for part in run.parts)).parts.append(twin)
+    return runs
+
+
+def parts_of(live: Live) -> list[Part]:
+    """Parts of all files that say anything, in order of their paths."""
     first_path: dict[str, Entry] = {}
     for _, entry in sorted(live.paths.items()):
         first_path.setdefault(entry.file_id, entry)
@@ -84,41 +72,156 @@ def runs_of(live: Live) -> list[Run]:
         for file_id, provider in live.providers.items()
         if file_id in first_path
     ]
+    sidecars = sidecars_of(live)
     parts = [
-        Part(entry.file_id, int(number), entry.path, entry.root, facts)
+        Part(entry.file_id, int(number), entry.path, entry.root, facts, said, named_run)
         for entry in entries
+        for said, named_run in [(sidecars.said_of(entry.path), sidecars.run_of(entry.path))]
         for number, facts in entry.parts.items()
         if set(facts["rows"]) != {"problems"}
     ]
-    parts.sort(key=lambda part: (part.path, part.part))
-    runs: list[Run] = []
-    left: list[Part] = []
-    by_job: dict[tuple[str, str], list[Part]] = defaultdict(list)
-    by_folder: dict[str, list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.job_id:
-            by_job[part.root, part.job_id].append(part)
-        else:
-            by_folder[part.folder].append(part)
-    for group in by_job.values():
-        runs += joined(group, "job id", left)
-    for group in by_folder.values():
-        runs += joined(group, "folder", left)
+    return sorted(parts, key=lambda part: (part.path, part.part))
+
+
+def sidecars_of(live: Live) -> Sidecars:
+    """The sidecars of a warehouse."""
+    return Sidecars({path: entry.sidecar for path, entry in live.paths.items() if entry.sidecar})
+
+
+def rule_of(part: Part, homes: dict[str, str]) -> tuple[str, object]:
+    """The first rule that applies to a part, and what the parts of one run have in common by it."""
+    if part.named_run is not None:
+        return "sidecar", part.named_run
+    if homes and (home := next((homes[at] for at in (*part.describes, *above(part.path)) if at in homes), None)):
+        return "workpackage", home
+    if part.facts.get("summary"):
+        return "result", None
+    if in_run := MLFLOW.match(part.path):
+        return "mlflow", in_run[1]
+    if part.job_id:
+        return "job id", (part.root, part.job_id)
+    return "folder", part.folder
+
+
+def settle(left: list[Part], runs: list[Run]) -> None:
+    """Parts without a run of their own, such as power files: with the run of their folder, or together, or alone."""
     at_home: dict[str, list[Run]] = defaultdict(list)
+    by_log: dict[str, list[Run]] = defaultdict(list)  # by the path of a log without its suffix
     for run in runs:
         for folder in {part.folder for part in run.parts}:
             at_home[folder].append(run)
+        for log in {posixpath.splitext(part.path)[0] for part in run.parts if part.facts["steps"]}:
+            by_log[log].append(run)
+    homeless: dict[str, list[Part]] = defaultdict(list)
     for part in left:
-        home = at_home[part.folder]
-        if len(home) == 1:
-            home[0].parts.append(part)
+        upper, name = posixpath.split(part.folder)
+        of_name = by_log.get(f"{upper}/{name}") or by_log.get(f"{posixpath.dirname(upper)}/{name}") or []
+        near = of_name or at_home.get(part.folder) or (is_sensed(part) and at_home.get(upper)) or []
+        if len(near) == 1:
+            near[0].parts.append(part)
+        elif near or not is_sensed(part):
+            runs.append(Run([part], "file"))
+        else:
+            homeless[part.folder].append(part)
+    for group in homeless.values():
+        runs += launches(group)
+
+
+def is_sensed(part: Part) -> bool:
+    """Whether a part holds power or energy, and no more."""
+    return bool({"power", "energy"} & set(part.facts["rows"])) and set(part.facts["rows"]) <= SENSED
+
+
+def launches(parts: list[Part]) -> Iterator[Run]:
+    """Runs of the power and energy files of a folder without a log.
+
+    What one tool wrote differs in the words power and energy.  Files whose names differ in numbers besides are of one
+    launch if they name different ranks, or measured at the same time.
+    """
+    files: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        stem = SENSED_WORDS.sub("", posixpath.basename(part.path))
+        files[re.sub(r"[\W_]+", ".", stem).strip(".")].append(part)
+    groups: list[list[Part]] = []
+    for stem, of_stem in sorted(files.items(), key=lambda item: (not item[0], item[0])):
+        alike = [group for group in groups if stem and is_one_launch(group, of_stem)]
+        if alike:
+            alike[0].extend(of_stem)
+        elif stem or len(groups) != 1:
+            groups.append(of_stem)
+        else:
+            groups[0].extend(of_stem)
+    for group in groups:
+        yield Run(group, "folder" if len({part.path for part in group}) > 1 else "file")
+
+
+def is_one_launch(group: list[Part], others: list[Part]) -> bool:
+    """Whether power files belong to one launch, by their names and either ranks or times."""
+    names = {re.sub(r"\d+", "#", SENSED_WORDS.sub("", posixpath.basename(part.path))) for part in (*group, *others)}
+    if len({re.sub(r"[\W_]+", ".", name).strip(".") for name in names}) > 1:
+        return False
+    ranks, other_ranks = (set().union(*(part.ranks for part in parts)) for parts in (group, others))
+    if ranks and other_ranks:
+        return not ranks & other_ranks
+    spans = [[part.facts["measured"] for part in parts if "measured" in part.facts] for parts in (group, others)]
+    return any(one[0] <= other[1] and other[0] <= one[1] for one in spans[0] for other in spans[1])
+
+
+def settle_results(results: list[Part], runs: list[Run], packages: dict[str, list[Run]]) -> None:
+    """Rows of result tables, each with the run that it sums up, else as a run of its own."""
+    of_job: dict[tuple[str, str | None], list[Run]] = defaultdict(list)
+    for run in runs if results else ():
+        for job in {(part.root, part.job_id) for part in run.parts if part.job_id}:
+            of_job[job].append(run)
+    for part in results:
+        folders = above(part.path)
+        beside = [run for home, of_home in packages.items() if posixpath.dirname(home) in folders for run in of_home]
+        fitting = [run for run in of_job.get((part.root, part.job_id), beside) if agree(part, run)]
+        if fitting:
+            fitting[0].parts.append(part)
         else:
             runs.append(Run([part], "file"))
-    return runs
+
+
+def homes_of(parts: list[Part]) -> dict[str, str]:
+    """Folders that parts of other files describe, and for each the first one of the same run."""
+    homes: dict[str, str] = {}
+    for part in sorted(parts, key=lambda part: -len(part.describes)):  # several folders of one run: the first counts
+        for folder in part.describes:
+            homes.setdefault(folder, homes.get(part.describes[0], part.describes[0]))
+    return homes
+
+
+def above(path: str) -> list[str]:
+    """Folders that hold a file, the nearest first."""
+    names = path.split("/")
+    return ["/".join(names[:k]) for k in range(len(names) - 1, 1, -1)]
+
+
+def at_one_home(group: list[Part], left: list[Part]) -> Iterator[Run]:
+    """The run of a described folder: one, unless several logs with the same steps lie there."""
+    logs = [part for part in group if not part.facts.get("summary") and not part.describes]
+    said = sorted((part for part in group if part not in logs), key=lambda part: not part.facts["steps"])
+    others: list[Part] = []
+    runs = list(joined(logs, "folder", others))
+    if len(runs) > 1:
+        left.extend(others)
+        others = []
+    if not runs:
+        runs.append(Run([], "folder"))
+    runs[0].parts.extend([*said, *others])
+    yield from (run._replace(why="folder") for run in runs)
+
+
+def agree(part: Part, run: Run) -> bool:
+    """Whether a row of results and a run differ in no setting that both name."""
+    settings = part.facts.get("settings", {})
+    others = [one.facts["settings"] for one in run.parts if "settings" in one.facts]
+    return all(other.get(key, value) == value for other in others for key, value in settings.items())
 
 
 def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
-    """The runs of parts that share a job id or a folder.  Parts that no run can be named for go to `left`."""
+    """The runs of parts that share a name, a job id or a folder.  Parts that no run can be named for go to `left`."""
     carriers = [part for part in group if part.facts["steps"]]
     traced = [part for part in group if not part.facts["steps"] and part.facts.get("traced")]
     others = [part for part in group if not part.facts["steps"] and not part.facts.get("traced")]
@@ -129,9 +232,9 @@ def joined(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
     else:
         runs += traces
     launches = {part.path for part in carriers}
-    if len(runs) == 1 or (why == "job id" and len(launches) == 1):
+    if len(runs) == 1 or (why != "folder" and len(launches) == 1):
         runs[-1].parts.extend(others)  # what a job says of its end is of its last launch
-    elif why == "job id" and not runs and others:
+    elif why != "folder" and not runs and others:
         runs = [Run(others, why)]
     else:
         left.extend(others)
@@ -143,32 +246,16 @@ def complementing(parts: list[Part], why: str) -> list[Run]:
     """Parts as runs: together where no two of them hold the same rank, else by name without the rank, else alone."""
     if not parts:
         return []
-    ranked = [part for part in parts if ranks_of(part)]
-    if len(parts) == len(ranked) + 1 and ranked and parts[0].facts["steps"]:
-        launcher = next(part for part in parts if not ranks_of(part))
-        runs = complementing(ranked, why)
-        if len(runs) == 1 and repeats(launcher, ranked):
-            return [Run([*runs[0].parts, launcher], why)]
-    sets = [ranks_of(part) for part in parts]
+    ranked = [part for part in parts if part.ranks]
+    launcher = [part for part in parts if not part.ranks]
+    if len(launcher) == 1 and repeats(launcher[0], ranked) and len(runs := complementing(ranked, why)) == 1:
+        return [Run([*runs[0].parts, *launcher], why)]
+    sets = [part.ranks for part in parts]
     if len(parts) == 1 or (all(sets) and len(set().union(*sets)) == sum(map(len, sets))):
-        return [Run(sorted(parts, key=lambda part: min(ranks_of(part), default=0)), why)]
+        return [Run(sorted(parts, key=lambda part: min(part.ranks, default=0)), why)]
     stems: dict[tuple[str, int], list[Part]] = defaultdict(list)
     for part in parts:
         stems[RANK_IN_NAME.sub("#", part.path), part.part].append(part)
     if len(stems) > 1:
         return [run for group in stems.values() for run in complementing(group, why)]
     return [Run([part], why) for part in parts]
-
-
-def repeats(launcher: Part, ranked: list[Part]) -> bool:
-    """Whether a log without ranks may be the launcher's, that says again what the ranks log: no other steps."""
-    spans = [span for part in ranked for span in part.facts["steps"].values()]
-    steps = launcher.facts["steps"].get("None")
-    known = steps and None not in (*steps, *(step for span in spans for step in span))
-    return bool(known and steps[0] >= min(span[0] for span in spans) and steps[1] <= max(span[1] for span in spans))
-
-
-def ranks_of(part: Part) -> set[int]:
-    """Ranks whose steps or events the part holds; empty where it does not say."""
-    ranks = part.facts["steps"] or part.facts.get("traced") or []
-    return set() if any(rank in ("None", None) for rank in ranks) else {int(rank) for rank in ranks}

@@ -17,8 +17,8 @@ def plot(
 
     Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
     """
-    parameters = parameters or {}
     chart = charts.find(name)
+    parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters or {})
     connection = database.connect(root, query_folders)
     statement = charts.sql(chart, database.call(chart.QUERY, parameters, query_folders))
     rows = database.rows_of(connection, statement)

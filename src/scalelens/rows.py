@@ -11,16 +11,28 @@ A reader of a format gets one `Rows` per file and calls
 import contextlib
 import itertools
 import operator
-from collections.abc import Callable, Sequence
-from datetime import UTC, tzinfo
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from scalelens.tables import SCHEMAS
+from scalelens.tables import SCHEMAS, SMALL
 
+EPOCH = datetime(1970, 1, 1)
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
+BATCH_BYTES = 8 << 20  # of rows held as Arrow columns
 TEXT_LIMIT = 500
+WHOLE_RUN = ("run_mean", "run_median")
+SETTINGS = (
+    "model",
+    "nodes",
+    "devices",
+    "global_batch_size",
+    "tp",
+    "pp",
+)  # tell the rows of a result apart
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 
 Write = Callable[[str, pa.RecordBatch], None]
@@ -33,10 +45,18 @@ class Rows:
     sequence length from the argument dump).
     """
 
-    def __init__(self, file_id: str = "", write: Write | None = None, zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        file_id: str = "",
+        write: Write | None = None,
+        zone: tzinfo | None = None,
+        mapping: Mapping[str, tuple[str, str | None]] | None = None,
+    ) -> None:
         self.file_id = file_id
         self.path = ""  # of the file, for formats that print what matters into its name
         self.zone = zone  # of naive times, where the user says it
+        self.mapping = mapping or {}  # columns of tables by role, where the user says it
+        self.assigned: list[Any] = []  # what the columns of a table are read as
         self.part = 0
         self.params: dict[str, Any] = {}
         self.step: int | None = None  # the step of the last record, for lines that follow it
@@ -49,6 +69,7 @@ class Rows:
         self.parts: dict[int, dict[str, Any]] = {}
         self._write = write
         self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._columns: dict[tuple[str, int], list[pa.Table]] = {}
         self._metrics: list[tuple[Any, ...]] = []
         self._facts: set[tuple[int, str, str, str]] = set()
 
@@ -64,6 +85,19 @@ class Rows:
         self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
         if len(held) >= BATCH:
             self._hand_over(table)
+
+    def put_columns(self, table: str, columns: dict[str, pa.Array]) -> None:
+        """Many rows of `table` as Arrow columns, `line` among them."""
+        rows = pa.table(columns)
+        part = self._part(self.part)
+        part["rows"][table] = part["rows"].get(table, 0) + rows.num_rows
+        if table == "events":
+            part["traced"] = list({*part.get("traced", ()), *pc.unique(rows["rank"]).to_pylist()})
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + rows.num_rows
+        held = self._columns.setdefault((table, self.part), [])
+        held.append(rows)
+        if sum(rows.nbytes for rows in held) >= BATCH_BYTES:
+            self._hand_over_columns(table, self.part)
 
     def metric(
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
@@ -111,6 +145,8 @@ class Rows:
     def flush(self) -> None:
         """Hands over everything that is still held."""
         self._hand_over_metrics()
+        for table, part in [*self._columns]:
+            self._hand_over_columns(table, part)
         for table in SCHEMAS:
             self._hand_over(table)
 
@@ -143,6 +179,17 @@ class Rows:
                     else:
                         row[field.name] = None
                         self.problem(row["line"], f"{field.name} is no value that the table {table} can hold")
+
+    def _hand_over_columns(self, table: str, part: int) -> None:
+        held = self._columns.pop((table, part))
+        if self._write:
+            schema = SCHEMAS[table]
+            rows = pa.concat_tables(held, promote_options="default").combine_chunks()
+            filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
+            filled["file_id"] = pa.repeat(self.file_id, rows.num_rows)
+            filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
+            arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
+            self._write(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     def _hand_over_metrics(self) -> None:
         held, self._metrics = self._metrics, []
@@ -177,6 +224,8 @@ class Rows:
                     steps = [row.get("step") or 0 for row in of_rank]
                     low, high = part["steps"].get(rank, (steps[0], steps[0]))
                     part["steps"][rank] = (min(low, *steps), max(high, *steps))
+                means = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in of_part)
+                part["summary"] = means and part.get("summary", True)
                 part["attempts"] = max(part["attempts"], 1 + max(row.get("attempt") or 0 for row in of_part))
             elif table == "events":
                 part["traced"] = list({*part.get("traced", ()), *(row.get("rank") for row in of_part)})
@@ -186,9 +235,25 @@ class Rows:
                         part.setdefault("job_id", row["value"])
                     elif row["key"] == "outcome":
                         part.setdefault("outcomes", []).append((row["value"], row["line"]))
+                    elif row["key"] == "measured_by_rank":
+                        part.setdefault("measured_by", []).append(row["value"])
+                    elif row["key"] == "describes_folder":
+                        part.setdefault("folders", []).append(row["value"])
+                    elif row["key"] in SETTINGS:
+                        part.setdefault("settings", {}).setdefault(row["key"], row["value"])
+            elif table == "power" and (
+                times := [nanoseconds(ts) for row in of_part if (ts := row.get("ts")) is not None]
+            ):
+                first, last = part.get("measured", (times[0], times[0]))
+                part["measured"] = min(first, *times), max(last, *times)
             if table in ("steps", "phases") and (times := [ts for row in of_part if (ts := row.get("ts")) is not None]):
                 part["started_at"] = min(part.get("started_at", times[0]), *times)
                 part["ended_at"] = max(part.get("ended_at", times[0]), *times)
+
+
+def nanoseconds(ts: int | datetime) -> int:
+    """A time of a sensor, as nanoseconds since 1970."""
+    return ts if isinstance(ts, int) else round((ts - EPOCH).total_seconds() * 1e9)
 
 
 def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:

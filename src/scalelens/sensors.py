@@ -143,7 +143,7 @@ def cells(text: str) -> list[str]:
 def head_lines(head: bytes) -> list[str]:
     """Lines of a file's first bytes that hold something."""
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line for line in text.splitlines() if line.strip()]
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def stamp_of(text: str) -> tuple[Stamp, str] | None:
@@ -221,7 +221,7 @@ OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.
 def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str | None]:
     """What the sensor of each of jpwr's devices covers, by its label; `powered` are those that give power at all."""
     labels = list(labels)
-    packages = whole_packages([label for label in labels if label.startswith("rocm:")], powered)
+    packages = whole_packages([label for label in labels if label.startswith("rocm:") or label.isdecimal()], powered)
     scopes: dict[str, str | None] = {}
     for label in labels:
         method, _, what = label.partition(":")

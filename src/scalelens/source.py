@@ -114,8 +114,9 @@ class Source:
             yield block
 
     def _inflate(self, new: Callable[[], Any], magic: bytes, size: int) -> Iterator[bytes]:
-        engine, out = new(), bytearray()
-        ended = False
+        engine, ended = new(), False
+        out: list[bytes] = []
+        held = 0
         try:
             for block in self._blocks(FED):
                 while block:
@@ -125,18 +126,19 @@ class Source:
                                 raise ValueError("there is something else behind its end")
                             break
                         engine, ended = new(), False
-                    out += engine.decompress(block)
+                    out.append(engine.decompress(block))
+                    held += len(out[-1])
                     ended = engine.eof
                     block = engine.unused_data if ended else b""
-                    while len(out) >= size:
-                        yield bytes(out[:size])
-                        del out[:size]
+                    if held >= size:
+                        yield b"".join(out)
+                        out, held = [], 0
         except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, INFLATE_ERROR) as error:
             self.damage = f"the compressed stream is damaged ({error})"
         if not ended and self.damage is None:
             self.damage = "the compressed stream is cut"
-        if out:
-            yield bytes(out)
+        if held:
+            yield b"".join(out)
 
 
 def encoding_of(head: bytes) -> tuple[str | None, int]:

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import stdtrit
+from scipy.special import betainc, stdtrit
 
 Values = npt.NDArray[np.float64]
 
@@ -99,6 +99,35 @@ def median_interval_between_runs(medians: Values) -> Interval:
     return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), "ci95", float(n), None, None)
 
 
+def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
+    """Probability of at least that many successes in that many trials, each of shape (n,); NaN for no trial."""
+    least = np.maximum(successes, 1)  # one success or more: the regularised incomplete beta function
+    tail = np.where(successes <= 0, 1.0, betainc(least, np.maximum(trials - least + 1, 1), rate))
+    return np.where(trials > 0, tail, np.nan)
+
+
+def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
+    """Place, from 1, of the innermost span around each time; None where there is none.
+
+    Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
+    """
+    spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
+    found: list[int | None] = [None] * len(times)
+    opened: list[int] = []
+    waiting = iter(spans)
+    following = next(waiting, None)
+    for place in sorted(range(len(times)), key=times.__getitem__):
+        while following is not None and starts[following] <= times[place]:
+            while opened and ends[opened[-1]] < starts[following]:
+                opened.pop()
+            opened.append(following)
+            following = next(waiting, None)
+        while opened and ends[opened[-1]] < times[place]:
+            opened.pop()
+        found[place] = opened[-1] + 1 if opened else None
+    return found
+
+
 def student_t(freedom: Values) -> Values:
     """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
     return np.asarray(stdtrit(freedom, 0.975))
@@ -127,6 +156,18 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
     return apply
 
 
+def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
+    """`binomial_tail` of Arrow columns; NULL where there is no trial or a value is NULL."""
+    columns = (column.to_numpy(zero_copy_only=False).astype(float) for column in (successes, trials, rate))
+    return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
+
+
+def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
+    """`innermost` of Arrow columns of lists."""
+    rows = zip(starts.to_pylist(), ends.to_pylist(), times.to_pylist(), strict=True)
+    return pa.array([innermost(*row) if all(row) else None for row in rows], type=pa.list_(pa.int64()))
+
+
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
     known = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
@@ -134,6 +175,11 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     for name, statistic in FUNCTIONS.items():
         if name not in known:
             connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)
+    if "binomial_tail" not in known:
+        connection.create_function("binomial_tail", _binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", **arrow)
+    if "innermost" not in known:
+        lists: list[Any] = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
+        connection.create_function("innermost", _innermost, lists, "BIGINT[]", **arrow)
     if "student_t" not in known:
         connection.create_function(
             "student_t", lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE", **arrow

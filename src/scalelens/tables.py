@@ -184,7 +184,7 @@ MEMBERS: tuple[Column, ...] = (
     Column("file_id", TEXT, "file"),
     Column("part", SMALL, "part of the file"),
     Column("run_id", TEXT, "run it belongs to"),
-    Column("why", TEXT, "the rule that joined them: sidecar, job id, folder or file"),
+    Column("why", TEXT, "the rule that joined them: sidecar, job id, folder or file; twin: repeats another's records"),
 )
 
 # View over `params`: one row per run.  Each of these is a key of `params`, chosen by the precedence of its origin.
@@ -240,6 +240,36 @@ STEP_TIMES: tuple[Column, ...] = (
     Column("ts", TIME, "time of the record"),
 )
 
+# Facts from outside, of the package's own catalog; each row has its source.
+DEVICES: tuple[Column, ...] = (
+    Column("place", SMALL, "order in which patterns are tried, from 1"),
+    Column("device", TEXT, "name of the device"),
+    Column("unit", TEXT, "what the figures are of: gpu, gcd, ipu or hpu"),
+    Column("pattern", TEXT, "regular expression for the names that logs give it, in lower case"),
+    Column("memory_gb", FLOAT, "memory in GB, as the vendor counts it"),
+    Column("fp32_tflops", FLOAT, "dense peak in TFLOP/s with the precision of fp32"),
+    Column("tf32_tflops", FLOAT, "dense peak in TFLOP/s"),
+    Column("fp16_tflops", FLOAT, "dense peak in TFLOP/s"),
+    Column("bf16_tflops", FLOAT, "dense peak in TFLOP/s"),
+    Column("fp8_tflops", FLOAT, "dense peak in TFLOP/s"),
+    Column("bandwidth_gb_per_s", FLOAT, "bandwidth of the memory in GB/s"),
+    Column("tdp_w", FLOAT, "power limit in watts, as the vendor says"),
+    Column("source", TEXT, "address of the vendor's or the site's page"),
+    Column("note", TEXT, "what to know of the figures"),
+)
+SYSTEMS: tuple[Column, ...] = (
+    Column("place", SMALL, "order in which patterns are tried, from 1"),
+    Column("system", TEXT, "name of the machine"),
+    Column("pattern", TEXT, "regular expression for the names that logs give it, in lower case"),
+    Column("device", TEXT, "its device, as in devices_catalog"),
+    Column("unit", TEXT, "what is counted as a device: gpu, gcd, ipu or hpu"),
+    Column("devices_per_node", SMALL, "devices in a node"),
+    Column("cpu_cores", SMALL, "cores in a node"),
+    Column("memory_gb", FLOAT, "memory of a node in GB, without that of the devices"),
+    Column("interconnect", TEXT, "network of a node"),
+    Column("source", TEXT, "address of the site's page"),
+)
+
 RUN_ID = Column("run_id", TEXT, "run the row belongs to")
 
 
@@ -254,4 +284,5 @@ SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STOR
 def documented() -> dict[str, tuple[Column, ...]]:
     """Tables as SQL sees them: the name of each, and its columns in order."""
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
-    return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES}
+    catalogs = {"devices_catalog": DEVICES, "systems_catalog": SYSTEMS}
+    return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES, **catalogs}

@@ -4,15 +4,18 @@ Chrome's trace event format is an array of events, alone or in an object whose o
 the array are decoded at once; where one does not decode, its events are looked for one by one.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from scalelens.source import Source
 
+SLICE = 1 << 20  # bytes decoded at once
 LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
 DEEPEST = 100  # objects within objects; what is deeper is damage, and not worth the search for its end
 
@@ -31,19 +34,30 @@ UNREADABLE = (ValueError, RecursionError)  # what msgspec raises where the text 
 ABSENT = msgspec.Raw(b"")
 
 
+# Microseconds that a float holds to the nanosecond: fractions up to 2**43, whole ones up to 2**53.
+Time = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(gt=-(2.0**43), lt=2.0**43)] | None
+
+
 class Event(msgspec.Struct, gc=False):
     ph: str = ""
     name: Any = None
     cat: Any = None
     pid: Any = None
     tid: Any = None
-    ts: msgspec.Raw = ABSENT
-    dur: msgspec.Raw = ABSENT
+    ts: Time = None
+    dur: Time = None
     args: msgspec.Raw = ABSENT
 
 
+class Exact(Event, gc=False):
+    """An event among some whose times do not fit into a float: they stay text."""
+
+    ts: msgspec.Raw = ABSENT  # type: ignore[assignment]
+    dur: msgspec.Raw = ABSENT  # type: ignore[assignment]
+
+
 Items = list[Event | bytes]  # events, and as bytes what should be one
-EVENTS = msgspec.json.Decoder(list[Event])
+DECODERS: tuple[Any, ...] = (msgspec.json.Decoder(list[Event]), msgspec.json.Decoder(list[Exact]))
 
 
 class Trace:
@@ -54,16 +68,21 @@ class Trace:
         self.head = self.tail = b""
         self.found = self.closed = self.torn = self.mended = False
 
-    def slices(self) -> Iterator[Items]:
+    def slices(self, only: bytes = b"") -> Iterator[Items]:
+        """Events, a slice at a time; with `only`, those of slices that hold it, and of the last."""
         self.closed = self.mended = False
-        blocks = self.source.utf8()
-        text = self._open(blocks)
+        blocks = self.source.utf8(SLICE)
+        text, passed = self._open(blocks), memoryview(b"")
         for block in chain(blocks, (None,)) if self.found else ():
-            text += block or b""
+            text = text + block if block is not None else b"".join((passed, text))
             cut = (len(text), len(text)) if block is None else boundary(text)
             if cut is None and len(text) < LARGEST:
                 continue
+            if cut and block is not None and text.rfind(only, 0, cut[0]) < 0:
+                passed, text = memoryview(text)[: cut[1]], text[cut[1] :]
+                continue
             items, text = self._decode(text, cut, final=block is None)
+            passed = memoryview(b"")
             yield items
             if self.closed:
                 self.tail = text + b"".join(block for block in blocks)
@@ -135,31 +154,39 @@ class Trace:
     def _event(self, text: bytes) -> Event | None:
         for piece, mended in tries(text):
             try:
-                (event,) = EVENTS.decode(b"[" + piece + b"]")
+                (event,), _ = decoded(piece)
             except UNREADABLE:
                 continue
             self.mended |= mended
-            return event
+            return event if isinstance(event, Event) else None
         return None
 
 
 def decoded(text: bytes) -> tuple[Items, int | None]:
     """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
-    try:
-        return [*EVENTS.decode(b"[" + text + b"]")], None
-    except msgspec.DecodeError as error:
-        behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-        end = int(behind[1]) - 1 if behind else 0
-        if not CLOSED.match(text, text.rfind(b"]", 0, end)):
-            raise
-        return [*EVENTS.decode(b"[" + text[:end])], end
+    for decoder in DECODERS:
+        try:
+            return decoder.decode(b"[%b]" % text), None
+        except msgspec.ValidationError:
+            continue
+        except msgspec.DecodeError as error:
+            behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
+            end = text.rfind(b"]", 0, int(behind[1]) if behind else 0)
+            if end < 0 or not CLOSED.match(text, end):
+                raise
+            return decoder.decode(b"[" + text[: end + 1]), end + 1
+    raise ValueError("what stands there is no list of events")
 
 
 def boundary(text: bytes) -> tuple[int, int] | None:
     """Where the last event but one ends, and where the last begins."""
-    for window in (1 << 16, len(text)):
-        if found := [*NEXT.finditer(text, max(len(text) - window, 0))]:
-            return found[-1].end(1), found[-1].end()
+    for window in (1 << 14, len(text)):
+        found = [*NEXT.finditer(text, max(len(text) - window, 0))]
+        for before, last in zip(found[-2::-1], found[:0:-1], strict=True):
+            with contextlib.suppress(*UNREADABLE):
+                (event,), _ = decoded(text[before.end() : last.end(1)])
+                if isinstance(event, Event) and event.ph:  # not the arguments of one
+                    return last.end(1), last.end()
     return None
 
 

@@ -27,9 +27,10 @@ from scalelens.version import __version__
 
 SCHEMA_VERSION = 1
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
-# Numbers gain nothing from a dictionary and lose time and space to one.
+# Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
 DICTIONARIES = {
-    table: [field.name for field in schema if field.type == pa.string()] for table, schema in SCHEMAS.items()
+    table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
+    for table, schema in SCHEMAS.items()
 }
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
@@ -53,6 +54,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
     parts: dict[int, dict[str, Any]] = {}
     rows_of: dict[str, int] = {}  # rows by format
     problems_of: dict[str, int] = {}
+    sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened
 
 
 class Batch(msgspec.Struct):

@@ -15,7 +15,7 @@ from typing import Any
 from scalelens import formats as known
 from scalelens.errors import UserError
 from scalelens.formats import Formats
-from scalelens.reading import Found, Options, Progress, held, read_batch
+from scalelens.reading import Contents, Found, Options, Progress, held, read_batch
 from scalelens.warehouse import Entry, Warehouse
 
 POLITE_JOBS = 4  # outside a Slurm job, on a login node, no more workers than this
@@ -99,7 +99,7 @@ def undisturbed() -> Iterator[None]:
         before(pressed[0], None)
 
 
-_worker: tuple[Options, Formats, set[str], Progress]
+_worker: tuple[Options, Formats, Contents, Progress]
 
 
 def start_worker(options: Options, counter: Any) -> None:

@@ -32,6 +32,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
 MOST_SERIES = 12
+# Which part of a trace the parameter `steps` of a query takes.
+SELECTIONS = {"all": "whole traces", "complete": "their complete steps", "hta": "the events that HTA selects"}
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
 
 

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from scalelens.cli import bench, data, figures, questions
+from scalelens.cli import bench, data, figures, questions, sidecars, traces
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 from scalelens.version import __version__
@@ -22,8 +22,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 data.add_to(app)
+sidecars.add_to(app)
 questions.add_to(app)
 figures.add_to(app)
+traces.add_to(app)
 bench.add_to(app)
 
 

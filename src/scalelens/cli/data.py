@@ -16,6 +16,10 @@ Home = Annotated[
     typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False),
 ]
 HOME = Path("scalelens-warehouse")
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="What a column of a CSV is: batch_time=iter_time:ms."),
+]
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
 
 
@@ -32,21 +36,31 @@ def ingest(
     ] = None,
     strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
-    tz: Annotated[str | None, typer.Option(help="Zone of times that name none, such as Europe/Berlin.")] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Zone of times that name none, such as Europe/Berlin, where no scalelens.toml says it."),
+    ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
+    mapping: Mapping = None,
     formats: FormatFolders = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
-    The same files again cost nothing; a file that grew replaces what it said before.
+    The same files again cost nothing; a file that grew replaces what it said before.  What a scalelens.toml in or
+    above the folders says is taken up too (see: scalelens label).
+
+    Columns of a CSV that no format knows are read by their names; which as what is printed, and --map says it better.
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
+    scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
     """
     from scalelens import ingestion as work
 
     bar = Bar()
     with bar:
-        report = work.ingest(paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz))
+        report = work.ingest(
+            paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz), tuple(mapping or ())
+        )
     summarise(report, warehouse, dry_run)
     if strict and (
         report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
@@ -56,13 +70,10 @@ def ingest(
 
 def zone(name: str | None) -> str | None:
     """A time zone's name, checked."""
-    from zoneinfo import ZoneInfo
+    from scalelens.sidecar import is_zone
 
-    if name is not None:
-        try:
-            ZoneInfo(name)
-        except (KeyError, ValueError, OSError):
-            raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC") from None
+    if name is not None and not is_zone(name):
+        raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC")
     return name
 
 
@@ -91,8 +102,10 @@ class Bar:
 def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[no-untyped-def]
     """What was understood, what was not, and what to do next."""
     from scalelens.members import runs_of
+    from scalelens.reading import COLUMNS
     from scalelens.warehouse import Warehouse
 
+    read_as: dict[str, list[str]] = defaultdict(list)  # names of files by what their columns are read as
     by_format: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     others: dict[str, list[str]] = defaultdict(list)
     for entry in report.entries:
@@ -101,9 +114,12 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
             tally[0] += 1
             tally[1] += entry.rows_of.get(name, 0)
             tally[2] += entry.problems_of.get(name, 0)
-        if entry.status in ("unknown", "document", "empty", "duplicate") or (entry.status == "partial" and entry.note):
+        note, _, columns = (entry.note or "").partition(COLUMNS)
+        if columns:
+            read_as[columns].append(Path(entry.path).name)
+        if entry.status in ("unknown", "document", "empty", "duplicate") or (entry.status == "partial" and note):
             others[entry.status].append(
-                f"{Path(entry.path).name} ({entry.note})" if entry.note else Path(entry.path).name
+                f"{Path(entry.path).name} ({note.rstrip('; ')})" if note else Path(entry.path).name
             )
     if by_format:
         width = max(len(name) for name in by_format) + 2
@@ -111,6 +127,9 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
         for name, (files, rows, problems) in sorted(by_format.items(), key=lambda item: -item[1][1]):
             hint = '   scalelens sql "FROM problems"' if problems else ""
             errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
+    for columns, alike in read_as.items():
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        errors.print(f"columns of {alike[0]}{more}: {columns}", markup=False)
     for status, said in (
         ("partial", "in part"),
         ("unknown", "not understood"),
@@ -123,6 +142,8 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
             errors.print(f"{said}  {len(names)}   {shown}", markup=False)
     for line in report.unreadable:
         errors.print(f"cannot be read: {line}", markup=False)
+    for fault in report.faults:
+        errors.print(fault, markup=False)
     if report.unchanged:
         errors.print(f"{report.unchanged} files have not changed since they were read")
     if dry_run:
@@ -145,19 +166,26 @@ def summarise(report, warehouse: Path, dry_run: bool) -> None:  # type: ignore[n
 
 def identify(
     file: Annotated[Path, typer.Argument(help="A file.", readable=False)],
+    mapping: Mapping = None,
+    preset: Annotated[
+        Path | None, typer.Option(help="Write a format file for tables like this one, to be edited.", readable=False)
+    ] = None,
     formats: FormatFolders = None,
     format: Annotated[Format | None, typer.Option("--format", help="Output format.")] = None,
 ) -> None:
-    """Show which format takes which lines of a file, and what is not understood.
+    """Show which format takes which lines of a file, what its columns are read as, and what is not understood.
 
-    Example:  scalelens identify slurm-123456.out
+    Examples:  scalelens identify slurm-123456.out      scalelens identify metrics.csv --map batch_time=iter_time:ms
+    scalelens identify metrics.csv --preset my_formats/my_metrics.py
     """
     from scalelens.identify import identify as look
 
     if not file.is_file():
         raise UserError(f"there is no file {file}", "give the path of one file")
-    status, rows = look(file, tuple(formats or ()))
+    status, rows = look(file, tuple(formats or ()), tuple(mapping or ()), preset)
     errors.print(status, markup=False)
+    if preset:
+        errors.print(f"wrote {preset}; test it with: scalelens formats --check {preset.parent}", markup=False)
     show(rows, format)
 
 

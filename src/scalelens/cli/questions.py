@@ -10,6 +10,9 @@ from scalelens.cli.output import Format, show
 from scalelens.errors import UserError
 
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
+CRITICAL_PATH = "critical_path"  # asked like a query, and answered by another tool
+CRITICAL_PATH_ANSWERS = "The chain of work that decides how long a step takes (by HTA)."
+
 OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
 ]
@@ -58,16 +61,21 @@ def query(
     """
     from scalelens.database import ask
 
+    if name == CRITICAL_PATH:
+        from scalelens.critical_path import critical_path
+
+        show(critical_path(warehouse, pairs(parameters)), format)
+        return
     show(ask(warehouse, name, pairs(parameters), tuple(folders or ())), format)
 
 
-def pairs(parameters: list[str] | None) -> dict[str, str]:
+def pairs(parameters: list[str] | None, example: str = "warmup=5") -> dict[str, str]:
     """KEY=VALUE arguments."""
     found = {}
     for text in parameters or []:
         key, equals, value = text.partition("=")
         if not equals:
-            raise UserError(f"'{text}' is not of the form KEY=VALUE", "write for example warmup=5")
+            raise UserError(f"'{text}' is not of the form KEY=VALUE", f"write for example {example}")
         found[key] = value
     return found
 
@@ -79,6 +87,7 @@ def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
     """
     import polars as pl
 
+    from scalelens.critical_path import DEFAULTS
     from scalelens.queries import load
 
     known = load(tuple(folders or ()))
@@ -87,7 +96,8 @@ def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
             [
                 {"name": one.name, "answers": one.title, "parameters": " ".join(p[0] for p in one.parameters)}
                 for one in known.values()
-            ],
+            ]
+            + [{"name": CRITICAL_PATH, "answers": CRITICAL_PATH_ANSWERS, "parameters": " ".join(DEFAULTS)}],
             schema={"name": pl.String, "answers": pl.String, "parameters": pl.String},
         ),
         format,
@@ -153,6 +163,11 @@ def explain(
     found = load(tuple(folders or ())).get(name)
     if found:
         typer.echo(found.text)
+        return
+    if name == CRITICAL_PATH:
+        from scalelens import critical_path
+
+        typer.echo((critical_path.__doc__ or "").strip())
         return
     loaded = known_formats.load()
     for module in (*loaded.of_lines, *loaded.of_files):

@@ -7,6 +7,17 @@ Source: transformers/trainer_callback.py, TrainerState.save_to_json()
 
 `log_history` holds the dictionaries that the trainer printed, here with their step, and no times; `line` is the number
 of the record in it.  A checkpoint later in the run repeats the records of those before it.
+
+Samples:
+    {
+      "best_metric": null,
+      "epoch": 0.5,
+      "global_step": 20,
+      "log_history": [
+        {"epoch": 0.25, "grad_norm": 0.5, "learning_rate": 5e-05, "loss": 2.25, "step": 10}
+      ],
+      "max_steps": 80
+    }
 """
 
 import json

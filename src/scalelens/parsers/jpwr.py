@@ -1,7 +1,7 @@
 """jpwr power samples (CSV).
 
 Tool: jpwr, by itself or inside CARAML
-Versions: jpwr to 0.0.10; CARAML adds the columns nodename and rank
+Versions: jpwr to 0.0.10; CARAML adds the columns nodename and rank; its own get_power.py before jpwr
 Yields: power, params
 Source: jpwr/ctxmgr.py, measure_power(); CARAML llm_training/aux/nvidia_energy_llm_fix.patch
 
@@ -13,6 +13,7 @@ power.RANK.csv (--use-mpi) or power.RANK.HOST.PID.csv, so that a device is count
 The node is the column nodename, else the host of the file name: power.HOST.PID.csv, or with a suffix of the user's
 power.SUFFIX.HOST.PID.csv.  Suffixes that number ranks are taken off; others cannot be told from a host's name.
 The device is the tool's label.  A rocm device is a GCD; where only even ones give power (MI250X), each is a whole OAM.
+Before jpwr columns were numbers, followed by `timestamps`, of GPUs or GCDs: their scope is unknown, NULL.
 A rocm column of nothing but zeros is one that jpwr forces to 0, as the card lacks the counter it asks for: unknown,
 flag `forced_zero`.  Any other zero stands as printed with the flag `zero`: gc prints one for what it cannot parse.
 
@@ -30,7 +31,9 @@ from scalelens.source import Source
 
 VERSION = 3
 
-HEADER = re.compile(rb"(?:\xef\xbb\xbf)?,timestamps,[^\n]*(?:pynvml|rocm|gc|gh):")
+HEADER = re.compile(
+    rb"(?:\xef\xbb\xbf)?,(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
+)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -40,7 +43,8 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     lines = records(source)
     _, header, _ = next(lines)
-    labels = {k: label for k, label in enumerate(header) if ":" in label}
+    labels = {k: label for k, label in enumerate(header) if ":" in label or label.isdecimal()}
+    time = header.index("timestamps")
     unpowered = forced_zero(source, labels)
     scopes = jpwr_scopes(labels.values(), {label for k, label in labels.items() if k not in unpowered})
     host = jpwr_host(source.name)
@@ -49,7 +53,7 @@ def read(source: Source, rows: Rows) -> None:
     for number, fields, whole in lines:
         if fields == header:
             continue  # several files in one
-        stamp, unit = epoch(fields[1]) if whole and len(fields) == len(header) else (None, None)
+        stamp, unit = epoch(fields[time]) if whole and len(fields) == len(header) else (None, None)
         if unit != "s":
             cut = not whole or len(fields) != len(header)
             why = "the line is cut" if cut else "the time is no number of seconds since 1970"
@@ -71,9 +75,9 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
-    """Columns of rocm that never hold a power."""
-    silent = {k for k, label in labels.items() if label.startswith("rocm:")}
+    """Columns of rocm, or of what may be, that never hold a power."""
+    silent = {k for k, label in labels.items() if label.startswith("rocm:") or label.isdecimal()}
     for _, fields, whole in records(source) if silent else ():
-        if whole and len(fields) > max(labels):
+        if whole and len(fields) > max(labels) and any(fields[k] != label for k, label in labels.items()):
             silent -= {k for k in silent if (watts(fields[k]) or 0) > 0}
     return silent

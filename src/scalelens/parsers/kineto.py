@@ -27,24 +27,24 @@ Samples:
 """
 
 import re
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable
-from decimal import Decimal
-from itertools import chain
+from collections import defaultdict
+from types import NoneType
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from scalelens.events import Columns, Events, nanoseconds, text_of, texts
 from scalelens.rows import Rows
 from scalelens.source import Source
-from scalelens.trace import ABSENT, ARRAY, BLANK, UNREADABLE, Event, Items, Trace
+from scalelens.trace import ARRAY, UNREADABLE, Event, Exact, Trace
 
-VERSION = 1
+VERSION = 2
 
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
-ROW = {"X": "X", "i": "i", "I": "i", "R": "i", "C": "C"}
 FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
     "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
@@ -68,11 +68,14 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
-ARGS = msgspec.json.Decoder(Args)
+NOTHING = Args()
+ARGS = msgspec.json.Decoder(list[Args])
 
 
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if re.match(rb'\{[^\[]{0,200}"highres-ticks"', text):  # TensorFlow's profiler
+        return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
             re.search(key, text) for key in (rb'"ph"\s*:\s*"', rb'"(?:ts|pid)"\s*:')
@@ -86,25 +89,21 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     trace = Trace(source)
-    steps = Steps(trace.slices())
+    steps = Steps(trace)
     metadata = trace.metadata()
     facts(metadata, rows)
-    writer = Writer(rows, metadata, steps, source.name)
-    line, item = 0, None
-    for line, item in enumerate(chain.from_iterable(trace.slices()), 1):
-        if isinstance(item, bytes):
-            text = item.strip(BLANK).decode("utf-8", "replace")
-            rows.problem(line, "this is no whole event: it is damaged, or the trace is cut", text)
-        elif wrong := writer.put(item, line):
-            rows.problem(line, wrong, text_of(item.name) or "")
-    writer.finish()
-    if trace.mended or writer.mended:
-        rows.problem(None, "texts that are not quite JSON were mended: control characters, bytes not UTF-8, bare nan")
-    if not trace.closed and not isinstance(item, bytes):
-        what = "is not closed" if trace.found else "is missing"
-        rows.problem(line or None, f"the array of events {what}: the trace is cut")
-    if trace.closed and trace.torn:
-        rows.problem(line or None, "what stands around the events is damaged or cut")
+    job, named = metadata.get("distributedInfo"), NAME_RANK.search(source.name)
+    rank = job.get("rank") if isinstance(job, dict) else None
+    rank = integer(int(named[1]) if rank is None and named else rank, 32)
+    base = integer(metadata.get("baseTimeNanoseconds"))
+    events = Events(rows, base)
+    for items in trace.slices():
+        found, columns = events.columns(items)
+        if found:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+            columns["train_step"] = steps.at(columns, base or 0)
+            rows.put_columns("events", columns | arguments(found))
+    events.finish(trace)
 
 
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
@@ -122,139 +121,85 @@ def facts(metadata: dict[str, Any], rows: Rows) -> None:
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
-class Writer:
-    """Turns events into rows."""
+def arguments(events: list[Event]) -> Columns:
+    """Columns that come from the arguments of events."""
+    raw = [event.args or b"{}" for event in events]
+    joined = b",".join(raw)
+    try:
+        args = ARGS.decode(b"[" + joined + b"]")
+    except UNREADABLE:
+        args = [readable(one) for one in raw]
+    columns = {"stream": integers([a.stream for a in args]), "correlation": integers([a.correlation for a in args])}
+    if b'"Collective name"' in joined:
+        args = [NOTHING if a.collective is None else a for a in args]
+        columns["collective"] = texts([a.collective for a in args])
+        columns["process_group"] = texts([a.group for a in args])
+        columns["group_size"] = pa.array([integer(a.group_size, 32) for a in args], pa.int64())
+        columns["message_bytes"] = integers([message_bytes(a) for a in args])
+        columns["dtype"] = texts([a.dtype for a in args])
+    return columns
 
-    def __init__(self, rows: Rows, metadata: dict[str, Any], steps: "Steps", name: str) -> None:
-        self.rows, self.steps = rows, steps
-        self.counts: Counter[str] = Counter()
-        self.begun: defaultdict[tuple[Any, Any], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
-        job, named = metadata.get("distributedInfo"), NAME_RANK.search(name)
-        rank = job.get("rank") if isinstance(job, dict) else None
-        self.rank = integer(int(named[1]) if rank is None and named else rank, 32)
-        self.base = integer(metadata.get("baseTimeNanoseconds"))
-        self.clock: str | None = None
-        self.mended = False
 
-    def put(self, event: Event, line: int) -> str | None:
-        """Takes an event.  Returns what is wrong with it."""
-        ph = event.ph
-        if ph not in ROW and ph not in ("B", "E"):
-            if ph:
-                self.counts[ph if len(ph) == 1 else "other"] += 1
-            return None if ph else "this is no event: it has no phase"
-        time = nanoseconds(event.ts)
-        start = None if time is None else integer(time + (self.base or 0))
-        if time is None or start is None:
-            return "its time cannot be read"
-        if ph == "E":
-            return self.end(event, start)
-        if not self.clock:
-            # Before there was a base, Kineto wrote microseconds since 1970.
-            self.clock = "unix" if self.base is not None or start > 1e18 else "relative"
-            self.rows.param("trace_clock", self.clock, line, origin="inferred" if self.base is None else "log")
-        process, thread = text_of(event.pid), text_of(event.tid)
-        values: dict[str, Any] = {
-            "rank": self.rank, "name": text_of(event.name), "category": (text_of(event.cat) or "").lower() or None,
-            "start_ns": start, "process": process, "thread": thread, "train_step": self.steps.at(time, process, thread),
-            "ph": ROW.get(ph, "X"),
-        }  # fmt: skip
-        if event.args is not ABSENT:
-            values |= self.args(bytes(event.args))
-        if ph == "B":
-            self.begun[process, thread].append((line, values))
-            return None
-        duration = nanoseconds(event.dur) if ph == "X" else None
-        wrong = "its duration cannot be right" if duration is not None and not 0 <= duration < 1 << 63 else None
-        values["duration_ns"] = None if wrong else duration
-        self.rows.put("events", line, values)
-        return wrong
+def readable(raw: msgspec.Raw | bytes) -> Args:
+    try:
+        return ARGS.decode(b"[" + raw + b"]")[0]
+    except UNREADABLE:
+        return NOTHING
 
-    def end(self, event: Event, end: int) -> str | None:
-        """Pairs an end with the innermost begin of its thread."""
-        begun = self.begun[text_of(event.pid), text_of(event.tid)]
-        if not begun:
-            return "it ends what did not begin"
-        line, values = begun.pop()
-        if end < values["start_ns"]:
-            return "it ends before it begins"
-        if event.args is not ABSENT and "args" not in values:
-            values |= self.args(bytes(event.args))
-        values["duration_ns"] = end - values["start_ns"]
-        self.rows.put("events", line, values)
-        return None
 
-    def args(self, raw: bytes) -> dict[str, Any]:
-        """Columns that come from the arguments of an event."""
-        try:
-            values: dict[str, Any] = {"args": raw.decode()}
-        except UnicodeDecodeError:
-            self.mended, values = True, {"args": raw.decode("utf-8", "replace")}
-        if b'"stream"' not in raw and b'"correlation"' not in raw and b'"Collective name"' not in raw:
-            return values
-        try:
-            args = ARGS.decode(raw)
-        except UNREADABLE:
-            return values
-        values["stream"], values["correlation"] = integer(args.stream), integer(args.correlation)
-        if args.collective is not None:
-            elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
-            values["message_bytes"] = None if elements is None or size is None else integer(elements * size)
-            values["group_size"] = integer(args.group_size, 32)
-            values["collective"], values["process_group"] = text_of(args.collective), text_of(args.group)
-            values["dtype"] = text_of(args.dtype)
-        return values
-
-    def finish(self) -> None:
-        for ph, count in sorted(self.counts.items()):
-            self.rows.param(f"trace_events_{ph}", count)
-        if left := [line for begun in self.begun.values() for line, _ in begun]:
-            self.rows.problem(min(left), f"{len(left)} events begin and do not end")
+def message_bytes(args: Args) -> int | None:
+    elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+    return None if elements is None or size is None else elements * size
 
 
 class Steps:
     """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
 
-    def __init__(self, slices: Iterable[Items]) -> None:
-        spans: defaultdict[tuple[Any, Any] | None, list[tuple[int, int, int]]] = defaultdict(list)
-        for items in slices:
-            for event in [e for e in items if type(e) is Event and type(e.name) is str and STEP.match(e.name)]:
-                start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
-                if event.ph == "X" and start is not None and duration is not None:
+    def __init__(self, trace: Trace) -> None:
+        found: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
+        for items in trace.slices(b"ProfilerStep#"):
+            spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and STEP.match(e.name)]
+            exact = Exact in {*map(type, spans)}
+            starts, started = nanoseconds([event.ts for event in spans], exact)
+            durations, lasted = nanoseconds([event.dur for event in spans], exact)
+            for k in np.flatnonzero(started & lasted):
+                event, start = spans[k], int(starts[k])
+                if event.ph == "X":
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    spans[stream].append((start, start + duration, int(event.name[len("ProfilerStep#") :])))
-        self.spans = {stream: sorted(found) for stream, found in spans.items()}
-        self.starts = {stream: [span[0] for span in found] for stream, found in self.spans.items()}
+                    found[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
+        # That of the host first: where a stream has one of its own, that holds.
+        self.spans = {
+            stream: np.array(sorted(found[stream])).T for stream in sorted(found, key=lambda s: s is not None)
+        }
 
-    def at(self, time: int, process: str | None, thread: str | None) -> int | None:
+    def at(self, columns: Columns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
-        for stream in ((process, thread), None):
-            if starts := self.starts.get(stream):
-                _, end, step = self.spans[stream][bisect_right(starts, time) - 1]
-                if starts[0] <= time < end:
-                    return step
-        return None
+        times = columns["start_ns"].to_numpy() - base
+        found, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
+        for stream, (starts, ends, steps) in self.spans.items():
+            k = np.searchsorted(starts, times, "right") - 1
+            within = (k >= 0) & (times < ends[k])
+            if stream:
+                within &= on(columns["process"], stream[0]) & on(columns["thread"], stream[1])
+            found, inside = np.where(within, steps[k], found), inside | within
+        return pa.array(found, mask=~inside)
 
 
-def nanoseconds(microseconds: msgspec.Raw) -> int | None:
-    """Decimal text of microseconds in whole nanoseconds, exactly."""
-    text = bytes(microseconds)
-    whole, _, fraction = text.partition(b".")
+def on(column: pa.Array, value: str | None) -> Any:
+    """Where a column has a value."""
+    found = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
+    return found.to_numpy(zero_copy_only=False)
+
+
+def integers(values: list[Any]) -> pa.Array:
+    """A column of whole numbers, NULL for what is none."""
     try:
-        if text and len(fraction) <= 3:
-            return int(whole + fraction.ljust(3, b"0"))
-    except ValueError:  # an exponent, or a string
+        if {*map(type, values)} <= {int, NoneType}:
+            return pa.array(values, pa.int64())
+    except OverflowError:
         pass
-    try:
-        number = Decimal(text.strip(b'"').decode())
-        return round(number * 1000) if abs(number) < 1 << 62 else None
-    except (ValueError, ArithmeticError):
-        return None
+    return pa.array([integer(value) for value in values], pa.int64())
 
 
 def integer(value: Any, bits: int = 64) -> int | None:
     return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
-
-
-def text_of(value: Any) -> str | None:
-    return value if value is None or type(value) is str else str(value)

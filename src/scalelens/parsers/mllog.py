@@ -11,7 +11,7 @@ mean.  Rates are of the whole job, and a step's time follows from the global bat
 tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps.  Epochs are numbered from 0, also where the log begins with 1.
-A platform named `8xBOX4x4A100` has eight nodes with four devices each.
+A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
@@ -44,6 +44,7 @@ LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
 COLUMNS = {**dict.fromkeys(LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
 PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
 SECONDS = ("_time", "_timing", "_duration")
+POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
 POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
 decode = json.JSONDecoder().raw_decode
@@ -196,6 +197,9 @@ class Reader:
                 self.rows.param("system", box or whole, line)
             for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):
                 self.rows.param(fact, value, line, origin="inferred")
+        if ipus := POD.match(text):
+            self.rows.param("devices", int(ipus[1]), line, origin="inferred")
+            self.rows.param("device_unit", "ipu", line, origin="inferred")
 
     def size(self, line: int) -> None:
         """Devices, from what the log says of nodes and batches."""

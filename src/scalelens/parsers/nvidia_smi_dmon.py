@@ -39,7 +39,7 @@ def read(source: Source, rows: Rows) -> None:
     for number, text, whole in lines(source):
         cells = cells_of(text)
         if text.startswith("#"):
-            if "pwr" in cells:
+            if {"gpu", "pwr"} <= {*cells}:
                 header = cells
             elif header and len(cells) == len(header):
                 unit = cells[header.index("pwr")]

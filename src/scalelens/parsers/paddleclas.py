@@ -9,11 +9,15 @@ Source: PaddleClas/ppcls/static/program.py, run(); ppcls/engine/train/utils.py, 
 an END line leave the first four batches out, too.  `ips` is the batch of one device over that mean: a rate per rank.
 The batch per device is their product, taken (origin `inferred`) where that is a whole number.  A negative accuracy is
 a defect of the tool: a metric.  Iterations of the static graph count from 1 in each epoch, the others from 0.
+Evaluations are timed in the same way; an [Eval] line counts epochs from 1, and 0 where nothing was trained.
 
 Samples:
     [2024/05/06 07:08:09] ppcls INFO: epoch:0   train step:20   lr: 0.100000, loss:  7.2675 top1:  0.0010 top5: -0.0039 batch_cost: 0.25600 s, reader_cost: 0.01195 s, ips: 1000.00000 samples/sec.
     [2024/05/06 07:08:39] ppcls INFO: END epoch:0   train  loss:  6.3940 top1:  0.0158 top5: -0.0151 batch_cost: 0.44509 s, reader_cost: 0.14339 s, batch_cost_sum: 128.63109 s,
     [2024/05/06 07:08:09] ppcls INFO: [Train][Epoch 1/120][Iter: 10/5005]lr(LinearWarmup): 0.00100000, top1: 0.00100, top5: 0.00500, CELoss: 7.01234, loss: 7.01234, batch_cost: 0.25600s, reader_cost: 0.00100, ips: 1000.00000 samples/s, eta: 1 day, 18:41:20
+    [2024/05/06 07:38:09] ppcls INFO: [Eval][Epoch 1][Iter: 10/196]CELoss: 5.91234, loss: 5.91234, top1: 0.04297, top5: 0.13281, batch_cost: 0.32000s, reader_cost: 0.20000, ips: 800.00000 images/sec
+    [2024/05/06 07:39:09] ppcls INFO: [Eval][Epoch 1][Avg]CELoss: 5.71234, loss: 5.71234, top1: 0.05123, top5: 0.15123
+    [2024/05/06 07:39:09] ppcls INFO: [Eval][Epoch 1][best metric: 0.05123]
     [2024/05/06 07:08:01] ppcls INFO:     name : ResNet50
     LAUNCH INFO 2024-05-06 07:07:55,881 devices: 0,1,2,3
 """
@@ -32,6 +36,9 @@ N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 STAMP = re.compile(r"\[(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\] ppcls INFO:")
 STATIC = re.compile(r" (END )?epoch:(\d{1,9}) +train(?: step:(\d{1,9}))? ")
 DYNAMIC = re.compile(r" \[Train\]\[Epoch (\d{1,9})/\d+\]\[Iter: *(\d{1,9})/(\d{1,9})\]")
+EVALUATION = re.compile(
+    rf" \[Eval\]\[Epoch (\d{{1,9}})\](?:\[(?:Iter: *(\d{{1,9}})/\d{{1,9}}|Avg|(best metric: {N}))\])"
+)
 FIELD = re.compile(rf"(?<!\w)(?!eta:)([A-Za-z]\w*)(?:\(\w+\))?: +({N})(?= |,|s\b|\Z)")
 WHOLE = re.compile(r"ips: \d+\.\d+ (?:samples|images)/s|batch_cost_sum: \d+\.\d+ s")
 SECTION = re.compile(r" (\w+) : *\Z")
@@ -78,6 +85,8 @@ class Reader:
         elif found := DYNAMIC.match(text):
             epoch, index, total = int(found[1]) - 1, int(found[2]), int(found[3])
             batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
+        elif found := EVALUATION.match(text):
+            return self.evaluation(found, text, moment("-".join(stamp.groups()[:3]) + " " + stamp[4]), line)
         else:
             return self.fact(text, line)
         if not WHOLE.search(text) or not (index or total or end):
@@ -109,6 +118,29 @@ class Reader:
         self.describe(row, line)
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
+        return True
+
+    def evaluation(self, found: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
+        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, found.end())}
+        if found[3]:
+            values = {"best metric": float(found[3].rpartition(" ")[2])}
+        if found[2] is None:
+            named = [(f"Eval {name}", value, None) for name, value in values.items()]
+            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named, "mean")
+            return bool(named)
+        if not WHOLE.search(text):
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        epoch, index = int(found[1]), int(found[2])
+        *_, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "validation"}
+        row |= {"epoch": epoch - 1 if epoch else None, "step": index, "value_kind": "running_mean"}
+        row |= {"averaged_steps": index - WARM_UP if index > WARM_UP else index + 1, "rate_scope": "rank"}
+        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {"accuracy": values.pop("top1", None), "ts": ts, "ts_origin": "naive"}
+        self.rows.put("steps", line.number, row)
+        named = [(f"Eval {name}", value, None) for name, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
         return True
 
     def fact(self, text: str, line: Line) -> bool:

@@ -5,7 +5,7 @@ Versions: any
 Yields: power
 Source: the names of the columns, whose units must be said
 
-A table is ours if it has a column of times and one of power, none of steps, and no other format knows it.  A column of
+A table is ours if it has a column of times and one of power, and none of steps, their times or rates.  A column of
 power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it is refused.
 Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
 since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a
@@ -40,13 +40,15 @@ from scalelens.sensors import (
 from scalelens.source import Source
 
 VERSION = 1
-LAST = True  # of all formats: whatever knows a table better has read it before
+LAST = True  # any other format comes first
 
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
 POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
 NO_POWER = re.compile(
-    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien", re.IGNORECASE
+    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien"
+    r"|graphics package",  # rocm-smi's, with a column of times that a script put before
+    re.IGNORECASE,
 )
 SCALES = {"w": 1.0, "watt": 1.0, "watts": 1.0, "mw": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3, "kw": 1e3}
 TIME = re.compile(
@@ -54,7 +56,11 @@ TIME = re.compile(
     r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",
     re.IGNORECASE,
 )
-STEPS = re.compile(r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)", re.IGNORECASE)
+STEPS = re.compile(
+    r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)"
+    r"|(?:step|iter|batch|epoch)_?(?:time|duration).*|(?:samples|images|tokens)(?:_per_|/)s.*|throughput.*",
+    re.IGNORECASE,
+)
 DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
@@ -69,6 +75,7 @@ OF = {
     "module": "module",
 }
 WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+LONGEST = 100  # characters of a column's name
 LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -116,7 +123,9 @@ def layout_of(text: str) -> Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
     delimiter = max(",;\t", key=text.count)
     header = cells_of(text, delimiter)
-    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or any(map(STEPS.fullmatch, header)):
+    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or max(map(len, header)) > LONGEST:
+        return None
+    if any(map(STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if TIME.fullmatch(name)]
     powers = [column for k, name in enumerate(header) if (column := column_of(k, name))]
@@ -159,7 +168,9 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if layout is None:
             layout = layout_of(text)
-            assert layout
+            if layout is None:  # a byte that is none of text, in other places of the head
+                rows.problem(number, "the header is damaged", text)
+                return
             header = layout.header
             continue
         cells = cells_of(text, layout.delimiter)

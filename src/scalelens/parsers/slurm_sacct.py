@@ -9,6 +9,11 @@ A row for each job and step; each job is a part of the file, which its job id jo
 `gres/gpu` of what was allocated; types of them beside it say the same again.  COMPLETED says only that the script's
 last command did not fail: no outcome.  Without a header only what is plain from its form is read: id, state, times,
 TRES; and the elapsed time where it agrees with them.  Times are local where no zone is given (--tz); JSON's are UTC.
+
+Samples:
+    JobID|JobName|State|Submit|Start|End|Elapsed|AllocTRES|NodeList
+    4711|train|COMPLETED|2026-09-21T14:00:00|2026-09-21T14:13:20|2026-09-21T14:23:20|00:10:00|cpu=64,gres/gpu=8,node=2|n[01-02]
+    4711.batch|batch|COMPLETED|2026-09-21T14:13:20|2026-09-21T14:13:20|2026-09-21T14:23:20|00:10:00|cpu=32,node=1|n01
 """
 
 import contextlib

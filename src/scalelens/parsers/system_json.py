@@ -7,6 +7,15 @@ Source: mlcommons/policies submission_rules.adoc, "system description"; written 
 
 Numbers are text.  A file is often copied from another size and not mended: the name of the file is kept as a second
 value of `system`, origin `path`, so that both are rows of contradictions().
+
+Samples:
+    {
+      "accelerator_model_name": "NVIDIA A100-SXM4-40GB",
+      "accelerators_per_node": "4",
+      "host_processors_per_node": "2",
+      "number_of_nodes": "16",
+      "system_name": "booster_gpu_n64"
+    }
 """
 
 import json

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from scalelens import statistics
+from scalelens import kernels, statistics
 from scalelens.errors import UserError
 from scalelens.tables import documented
 
@@ -132,6 +132,7 @@ def calls(query: Query, others: Mapping[str, Query]) -> set[str]:
 def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
     """Makes the queries table macros of a connection that has the documented tables, with the functions they call."""
     statistics.register(connection)
+    kernels.register(connection)
     for query in queries.values():
         try:
             connection.execute(query.macro)

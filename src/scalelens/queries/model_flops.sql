@@ -14,12 +14,16 @@
 --   seq_length         BIGINT     tokens per sample
 --   flops_per_token    DOUBLE     operations per token; NULL without that shape, or for a mixture of experts
 WITH
+-- Structs are compared field by field: the largest value that a sidecar gives, else the largest.
+numbers AS (
+    SELECT run_id, key, {'is_sidecar': coalesce(origin = 'sidecar', false), 'value': TRY_CAST(value AS DOUBLE)} AS said
+    FROM params WHERE TRY_CAST(value AS DOUBLE) IS NOT NULL),
 shapes AS (
     SELECT run_id,
-        max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key = 'num_layers') AS layers,
-        max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key = 'hidden_size') AS hidden_size,
-        coalesce(max(TRY_CAST(value AS DOUBLE)) FILTER (WHERE key IN ('num_experts', 'moe_num_experts')), 1) AS experts
-    FROM params GROUP BY run_id)
+        (max(said) FILTER (WHERE key = 'num_layers')).value AS layers,
+        (max(said) FILTER (WHERE key = 'hidden_size')).value AS hidden_size,
+        coalesce((max(said) FILTER (WHERE key IN ('num_experts', 'moe_num_experts'))).value, 1) AS experts
+    FROM numbers GROUP BY run_id)
 SELECT run_id, parameters, layers, hidden_size, seq_length,
     CASE WHEN experts <= 1 THEN 6 * parameters + 12 * layers * hidden_size * seq_length END AS flops_per_token
 FROM runs LEFT JOIN shapes USING (run_id)

@@ -9,7 +9,8 @@
 --                   has no time stamp of its own (Megatron before core 0.6 and its forks, there single steps as well)
 --   checkpoint      the same of saving a checkpoint
 --   skipped         iterations of it were skipped (loss scale overflow)
---   summary         mean of an epoch or a run whose steps are logged one by one as well
+--   summary         running mean, or mean of an epoch or a run, where the steps are logged one by one as well, or whose
+--                   mean is said before: JUBE's analysis before the tables made of it
 --
 -- Sources: step_times, runs, phases, selected_runs, epochs_logged
 --
@@ -45,8 +46,14 @@ records AS (
         ts IS NULL AND (value_kind = 'interval_mean'
             OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
         row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
-        row_number() OVER (PARTITION BY t.run_id, attempt ORDER BY epoch, step, file_id, line) AS place_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps
+        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
+        row_number() OVER (
+            PARTITION BY t.run_id, attempt, is_smoothed ORDER BY epoch, step, file_id, line) AS place_in_attempt,
+        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps,
+        bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
+        value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
+            PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
+        ) > 1 AS said_before
     FROM step_times AS t JOIN runs USING (run_id)
     WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
 evaluations AS (
@@ -63,7 +70,8 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-            CASE WHEN run_has_steps AND value_kind IN ('epoch_mean', 'run_mean', 'run_median') THEN 'summary' END
+            CASE WHEN said_before OR run_has_steps AND is_smoothed
+                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
         ], lambda rule: rule IS NOT NULL) AS rules
     FROM records AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch

@@ -1,0 +1,44 @@
+"""Facts about devices and systems, each row with its source: `devices.csv`, `systems.csv`.
+
+Peaks are dense.  fp32_tflops keeps the precision of fp32: of AMD that is the matrix unit, of NVIDIA the plain cores.
+An empty cell is a figure that no source was at hand for.  `pattern` is a regular expression for the names that logs
+give, in lower case; the first row that it finds counts.  A100 without a size is none of them.
+"""
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from scalelens.tables import DEVICES, SYSTEMS, Column, schema
+
+FOLDER = Path(__file__).parent
+CATALOGS = {"devices_catalog": ("devices.csv", DEVICES), "systems_catalog": ("systems.csv", SYSTEMS)}
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """Rows of a catalog in their order, with numbers as numbers and None for what is empty."""
+    file, columns = CATALOGS[name]
+    with (FOLDER / file).open(newline="", encoding="utf-8") as text:
+        return [
+            {"place": place, **{column.name: value(row[column.name], column) for column in columns[1:]}}
+            for place, row in enumerate(csv.DictReader(text), 1)
+        ]
+
+
+def value(text: str, column: Column) -> Any:
+    if not text:
+        return None
+    return text if pa.types.is_string(column.type) else int(text) if pa.types.is_integer(column.type) else float(text)
+
+
+def table(name: str) -> pa.Table:
+    """A catalog as Arrow."""
+    return pa.Table.from_pylist(rows(name), schema=schema(CATALOGS[name][1]))
+
+
+def device(name: str) -> dict[str, Any] | None:
+    """The device that a log calls so."""
+    return next((row for row in rows("devices_catalog") if re.search(row["pattern"], name.lower())), None)

@@ -1,0 +1,111 @@
+"""When the ranks arrive at their collectives.
+
+Shows: how much later than the first each rank arrives, collective by collective, and which rank comes last and keeps
+    the others waiting.
+Query: collective_arrivals
+Encodings:
+    x        how much later than the first rank, in microseconds, logarithmic from 10 us, linear below
+    y        rank, the one that causes most waiting at the top
+    tick     an arrival
+    point    an arrival after all others: filled, with colour
+    caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
+             what is known of the clocks, ranks that are not drawn
+Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; blame as in collective_skew
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.errors import UserError
+
+QUERY = "collective_arrivals"
+
+MOST_RANKS = 16  # rows that stay apart in the height of a panel
+LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
+
+ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
+LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `collective_arrivals`.  Raises UserError where no collective has two ranks."""
+    compared = rows.filter(pl.col("ranks") > 1).sort("run_id", "call", "rank")
+    if compared.is_empty():
+        raise UserError(
+            "there are no collectives of two ranks or more to draw", "see what was traced: scalelens query collectives"
+        )
+    if compared["run_id"].n_unique() > 1:
+        ids = ", ".join(sorted(set(compared["run_id"]))[:4])
+        raise UserError(
+            f"the collectives are those of {compared['run_id'].n_unique()} runs, and a figure shows one",
+            f"choose one, for example runs=\"run_id = '{compared['run_id'][0]}'\"; there are {ids}",
+        )
+    compared = compared.with_columns(
+        next_ns=pl.col("wait_ns").filter(pl.col("wait_ns") > 0).min().over("call"),
+        alone=(pl.col("wait_ns") == 0).sum().over("call") == 1,
+    ).with_columns(is_last=(pl.col("wait_ns") == 0) & pl.col("alone"))
+    blame = (
+        compared.group_by("rank")
+        .agg(
+            times=pl.col("is_last").sum(),
+            blame=(pl.col("next_ns") * (pl.col("ranks") - 1)).filter(pl.col("is_last")).sum(),
+            latest=pl.col("lateness_ns").sum(),
+        )
+        .sort("blame", "latest", "rank", descending=[True, True, False])
+    )
+    order = blame["rank"].to_list()[:MOST_RANKS]
+    points = [
+        {"rank": row["rank"], "lateness_us": row["lateness_ns"] / 1000, "is_last": row["is_last"], "call": row["call"]}
+        for row in compared.iter_rows(named=True)
+        if row["rank"] in order
+    ]
+    panel = _panel(points, order)
+    return style.figure([[style.Panel(panel)]], [ARRIVES, LAST], _caption(compared, blame, order), width)
+
+
+def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
+    ticks = [0, *(10**n for n in range(1, 10))]
+    highest = max(point["lateness_us"] for point in points)
+    last = next((n for n, tick in enumerate(ticks) if tick >= highest), len(ticks) - 1)
+    x = alt.X(
+        "lateness_us:Q",
+        title="later than the first [µs]",
+        scale=alt.Scale(type="symlog", constant=LINEAR_UP_TO, domain=[0, ticks[last]], nice=False, padding=5),
+        axis=alt.Axis(values=ticks[: last + 1], tickCount=last + 1, format="~s"),
+    )
+    y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
+    others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
+    ticked = others.mark_tick(color=ARRIVES.colour, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
+    latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
+    dots = latest.mark_point(color=LAST.colour, shape="circle", opacity=0.9)
+    tips = ["rank:O", "call:Q", "lateness_us:Q"]
+    return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
+
+
+def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> list[str]:
+    calls, total = compared["call"].n_unique(), blame["blame"].sum()
+    worst = blame.row(0, named=True)
+    lines = [f"{words.span([calls], 'collective')} of {words.span([blame.height], 'rank')}."]
+    if total:
+        lines.append(
+            f"Rank {worst['rank']} arrives last at {worst['times']} of {calls} and causes "
+            f"{100 * worst['blame'] / total:.0f} % of the waiting for late ranks."
+        )
+    offsets = compared["offset_ns"].to_list()
+    if None in offsets:
+        lines.append("Offsets of the clocks are not known: starts are compared as they stand.")
+    elif any(offsets):
+        largest = max(map(abs, offsets)) / 1000
+        lines.append(f"Offsets of the clocks of up to {words.number(largest)} µs are taken off.")
+    if hidden := blame.height - len(order):
+        lines.append(f"Not drawn: those that cause least, {words.number(hidden)}.")
+    return lines

@@ -1,0 +1,125 @@
+"""Operators below the roofline of their device.
+
+Shows: how fast the operators that take the time compute, against what their arithmetic intensity allows.
+Query: roofline
+Encodings:
+    x        floating-point operations per byte moved, from shapes, logarithmic
+    y        TFLOP/s achieved, logarithmic
+    point    an operator with its shapes, by family in colour and shape, its area the time it takes
+    line     the roofline of each element type whose peak and bandwidth are given or in the catalog
+    caption  how many operators, which share of the time they take, peaks, what is not drawn
+Source: S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.errors import UserError
+
+QUERY = "roofline"
+
+COVERED = 0.99  # of the time: the operators that take the rest crowd the figure and say nothing
+MOST_POINTS = 400
+ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
+
+Row = dict[str, Any]
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `roofline`.  Raises UserError where no operator has shapes."""
+    known = rows.filter((pl.col("tflops_per_s") > 0) & (pl.col("intensity") > 0))
+    if known.is_empty():
+        raise UserError(
+            "there are no operators with shapes to draw",
+            "record traces with record_shapes=True; scalelens query op_work",
+        )
+    largest = known.sort("kernel_s", "name", "shapes", "run_id", descending=[True, False, False, False])
+    taken = largest.with_columns(before=pl.col("kernel_s").cum_sum() - pl.col("kernel_s"))
+    shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_POINTS)
+    points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
+    peaks = _peaks(shown)
+    looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}))]
+    panel = _panel(points, looks, peaks)
+    legend = [*looks, ROOF] if peaks else [*looks]
+    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), width)
+
+
+def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
+    """Element types by the TFLOP/s and GB/s that they are held against."""
+    found: dict[tuple[float, float], list[str]] = {}
+    known = shown.select("peak", "bandwidth", "dtype").drop_nulls().unique().sort("peak", "bandwidth", "dtype")
+    for peak, bandwidth, dtype in known.iter_rows():
+        found.setdefault((peak, bandwidth), []).append(dtype.lower().removeprefix("c10::"))
+    return found
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tuple[float, float], list[str]]) -> Any:
+    low, high = (edge(row["intensity"] for row in points) for edge in (min, max))
+    bottom, top = (edge(row["tflops_per_s"] for row in points) for edge in (min, max))
+    for peak, bandwidth in peaks:
+        ridge = 1000 * peak / bandwidth  # intensity above which arithmetic is the bound
+        low, high = min(low, ridge / 3), max(high, 3 * ridge)
+        top = max(top, 1.5 * peak)
+    x, y = _axis("intensity", "FLOP per byte", low, high), _axis("tflops_per_s", "TFLOP/s", bottom, top)
+    by = style.encodings(looks, "family")
+    longest = max(row["kernel_s"] for row in points)
+    size = alt.Size("kernel_s:Q", scale=alt.Scale(type="linear", domain=[0, longest], range=[4, 90]), legend=None)
+    tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
+    marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
+    layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
+    start, end = _decades(low, high)
+    for peak, bandwidth in peaks:
+        ridge = 1000 * peak / bandwidth
+        corners = [
+            {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
+            for at in sorted({start, min(max(ridge, start), end), end})
+        ]
+        roof = alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
+        layers.append(roof.encode(x, y))
+    return alt.layer(*layers)
+
+
+def _decades(low: float, high: float) -> tuple[float, float]:
+    """Powers of ten around two values."""
+    start, end = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return 10.0**start, 10.0 ** max(end, start + 1)
+
+
+def _axis(field: str, title: str, low: float, high: float) -> Any:
+    start, end = _decades(low, high)
+    exponents = range(round(math.log10(start)), round(math.log10(end)) + 1)
+    every = math.ceil(len(exponents) / 7)
+    ticks = [10.0**n for n in exponents if (n - exponents[0]) % every == 0]
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~g" if start >= 1e-3 and end <= 1e4 else ".0e")
+    channel = alt.X if field == "intensity" else alt.Y
+    return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
+
+
+def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float, float], list[str]]) -> list[str]:
+    total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
+    runs = rows["run_id"].n_unique()
+    whose = f" of {runs} runs" if runs > 1 else ""
+    lines = [
+        f"{words.span([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
+        "operators with shapes; area: time."
+    ]
+    lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
+    for (peak, bandwidth), dtypes in peaks.items():
+        lines.append(
+            f"Roofline of {', '.join(dtypes)}: {words.number(peak)} TFLOP/s dense, {words.number(bandwidth)} GB/s."
+        )
+    if not peaks:
+        lines.append("No roofline: the device is not in the catalog, and no peak is given.")
+    if hidden := rows.height - shown.height:
+        lines.append(f"Not drawn: those that take the least time, {words.number(hidden)}.")
+    return lines

@@ -1,0 +1,97 @@
+"""Where the time of each device goes, rank by rank.
+
+Shows: compute, exposed communication, exposed copies and idle time of each rank, stacked to its whole span, so that the
+    rank that computes longer, and those that wait for it, stand out.
+Query: temporal_breakdown
+Encodings:
+    y        a rank; traces of several runs, or without a rank, by a number that the caption resolves
+    x        share of the span in percent; the parts of a rank add up to 100
+    colour   compute, communication that nothing hides, copies that nothing hides, idle; from the left
+    caption  traces, the spans, which part of the traces, what the parts mean
+Source: the breakdown of Holistic Trace Analysis (temporal_breakdown), with communication and copies apart
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.errors import UserError
+
+QUERY = "temporal_breakdown"
+FACTS = ("name",)
+
+PARTS = {
+    "compute": ("compute_ns", "#0072B2"),
+    "exposed communication": ("exposed_comm_ns", "#D55E00"),
+    "exposed copies": ("exposed_memory_ns", "#E69F00"),
+    "idle": ("idle_ns", "#d9d9d9"),
+}  # from the left, with colours that differ in black and white too
+MOST_RANKS = 64
+
+Row = dict[str, Any]
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `temporal_breakdown`.  Raises UserError where no rank did anything."""
+    known = rows.filter(pl.col("span_ns") > 0)
+    if known.is_empty():
+        raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
+    traces = _traces(known)
+    ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
+    most = MOST_RANKS if ranked else style.MOST_SERIES
+    if len(traces) > most:
+        raise UserError(
+            f"{len(traces)} {'ranks' if ranked else 'traces'} are more than one chart can show ({most})",
+            "choose runs, for example runs=\"name LIKE '%baseline%'\", or draw the chart step_heatmap",
+        )
+    for number, row in enumerate(traces, 1):
+        row["label"] = str(row["rank"] if ranked else number)
+    parts = [
+        {"rank": row["label"], "part": part, "order": order, "percent": 100 * row[column] / row["span_ns"]}
+        for row in traces
+        for order, (part, (column, _)) in enumerate(PARTS.items())
+    ]
+    colours = [colour for _, colour in PARTS.values()]
+    bars = (
+        alt.Chart(style.values(parts))
+        .mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
+        .encode(
+            x=alt.X("percent:Q", stack="zero", title="share of the span [%]",
+                    scale=alt.Scale(domain=[0, 100], nice=False), axis=alt.Axis(values=[0, 25, 50, 75, 100])),
+            y=alt.Y("rank:N", title="rank" if ranked else "trace",
+                    sort=[row["label"] for row in traces],
+                    axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
+            color=alt.Color("part:N", scale=alt.Scale(domain=list(PARTS), range=colours), legend=None),
+            order="order:Q",
+        )
+    )  # fmt: skip
+    legend = [style.Look(part, colour, "square", [1, 0], 5) for part, (_, colour) in PARTS.items()]
+    return style.figure([[style.Panel(bars)]], legend, _caption(traces, ranked, parameters or {}), width)
+
+
+def _traces(rows: pl.DataFrame) -> list[Row]:
+    """One row per trace: its steps added up, where the query gave a row for each."""
+    of_trace = ["run_id", "rank", "file_id", *(["name"] if "name" in rows.columns else [])]
+    columns = ["span_ns", *(column for column, _ in PARTS.values())]
+    return rows.group_by(of_trace).agg(pl.sum(*columns)).sort("run_id", "rank", "file_id").to_dicts()
+
+
+def _caption(traces: list[Row], ranked: bool, parameters: Mapping[str, str]) -> list[str]:
+    """Counts, spans, which part of the traces, and what the parts mean."""
+    kind = "rank" if ranked else "trace"
+    low, high = (words.number(pick(row["span_ns"] for row in traces) / 1e6) for pick in (min, max))
+    span = f"{low} ms" if low == high else f"{low} to {high} ms"
+    names = [f"{row['label']}\u00a0{row.get('name') or row['run_id'][:8]}" for row in traces]
+    return [
+        *([] if ranked else [f"{', '.join(names)}."]),
+        f"{words.span([len(traces)], kind)} of {span}, {style.SELECTIONS[parameters.get('steps', 'all')]}.",
+        "Exposed: while the device does not compute; copies, while it does not communicate either.",
+    ]

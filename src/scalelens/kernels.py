@@ -1,0 +1,38 @@
+"""What device work is: computation, communication or movement of memory.  The one place that knows names of kernels.
+
+`kernel_class(name, category)` in SQL gives 'compute', 'communication' or 'memory', and NULL for what is no work of a
+device: calls of the host, annotations, waits.  The category says what is device work; where it is a kernel, its name
+says which.  A host operator with a `stream` among its arguments (Triton's) stays what it is: its kernel is a row of
+its own.
+"""
+
+import duckdb
+
+# Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8.
+MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
+KERNELS = ("kernel", "mtia_ccp_events")
+
+COMMUNICATION_NAMES = (
+    "nccl|rccl|hccl|msccl|oneccl|ccl::",  # vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*
+    "gloo|nvshmem|rocshmem|deep_ep::|userbuffers",  # Gloo, one-sided memory, DeepEP, Transformer Engine
+    "cross_device_reduce",  # vLLM, SGLang and AITER
+    # PyTorch's symmetric memory, TensorRT-LLM, FlashInfer; not the reductions within a warp or block of one kernel.
+    "(^|[^pk])all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|all2all",
+)
+MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer")
+WAITS = ("^event_(wait|record)",)  # of MTIA: entries of a stream that do nothing
+
+KERNEL_CLASS = f"""
+CREATE OR REPLACE MACRO kernel_class(name, category) AS CASE
+    WHEN category IN {MEMORY} THEN 'memory'
+    WHEN category IS NULL OR category NOT IN {KERNELS} THEN NULL
+    WHEN regexp_matches(name, '(?i){"|".join(COMMUNICATION_NAMES)}') THEN 'communication'
+    WHEN regexp_matches(name, '{"|".join(MEMORY_NAMES)}') THEN 'memory'
+    WHEN regexp_matches(name, '{"|".join(WAITS)}') THEN NULL
+    ELSE 'compute' END
+"""
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Makes `kernel_class` known to SQL."""
+    connection.execute(KERNEL_CLASS)

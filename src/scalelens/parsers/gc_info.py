@@ -1,0 +1,73 @@
+"""Dumps of gc-info: an IPU's attributes, and the list of IPUs.
+
+Tool: gc-info --device-info, gc-info -l
+Versions: Poplar SDK 1.4 to 3.3
+Yields: params, metrics
+Source: Graphcore's command line tools
+
+Attributes are params `gc_info.*`, as printed.  Power, clock and temperature are of the moment of the dump, which is not
+said: metrics.  `-l` lists each IPU, and then groups of them under ids of their own, which are no devices.
+
+Samples:
+    -+- Id:  [0], target: [Fabric], IPU-M host:  [10.1.5.1], IPU#: [3]
+    total board power: 99.5 W
+    ipu power: N/A
+    ipu utilisation: 99.96%
+    board ipu index: 2
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+# Attributes that no other tool names so: they open the dump, the plainer ones are known in it alone.
+ANCHORS = (
+    "total board power: ", "ipu power: ", "ipu utilisation: ", "ipu utilisation (session): ", "board ipu index: ",
+    "process start time: ", "-+- Id:", "|--- Id:",
+)  # fmt: skip
+
+ATTRIBUTE = re.compile(r"^\s*([a-z][\w ().#/-]{1,60}): +(\S.{0,199}?)\s*\Z")
+LISTED = re.compile(r"^\s*-\+- Id: +\[(\d+)\], target: +\[(\w+)\](.*)")
+MEMBER = re.compile(r"^\s*\|--- Id: +\[\d+\]")
+AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) ?(W|MHz|C|%)\Z")
+UNITS = {"W": ("W", 1.0), "MHz": ("Hz", 1e6), "C": ("°C", 1.0), "%": (None, 0.01)}
+
+
+class Reader:
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.claims: re.Pattern[str] | None = None
+        self.single: dict[str, int] = {}
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if found := LISTED.match(line.text):
+            if "IPU#" in found[3] or found[2] == "PCIe":
+                self.single.setdefault(found[1], line.number)
+            return True
+        if MEMBER.match(line.text):
+            return True
+        if not (found := ATTRIBUTE.match(line.text)):
+            return False
+        self.more(line)
+        self.claims = ATTRIBUTE
+        return True
+
+    def more(self, line: Line) -> None:
+        found = ATTRIBUTE.match(line.text)
+        if found is None or found[2] in ("N/A", "n/a"):
+            return
+        amount = AMOUNT.match(found[2])
+        if amount:
+            unit, factor = UNITS[amount[2]]
+            self.rows.metric(line.number, line.rank, line.place, None, found[1], float(amount[1]) * factor, unit)
+        else:
+            self.rows.param(f"gc_info.{found[1]}", found[2], line.number)
+
+    def finish(self) -> None:
+        if self.single:
+            line = min(self.single.values())
+            self.rows.param("devices_listed", len(self.single), line)
+            self.rows.param("device_unit", "ipu", line)

@@ -1,0 +1,38 @@
+"""CSV of per-step metrics that no other format knows.
+
+Tool: any script that writes a row for each step, or for each epoch
+Versions: a header in the first line (lines that begin with `#` may come before it); comma, semicolon or tab
+Yields: steps, phases, metrics, params
+Source: the user's own; columns.py says which names are recognised, docs/generic.md prints them
+
+Asked last, and only for files of which no other format takes a line.  Columns become roles by their names and units;
+what was read as what stands in the note of `files` and is printed by ingest and identify.  A time without a unit, and a
+role that two columns claim, are a problem that names the `--map` to say, and their numbers metrics; so are all columns
+of numbers that have no role.  A table without a step, an epoch or a time per step is not taken.
+
+A step's time is that of one step (`instant`); differences of a time since the start are means of the steps between
+(`interval_mean`), and the first record has none.  A column called no more than `time_s` is of the step if it goes up
+and down, and since the start if it only grows, from 20 rows on.  A step that begins anew with each epoch is counted on,
+by the number of batches seen.  Rows without a phase are of the training.  Another run label, model, precision or number
+of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
+
+Samples:
+    epoch,step,step_time_ms,samples_per_s,loss
+    0,1,251.2,1019.1,6.9301
+    0,2,249.8,1024.8,6.9214
+"""
+
+from scalelens import records, tabular
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+LAST = True  # any other format comes first
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(records.csv_header(head))
+
+
+def read(source: Source, rows: Rows) -> str | None:
+    return tabular.read(source, rows, records.csv_records)

@@ -1,0 +1,232 @@
+"""Step records of Graphcore's examples, as the programs for IPUs print them.
+
+Tool: graphcore/examples: GPT-2, BERT and CNNs in PyTorch, TensorFlow 1 and 2, PopART and PopXL; CARAML's fork of GPT-2
+Versions: Poplar SDK 1.2 to 3.3
+Yields: steps, phases, params, metrics
+Source: graphcore/examples nlp/gpt2/pytorch/train_gpt2.py; nlp/bert/*; vision/cnns/*; nlp/gpt3*/popxl
+
+Throughput is in samples, be they sequences or images, of the whole job.
+GPT-2 compiles, or loads, within step 0: that one is of phase `warmup`, and a row of phases `compile` where no other line
+says how long it took.  A printed step is
+`device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
+`interval_mean`.  The step is counted within the epoch there; ours goes on.  Where no time is printed it follows from the
+batch and the throughput, once the batch is known: BERT in PyTorch says it at its end.  A bar draws a step's
+throughput last: its last drawing counts.  CNNs in PyTorch print means of an epoch.  TensorFlow and PopART print means
+over the steps since the last record.  accuracy is that of the words masked (mlm) for BERT.
+
+Samples:
+    step 1 of epoch 0, loss: 10.8363, acc: 1.97e-05, lr: 7.5e-05, throughput: 1058.1 samples/sec, step_time: 61.9
+    Step: 149 / 149 - LR: 1.00e-03 - total loss: 7.389 - mlm_loss: 7.008 - nsp_loss: 0.380 - mlm_acc: 0.161 % - nsp_acc: 0.875 %:  99%|##| 149/150 [00:03<00:00, 45.20it/s, throughput: 749.6 samples/sec]
+    [INFO] throughput: 7599.7 samples/sec
+    INFO:logging_callback:batch 20: ['loss: 6.93 ', 'training_accuracy: 0.12 %', 'throughput: 1893.2 samples/sec']
+    Step: 1/100 Loss: 10.123 Duration: 0.1234 s throughput: 1234.5 samples/sec
+    Iteration:    100 Epoch:   0.10/1 Loss (MLM NSP): 7.1 0.4 Accuracy (MLM NSP): 0.1 0.8 Learning Rate: 0.00015 Duration: 0.1234 s Throughput: 1234.5 samples/s Cycles: 123
+    step:     10, iteration:     10, epoch:   0.10, lr:    0.1, loss:  6.9, top-1 accuracy:  0.1%, img/sec: 1893.20, time: 0.123456, total_time:     12.3
+    Steps per epoch: 4
+    global_batch_size: 16
+    mean throughput: 1893.2 imgs/sec
+"""
+
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+LATER = ("step_s", "samples")  # BERT says its batch at its end
+ANCHORS = (
+    "throughput: ", "Throughput: ", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
+    "global_batch_size: ", "device_iterations: ", "Steps per epoch: ", "Arguments: Namespace(", "INFO:root:gradient accumulation ",
+    "INFO:root:micro_batches_per_execution = ", "INFO:root:global batch size", " of epoch ", " Duration: ",
+    "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
+)  # fmt: skip
+
+N = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan)"
+RECORDS = {
+    "gpt2": re.compile(rf"step (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), throughput: (?P<rate>{N}) samples/sec(?:, step_time: (?P<time>{N}))?"),
+    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - total loss: (?P<loss>{N})(?: - mlm_loss: {N} - nsp_loss: {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %)?.{{0,200}}?throughput: (?P<rate>{N}) samples/sec"),
+    "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{{1,9}}): \['loss: (?P<loss>{N}) ?'(?:, 'training_accuracy: (?P<percent>{N}) %')?.{{0,200}}?'throughput: (?P<rate>{N}) samples/sec'"),
+    "popxl": re.compile(rf"Step: (?P<step>\d{{1,9}})/\d+ Loss: (?P<loss>{N}) Duration: (?P<time>{N}) s [tT]hroughput: (?P<rate>{N}) samples/s(?:ec)?\b"),
+    "popart": re.compile(rf"Iteration: +(?P<step>\d{{1,9}}) Epoch: +(?P<epoch>{N})/\d+ Loss[^:]*: +(?P<loss>{N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{N}).{{0,80}}?Learning Rate: +(?P<lr>{N}).{{0,80}}?Duration: +(?P<time>{N}) s.{{0,80}}?Throughput: +(?P<rate>{N}) samples/s"),
+    "tf1": re.compile(rf"step: +(?P<step>\d{{1,9}}), iteration: +\d+, epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}),(?: top-1)? accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}), time: +(?P<time>{N})"),
+    "popart_cnn": re.compile(rf"step: +(?P<step>\d{{1,9}}), epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}), accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}) step_time: +{N} sec ipu_execution_time: +{N}"),
+    "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{N}) samples/sec"),
+}  # fmt: skip
+MEANS = ("tf2", "tf1", "popart", "popart_cnn")
+EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}")
+FACTS = re.compile(
+    r"^\s*(?:INFO:root:)?(global_batch_size|global batch size|device_iterations|gradient accumulation|micro_batches_per_execution|Steps per epoch)(?::| =)? (\d{1,9})\s*\Z"
+)
+KEYS = {
+    "global_batch_size": "global_batch_size",
+    "global batch size": "global_batch_size",
+    "gradient accumulation": "gradient_accumulation",
+}
+MEAN_RATE = re.compile(rf"mean throughput: {N} imgs/sec")
+ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
+ARGUMENTS = {
+    "max_len": "seq_length",
+    "model": "model",
+    "batch_size": "micro_batch_size",
+    "replication_factor": "replicas",
+}
+CUT = re.compile(r"step \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \[")
+COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
+WAITING = 100_000  # records that wait for the batch to be said
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.arguments: dict[str, str] = {}
+        self.per_epoch = 0
+        self.last: tuple[float, int] = (-1, -1)  # epoch and step as printed
+        self.before = 0  # steps of the epochs before
+        self.compiled = False  # a line of its own says how long it took
+        self.epoch: dict[str, float] = {}  # of the block of an epoch
+        self.waiting: list[tuple[Line, re.Match[str]]] = []  # BERT's
+
+    def take(self, line: Line) -> bool:
+        self.compiled = self.compiled or COMPILED.search(line.text) is not None
+        for kind, pattern in RECORDS.items():
+            if found := pattern.search(line.text):
+                if kind == "epoch":
+                    self.of_epoch(found, line)
+                elif kind == "bert":
+                    self.wait(found, line)
+                else:
+                    self.record(kind, found, line)
+                return True
+        if found := EPOCH.search(line.text):
+            self.epoch[found[1].strip(":").lower()] = float(found[2])
+        elif line.text.lstrip().startswith("Arguments: Namespace("):
+            self.settings(line)
+        elif found := FACTS.match(line.text):
+            key = found[1]
+            if key == "Steps per epoch":
+                self.per_epoch = int(found[2])
+            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(found[2]), line.number)
+        elif found := MEAN_RATE.search(line.text):
+            self.rows.metric(
+                line.number,
+                line.rank,
+                line.place,
+                self.rows.step,
+                "mean throughput",
+                float(found[1]),
+                "samples/s",
+                "mean",
+            )
+        elif CUT.search(line.text):
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        else:
+            return False
+        return True
+
+    def settings(self, line: Line) -> None:
+        """GPT-2's arguments."""
+        self.arguments = {key: value.strip("'") for key, value in ARGUMENT.findall(line.text)}
+        for name, key in ARGUMENTS.items():
+            self.rows.param(key, self.arguments.get(name), line.number)
+        sizes = self.sizes()
+        if sizes:
+            self.rows.param("global_batch_size", sizes[0], line.number, origin="inferred")
+            self.rows.param("dp", sizes[1], line.number, origin="inferred")
+            if ipus := whole(self.arguments.get("ipus_per_replica")):
+                self.rows.param("devices", sizes[1] * ipus, line.number, origin="inferred")
+
+    def sizes(self) -> tuple[int, int, int] | None:
+        """Samples of an update over all replicas, replicas, and updates in a printed step, where they were said."""
+        names = ("batch_size", "gradient_accumulation", "replication_factor", "device_iterations")
+        batch, accumulated, replicas, updates = (whole(self.arguments.get(name)) for name in names)
+        if not (batch and accumulated and replicas and updates):
+            return None
+        if self.arguments.get("use_popdist") == "True":
+            replicas *= whole(self.arguments.get("popdist_size")) or 1
+        return batch * accumulated * replicas, replicas, updates
+
+    def record(self, kind: str, found: re.Match[str], line: Line) -> None:
+        said = {key: float(text) for key, text in found.groupdict().items() if text and text != "nan"}
+        printed, rate, time = int(said["step"]), said.get("rate"), said.get("time")
+        epoch = said.get("epoch")
+        since = printed - self.last[1] if 0 <= self.last[1] < printed else None
+        step = self.count(printed, epoch, kind)
+        sizes = self.sizes() if kind == "gpt2" else None
+        batch = sizes[0] * sizes[2] if sizes else None
+        if batch is None and rate and time:
+            batch = round(rate * time) if rate * time < 1e12 else None
+        if batch is None and kind in ("bert", "tf2", "popart_cnn"):
+            batch = whole(str(self.rows.params.get("global_batch_size", "")))
+        if time is None and batch and rate:
+            time = batch / rate
+        updates = sizes[2] if sizes else 1
+        compiles = kind == "gpt2" and printed == 0 and not epoch
+        kinds = {"gpt2": "interval_mean" if updates > 1 else "instant"}
+        percent = said.get("percent")
+        self.rows.add(
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+            phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
+            averaged_steps=since if kind in MEANS else updates, value_kind=kinds.get(kind, "interval_mean" if kind in MEANS else "instant"),
+            samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=said.get("loss"),
+            accuracy=percent / 100 if percent is not None else said.get("accuracy"), learning_rate=said.get("lr"),
+        )  # fmt: skip
+        if compiles and time and not self.compiled:
+            self.rows.add(
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="compile",
+                step=step, span_s=time, origin="logged",
+            )  # fmt: skip
+        self.rows.param("device_unit", "ipu", line.number, origin="inferred")
+        self.rows.step, self.rows.steps_line = step, line.number
+
+    def count(self, printed: int, epoch: float | None, kind: str) -> int:
+        """The step in the whole run; going back in it is a restart."""
+        within = kind in ("gpt2", "tf2")  # counted anew in each epoch, by TensorFlow without saying which
+        last_epoch, last = self.last
+        now = epoch if epoch is not None else last_epoch + (within and printed <= last)
+        if within and now > last_epoch and printed <= last:
+            self.before = (
+                int(now) * self.per_epoch
+                if self.per_epoch and kind == "gpt2"
+                else self.before + last + (kind == "gpt2")
+            )
+        elif last >= 0 and printed <= last and (not within or epoch is not None):
+            self.rows.attempt, self.before = self.rows.attempt + 1, 0
+        self.last = now, printed
+        return self.before + printed
+
+    def wait(self, found: re.Match[str], line: Line) -> None:
+        """A drawing of BERT's bar: the last of a step counts."""
+        if self.waiting and self.waiting[-1][1]["step"] == found["step"]:
+            self.waiting[-1] = self.waiting[-1][0], found
+        else:
+            self.waiting.append((line, found))
+        self.rows.step, self.rows.steps_line = int(found["step"]), line.number
+        if len(self.waiting) > WAITING:
+            self.finish()
+
+    def of_epoch(self, found: re.Match[str], line: Line) -> None:
+        """The mean of an epoch, behind its number, loss and accuracy."""
+        epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
+        values: dict[str, Any] = {"loss": self.epoch.get("loss")}
+        values["accuracy"] = accuracy / 100 if accuracy is not None else None
+        batch = whole(str(self.rows.params.get("global_batch_size", "")))
+        rate = float(found["rate"])
+        self.rows.add(
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+            epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
+            samples=batch, step_s=batch / rate if batch and rate > 0 else None, **values,
+        )  # fmt: skip
+        self.rows.param("device_unit", "ipu", line.number, origin="inferred")
+        self.rows.steps_line, self.epoch = line.number, {}
+
+    def finish(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for line, found in waiting:
+            self.record("bert", found, line)
+
+
+def whole(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 10 else None

@@ -1,0 +1,38 @@
+"""JUBE's notes on a benchmark, in which there is no number that its results do not hold.
+
+Tool: JUBE
+Versions: JUBE 2.0 to 2.7
+Yields: nothing; a note in `files`
+Source: jube/benchmark.py, jube/log.py, jube/conf.py
+
+configuration.xml and the benchmark's own script (XML or YAML), timestamps, done, and the logs of its commands: run.log,
+parse.log, analyse.log, result.log.  Times in them are local and of the benchmark as a whole, not of a run.
+
+Samples:
+    [2026-11-21 05:25:40,727]:DEBUG: Command: jube run benchmark.yaml
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+KINDS = (
+    (re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
+    (re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
+    (re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
+    (re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
+    (re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
+)  # fmt: skip
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return any(kind.match(head[:4096]) for kind, _ in KINDS)
+
+
+def read(source: Source, rows: Rows) -> str:
+    head = source.head()[:4096]
+    return next((note for kind, note in KINDS if kind.match(head)), "JUBE's own")

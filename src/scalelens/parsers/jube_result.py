@@ -1,0 +1,176 @@
+"""Result tables of JUBE as CARAML lays them out: a row for each job.
+
+Tool: JUBE result tables of CARAML and of JSC's benchmarks: CSV, `pretty`, and SQLite databases
+Versions: CARAML 2024 and 2025, JUBE 2.7
+Yields: params, steps, metrics
+Source: CARAML llm_training/*.yaml and resnet50/*.xml, <table>; jube/result_types/table.py, database.py
+
+Each row is a run, and a part of the file.  What it says of steps stands for the run: kind `run_mean`.
+Time/iteration(s) is the mean over the log's records for GPUs; for IPUs the last step alone, a mean of 1.
+Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
+theirs) it is the log's `throughput`, in sequences: samples_per_s.  Their GlobalBatchSize counts device iterations: the
+samples of one printed step.  Images/second is samples_per_s of the whole job; where no time is in the table, that of a step follows from the batch.
+Other titles are params under their own name; blank cells and nan are unknown.
+
+Samples:
+    JobID,System,Version,Queue,JobTime,Model,ModelSize,Dataset,Nodes,Devices,GlobalBatchSize,Time/iteration(s),Tokens/second
+    4711,GC200,2024.01,dc-ipu,00:40:00,GPT,117M,Synthetic,1,4,2048,11.17,183.37
+    | JobID | System | Devices | GlobalBatchSize | Images/second |
+"""
+
+import csv
+import math
+import re
+import sqlite3
+from collections.abc import Iterator
+
+from scalelens.rows import Rows
+from scalelens.source import HEAD, Source
+
+VERSION = 1
+
+# Titles without their signs and in lower case: JUBE prints the pattern's own name where a column has no title.
+FACTS = {
+    "jobid": "job_id", "system": "system", "systemname": "system", "model": "model", "modeltype": "model",
+    "tfmodel": "model", "dataset": "dataset", "nodes": "nodes", "devices": "devices", "totaldevices": "devices",
+    "globalbatchsize": "global_batch_size", "dataparallel": "dp", "tensorparallel": "tp", "pipelineparallel": "pp",
+    "dpsize": "dp", "tpsize": "tp", "ppsize": "pp", "queue": "partition", "sequencelength": "seq_length",
+}  # fmt: skip
+COUNTS = ("nodes", "devices", "global_batch_size", "dp", "tp", "pp", "seq_length")
+MEASURES = {
+    "timeiterations": "step_s", "steptime": "step_s", "elppat": "step_s", "imagessecond": "samples_per_s",
+    "imagessec": "samples_per_s", "imagespersec": "samples_per_s", "stepthroughput": "samples_per_s",
+    "tokenssecond": "tokens_per_s", "tokenspersecond": "tokens_per_s", "avgtflopsgpu": "tflops_per_device",
+    "tflopspat": "tflops_per_device",
+}  # fmt: skip
+SUFFIX = re.compile(r"_(?:avg|last)\Z")
+SQLITE = b"SQLite format 3\0"
+IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
+NUMBER = re.compile(r"\d{1,9}")
+NAME = re.compile(r"[\w.-]+:\s*\Z")
+
+Table = list[tuple[int, list[str]]]
+
+
+def recognise(head: bytes, name: str) -> bool:
+    if head.startswith(SQLITE):
+        page = int.from_bytes(head[16:18], "big")
+        if len(head) < HEAD and (page < 512 or len(head) % page):
+            return False
+        declared = re.findall(rb"CREATE TABLE \w+ \(([^)]*)\)", head)
+        return any(
+            is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
+        )
+    lines = head[:8192].decode("utf-8", "replace").split("\n")[:3]
+    return any(is_header(cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
+
+
+def read(source: Source, rows: Rows) -> None:
+    begun = False
+    content = b"".join(source.utf8())
+    for table in in_database(content, rows) if content.startswith(SQLITE) else in_text(content):
+        (_, header), *records = table
+        for line, values in records:
+            if len(values) != len(header):
+                rows.problem(line, f"the row has {len(values)} cells, the header {len(header)}", ",".join(values))
+                continue
+            if begun:
+                rows.new_part()
+            begun = True
+            job(dict(zip(header, values, strict=True)), line, rows)
+
+
+def job(row: dict[str, str], line: int, rows: Rows) -> None:
+    """A row of a table."""
+    known = {title: value for title, value in row.items() if value.strip().lower() not in ("", "nan", "none")}
+    ipus = any(plain(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
+        IPU.search(value) for title, value in known.items() if plain(title) in ("system", "systemname", "queue")
+    )
+    measured: dict[str, float | None] = {}
+    for title, value in known.items():
+        measure, fact = MEASURES.get(plain(title)), FACTS.get(plain(title))
+        if measure:
+            amount = number(value)
+            if amount is None:
+                rows.problem(line, f"{title} is no positive number", value)
+            elif measure == "tokens_per_s" and not ipus:
+                rows.metric(line, None, None, None, title, amount, "tokens/s", "mean")
+            else:
+                measured.setdefault("samples_per_s" if measure == "tokens_per_s" else measure, amount)
+        elif fact and fact in COUNTS and not NUMBER.fullmatch(value.strip()):
+            rows.problem(line, f"{title} is no whole number", value)
+        else:
+            rows.param(fact or title, value.strip(), line, origin="environment")
+    if ipus:
+        rows.param("device_unit", "ipu", line, origin="inferred")
+    rate, batch = (
+        measured.get("samples_per_s"),
+        known.get(next((t for t in known if plain(t) == "globalbatchsize"), ""), ""),
+    )
+    if rate and "step_s" not in measured and NUMBER.fullmatch(batch.strip()):
+        measured["step_s"] = int(batch) / rate
+    if measured:
+        rows.add(
+            "steps", line, phase="train", value_kind="run_mean", rate_scope="global",
+            averaged_steps=1 if ipus and any(plain(title) == "timeiterations" for title in known) else None, **measured,
+        )  # fmt: skip
+
+
+def in_text(content: bytes) -> Iterator[Table]:
+    """The tables of a text: the header and its rows, with their lines."""
+    table: Table = []
+    for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
+        values = cells(text)
+        if is_header(values) or not text.strip() or NAME.match(text):
+            if table:
+                yield table
+            table = [(line, values)] if is_header(values) else []
+        elif table and not set(text.strip()) <= {"|", "-", " "}:
+            table.append((line, values))
+    if table:
+        yield table
+
+
+def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
+    """The tables of a database; line is the place of the row."""
+    with sqlite3.connect(":memory:") as base:
+        try:
+            base.deserialize(content)
+            names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for name in names:
+                found = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
+                header = [column[0] for column in found.description]
+                if is_header(header):
+                    values = [["" if value is None else str(value) for value in row] for row in found]
+                    yield [(0, header), *enumerate(values, 1)]
+        except sqlite3.Error as error:
+            rows.problem(None, f"the database is damaged ({error})")
+
+
+def cells(line: str) -> list[str]:
+    """Cells of a line, of either style."""
+    text = line.strip()
+    if text.startswith("|"):
+        return [cell.strip() for cell in text.strip("|").split("|")]
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:  # carriage returns and zeros of what is no text
+        return []
+
+
+def plain(title: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", SUFFIX.sub("", title.strip().lower()))
+
+
+def is_header(titles: list[str]) -> bool:
+    """Whether titles are those of a result: what was set and what was measured."""
+    named = {plain(title) for title in titles}
+    return len(titles) >= 3 and bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
+
+
+def number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None

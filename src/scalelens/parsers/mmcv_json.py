@@ -1,0 +1,109 @@
+"""JSON log of OpenMMLab's runners, the twin of their text log.
+
+Tool: mmcv (TextLoggerHook), *.log.json; mmengine (LocalVisBackend), vis_data/*.json
+Versions: mmcv 1.x; mmengine 0.x
+Yields: params, steps, metrics
+Source: mmcv/runner/hooks/logger/text.py, _dump_log(); mmengine/visualization/vis_backend.py, add_scalars()
+
+An object per record, with what the text log prints: `time` and `data_time` are means of a process over the iterations
+since the record before (mmengine: its window).  mmcv counts iterations from 1 over the run, or anew in each epoch, and
+does not say how many an epoch has: `step` then goes on from the last record of the epoch before.  `step` of mmengine is
+taken as it is.  `memory` is in MB.  X.log.json beside X.log says the same: one run, its records counted once (members).
+
+Samples:
+    {"mode": "train", "epoch": 1, "iter": 50, "lr": 0.00198, "memory": 3378, "data_time": 0.00512, "loss_cls": 1.1023, "loss": 2.1034, "time": 0.19134}
+    {"mode": "val", "epoch": 1, "iter": 3125, "lr": 0.0198, "bbox_mAP": 0.1234}
+    {"lr": 0.0198, "data_time": 0.00512, "loss": 2.1034, "time": 0.19134, "epoch": 1, "iter": 50, "memory": 3378, "step": 50}
+"""
+
+import json
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ('"mode": "train", "epoch": ', '"mode": "val", "epoch": ', '"data_time": ')
+
+BEGUN = re.compile(r'\{"(?:mode": "(?:train|val)", "epoch": |(?:base_)?lr": )')
+COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+NO_VALUE = ("mode", "lr", "epoch", "iter", "step", "time", "data_time", "memory")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.epoch, self.last, self.step = 0, 0, 0  # of the last record
+        self.bases: dict[int, int] = {}  # steps before an epoch
+
+    def take(self, line: Line) -> bool:
+        text = line.text.strip()
+        if not text.startswith('{"'):
+            return False
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict):
+            if BEGUN.match(text):
+                self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
+            return bool(BEGUN.match(text))
+        counts = {key: said[key] for key in ("epoch", "iter", "step") if whole(said.get(key))}
+        if said.get("mode") == "val" or not {"time", "iter"} <= said.keys():
+            values = [
+                (f"val {name}", float(said[name]), None) for name in said if name not in NO_VALUE and number(said[name])
+            ]
+            ours = bool(values) and (
+                "mode" in said or ("data_time" in said and "step" in counts and "loss" not in said)
+            )
+            if ours:
+                self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values)
+            return ours
+        if not {"data_time", "epoch"} <= said.keys() or "iter" not in counts or "epoch" not in counts:
+            return False
+        self.train(said, counts, line)
+        return True
+
+    def train(self, said: dict[str, Any], counts: dict[str, int], line: Line) -> None:
+        rows = self.rows
+        steps = self.position(counts)
+        rows.step, rows.steps_line = self.step, line.number
+        row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
+        row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
+        row |= {column: float(said[name]) for name, column in COLUMNS.items() if number(said.get(name))}
+        if number(said.get("memory")):
+            row["peak_memory_bytes"] = float(said["memory"]) * 2**20
+        rows.param("framework", "pytorch", line.number, origin="inferred")
+        rows.put("steps", line.number, row)
+        others = [name for name in said if name not in {*NO_VALUE, *COLUMNS} and number(said[name])]
+        rows.metrics(
+            line.number, line.rank, line.place, self.step, [(name, float(said[name]), None) for name in others]
+        )
+
+    def position(self, counts: dict[str, int]) -> int | None:
+        """Finds the step of a record; gives back the steps since the one before, where that is known."""
+        epoch, index = counts["epoch"], counts["iter"]
+        before = self.step
+        if "step" in counts:
+            self.rows.attempt += counts["step"] <= before
+            restarted, self.step = counts["step"] <= before, counts["step"]
+        else:
+            restarted = epoch < self.epoch or (epoch == self.epoch and index <= self.last)
+            self.rows.attempt += restarted
+            anew = epoch > self.epoch and index <= self.last
+            self.step = self.bases.setdefault(epoch, before if anew else self.bases.get(self.epoch, 0)) + index
+        first = self.epoch == 0 and epoch > 1
+        self.epoch, self.last = epoch, index
+        return None if restarted or first or self.step <= before else self.step - before
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 50

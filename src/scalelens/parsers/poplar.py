@@ -1,0 +1,131 @@
+"""Compilation, launch and end of programs for IPUs: Poplar, poprun and Graphcore's examples.
+
+Tool: Poplar, PopTorch, poprun; graphcore/examples
+Versions: Poplar SDK 1.2 to 3.3
+Yields: phases, params
+Source: graphcore/examples (compile and training times); poprun; Poplar's log with POPLAR_LOG_LEVEL
+
+The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, its time takes that one's place.
+Poplar's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
+times of such a log, besides CARAML's `START TIME`, whose zone is known where it is UTC or GMT.
+poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each.
+
+Samples:
+    Graph compilation: 100%|##########| 100/100 [01:32<00:00]
+    Compiled/Loaded model in 97.88873339025304 secs
+    INFO:logging_callback:Compilation Time 351.2 s
+    Compilation time: 351.2s.
+    Data loaded in 9.856430063955486 secs
+    Training time: 3.297 secs
+    Finished training. Time: 2022-04-01 10:11:12.131415. It took: 0:05:26.090631
+    2023-08-22T23:49:40.103248Z PO:ENGINE   3556102.3556102 I: Profiler disabled
+    START TIME: Sat Nov 21 05:25:41 UTC 2026
+    23:48:29.160 3555537 POPRUN [I] mpirun (PID 3555600) terminated with exit code 0
+    10:10:50.203 1 POPRUN [I] Running command: mpirun '-np' '1' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=16' '-x' 'POPDIST_NUM_IPUS_PER_REPLICA=4'
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come
+ANCHORS = (
+    "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Data loaded in ",
+    "Training time: ", "It took: ", " PO:", "START TIME: ", " POPRUN [",
+)  # fmt: skip
+
+N = r"(\d+(?:\.\d*)?)"
+SPANS = (
+    ("compile", re.compile(rf"Compiled/Loaded model in {N} secs")),
+    ("compile", re.compile(rf"logging_callback:Compilation Time {N} s\b")),
+    ("compile", re.compile(rf"^\s*Compilation time: {N}s\.")),
+    ("startup", re.compile(rf"^\s*Data loaded in {N} secs")),
+    ("train", re.compile(rf"^\s*Training time: {N} secs")),
+)
+BAR = re.compile(r"Graph compilation: 100%\|[^|]*\| 100/100 \[(?:(\d{1,4}):)?(\d\d):(\d\d)<")
+TOOK = re.compile(r"Finished training\. Time: .{0,40}It took: (\d{1,4}):(\d\d):(\d\d(?:\.\d*)?)")
+ENGINE = re.compile(r"^\s*(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z PO:\w+\s+\d+\.\d+ \w: ")
+START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
+EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
+COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
+REPLICAS = re.compile(r"POPDIST_NUM_TOTAL_REPLICAS=(\d{1,6})\b")
+IPUS = re.compile(r"POPDIST_NUM_IPUS_PER_REPLICA=(\d{1,6})\b")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.bar: dict[str, Any] | None = None  # the row of the last bar
+        self.engine: dict[int, tuple[dict[str, Any], datetime]] = {}  # row of Poplar's own lines, by part
+
+    def take(self, line: Line) -> bool:
+        for phase, pattern in SPANS:
+            if found := pattern.search(line.text):
+                if phase == "compile" and self.bar is not None:
+                    self.bar["span_s"], self.bar = float(found[1]), None
+                else:
+                    self.span(phase, line, float(found[1]))
+                return True
+        if found := BAR.search(line.text):
+            self.bar = self.span("compile", line, seconds(found[1], found[2], found[3]))
+        elif found := TOOK.search(line.text):
+            self.span("train", line, seconds(*found.groups()))
+        elif found := ENGINE.match(line.text):
+            self.engine_line(found, line)
+        elif found := START.match(line.text):
+            self.start(found, line)
+        elif found := EXIT.search(line.text):
+            self.rows.param("outcome", "error" if int(found[1]) else "completed", line.number)
+        elif COMMAND.search(line.text):
+            replicas, ipus = REPLICAS.search(line.text), IPUS.search(line.text)
+            if replicas and ipus:
+                self.rows.param("dp", int(replicas[1]), line.number)
+                self.rows.param("devices", int(replicas[1]) * int(ipus[1]), line.number)
+                self.rows.param("device_unit", "ipu", line.number)
+        else:
+            return False
+        return True
+
+    def span(self, phase: str, line: Line, span_s: float) -> dict[str, Any]:
+        row = {
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": phase, "span_s": span_s,
+            "origin": "logged",
+        }  # fmt: skip
+        self.rows.put("phases", line.number, row)
+        return row
+
+    def engine_line(self, found: re.Match[str], line: Line) -> None:
+        try:
+            ts = datetime.fromisoformat(found[1])
+        except ValueError:
+            self.rows.problem(line.number, "the time is none", line.text)
+            return
+        if self.rows.part in self.engine:
+            row, begun = self.engine[self.rows.part]
+            row["span_s"] = max((ts - begun).total_seconds(), row["span_s"])
+        else:
+            row = {
+                "rank": line.rank, "place": line.place, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
+                "ts_origin": "utc",
+            }  # fmt: skip
+            self.rows.put("phases", line.number, row)
+            self.engine[self.rows.part] = row, ts
+
+    def start(self, found: re.Match[str], line: Line) -> None:
+        try:
+            ts = datetime.strptime(f"{found[2]} {found[1]} {found[5]} {found[3]}", "%d %b %Y %H:%M:%S")
+        except ValueError:
+            self.rows.problem(line.number, "the time is none", line.text)
+            return
+        origin = "utc" if found[4] in ("UTC", "GMT") else "naive"
+        self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
+
+
+def seconds(hours: str | None, minutes: str, rest: str) -> float:
+    return int(hours or 0) * 3600 + int(minutes) * 60 + float(rest)

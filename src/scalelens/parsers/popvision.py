@@ -1,0 +1,119 @@
+"""Reports of PopVision and Poplar: known, and read as far as that goes without Graphcore's SDK.
+
+Tool: PopVision, Poplar (autoReport), PopTorch, PopART
+Versions: Poplar SDK 1.4 to 3.3
+Yields: params; else a problem that says what would read it
+Source: PopVision Analysis Library (libpva), its documentation
+
+framework.json and app.json give params `popvision.*`.  archive.a is an archive of binaries, one for each tile: their
+number and size.  Those two are known by their content, the others by their names: profile.pop, debug.cbor and .pvti need the SDK: `scalelens.parsers.popvision_events` reads what the
+script in docs/popvision.md writes of them where `import pva` works.
+
+Samples:
+    {"popvision": {"version": "3.3"}, "poptorch": {"version": "3.3.0"}}
+"""
+
+import json
+import re
+import sqlite3
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import HEAD, Source
+
+VERSION = 1
+
+ARCHIVE = b"!<arch>\n"
+SQLITE = b"SQLite format 3\0"
+KEYS = re.compile(rb'"(?:poptorch|popart|popxl|popvision|poplar(?:_?[Vv]ersion)?)"\s*:')
+SUFFIXES = {
+    "pvti": (".pvti",), "profile": ("profile.pop", "serialized_graph.capnp"), "cbor": ("debug.cbor",),
+}  # fmt: skip
+NEEDS_SDK = "needs Graphcore's SDK: docs/popvision.md has a script that exports it where `import pva` works"
+LIMIT = 1 << 20
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return kind(head, name) is not None
+
+
+def kind(head: bytes, name: str) -> str | None:
+    """What a file is, from its content; the files that only the SDK reads have no sign that is known, but a name."""
+    if head.startswith(ARCHIVE):
+        return "archive"
+    if head.lstrip()[:1] == b"{" and KEYS.search(head) and b'"traceEvents"' not in head:
+        return "json"
+    return next((what for what, suffix in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def read(source: Source, rows: Rows) -> str | None:
+    head = b""
+    for block in source.utf8():
+        head += block
+        if len(head) >= HEAD:
+            break
+    what = kind(head[:HEAD], source.name) or ""
+    if what == "archive":
+        archive(source, rows)
+    elif what == "json":
+        description(source, rows)
+    elif head.startswith(SQLITE):
+        tables(source, rows)
+    else:
+        rows.problem(None, f"{NAMES[what]} {NEEDS_SDK}")
+    return NAMES[what]
+
+
+NAMES = {
+    "archive": "binaries of an IPU's tiles", "json": "PopVision's description of a program", "pvti": "PopVision's trace",
+    "profile": "Poplar's profile", "cbor": "Poplar's debug information",
+}  # fmt: skip
+
+
+def archive(source: Source, rows: Rows) -> None:
+    """An ar archive: names and sizes of its members."""
+    content = b"".join(source.utf8())
+    at, count, size = len(ARCHIVE), 0, 0
+    while at + 60 <= len(content):
+        header = content[at : at + 60]
+        length = header[48:58].strip()
+        if header[58:60] != b"`\n" or not re.fullmatch(rb"\d{1,12}", length):
+            rows.problem(None, f"the archive is damaged behind {count} members")
+            return
+        if not header.startswith(b"/"):  # the tables of names and symbols
+            count, size = count + 1, size + int(length)
+        at += 60 + int(length) + int(length) % 2
+    if at > len(content) + 1:
+        rows.problem(None, "the archive is cut")
+    rows.param("popvision.binaries", count)
+    rows.param("popvision.binary_bytes", size, unit="bytes")
+
+
+def description(source: Source, rows: Rows) -> None:
+    """framework.json or app.json: numbers and short texts, by their path."""
+    try:
+        content = json.loads(b"".join(source.utf8())[: 16 * LIMIT])
+    except (ValueError, RecursionError):
+        rows.problem(None, "the description is cut, or its JSON is damaged")
+        return
+    waiting: list[tuple[str, Any]] = [("popvision", content)]
+    for _ in range(1000):
+        if not waiting:
+            break
+        path, value = waiting.pop(0)
+        if isinstance(value, dict):
+            waiting += [(f"{path}.{key}", inner) for key, inner in value.items()]
+        elif isinstance(value, str | int | float) and len(str(value)) <= 200:
+            rows.param(path, value)
+
+
+def tables(source: Source, rows: Rows) -> None:
+    """A trace that is a database: its layout is not public, so that its tables are named and no more."""
+    with sqlite3.connect(":memory:") as base:
+        try:
+            base.deserialize(b"".join(source.utf8()))
+            names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        except sqlite3.Error as error:
+            rows.problem(None, f"the database is damaged ({error})")
+            return
+    rows.problem(None, f"PopVision's trace (tables {', '.join(sorted(names)) or 'none'}) {NEEDS_SDK}")

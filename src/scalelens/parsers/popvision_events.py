@@ -1,0 +1,70 @@
+"""Events of a PopVision trace, exported where Graphcore's SDK is.
+
+Tool: the script of docs/popvision.md, by libpva
+Versions: libpva of Poplar SDK 2.3 to 3.3
+Yields: events
+Source: libpva: trace.processes[].threads[].events[], each with label, timestamp, duration, channel, children()
+
+One JSON object a line.  Times are in microseconds of the trace's own clock; a depth above 0 is a call within a call.
+An event without a duration is an instant.
+
+Samples:
+    {"pid": 4532, "tid": 4540, "depth": 0, "label": "Engine::run", "channel": "poplar", "ts_us": 1201.5, "dur_us": 88.25}
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+HEAD = re.compile(rb'\s*\{"pid": ?-?\d+, ?"tid": ?-?\d+, ?"depth": ?\d+, ?"label":')
+FAR = 9e15  # microseconds that nanoseconds of 64 bits can hold
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(HEAD.match(head))
+
+
+def read(source: Source, rows: Rows) -> None:
+    number, rest = 0, b""
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                event(line, number, rows)
+    if rest.strip():
+        event(rest, number + 1, rows)
+
+
+def event(line: bytes, number: int, rows: Rows) -> None:
+    try:
+        said = json.loads(line)
+        start, duration = nanoseconds(said["ts_us"]), nanoseconds(said.get("dur_us"))
+        label, channel = said["label"], said.get("channel")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        rows.problem(number, "the line is cut, or is no event with a label and a time", line.decode("utf-8", "replace"))
+        return
+    if start is None or (duration is not None and duration < 0):
+        rows.problem(number, "the event's time is none", line.decode("utf-8", "replace"))
+        return
+    rows.add(
+        "events", number, ph="X" if duration is not None else "i", name=str(label), start_ns=start,
+        duration_ns=duration, category=str(channel).lower() if channel else None, process=text(said.get("pid")),
+        thread=text(said.get("tid")), args=json.dumps({"depth": said["depth"]}) if said.get("depth") else None,
+    )  # fmt: skip
+
+
+def nanoseconds(microseconds: Any) -> int | None:
+    if isinstance(microseconds, bool) or not isinstance(microseconds, int | float):
+        return None
+    return round(microseconds * 1000) if math.isfinite(microseconds) and abs(microseconds) < FAR else None
+
+
+def text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,80 @@
+"""rocm-smi: the table of devices, and their names (--showproductname).
+
+Tool: rocm-smi
+Versions: ROCm 2 to 7
+Yields: params
+Source: rocm_smi_lib/python_smi_tools/rocm_smi.py, showAllConcise() and showProductName()
+
+A row is what the driver shows as a device: of MI250 and MI250X a GCD, two to a module, of others the whole GPU.
+Devices are those of the node that printed it: `devices_per_node`, origin `environment`.  Power, clocks and use of the
+moment are not read; the power cap is, where it is one (0 and N/A stand for the second GCD of a module).
+
+Samples:
+    ======================= ROCm System Management Interface =======================
+    ========================ROCm System Management Interface========================
+    GPU[0]		: Card series: 		AMD INSTINCT MI250X
+    GPU[0]		: Card Series: 		AMD Instinct MI300X
+    GPU[0]		: VRAM Total Memory (B): 68702699520
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("ROCm System Management Interface", ": Card series:", ": Card Series:", "VRAM Total Memory (B): ")
+
+HEADER = re.compile(r"\s*=+ *ROCm System Management Interface *=+\s*\Z")
+INSIDE = re.compile(r"\s*(?:=|\Z|GPU\b|Device\b|\(|Name\b|\d{1,3}\s)")
+END = re.compile(r"\s*=+ *End of ROCm SMI Log *=+")
+ROW = re.compile(r"\s*(\d{1,3})\s+\S.*?(?:\d[\d.]*%|N/A)\s+(?:\d[\d.]*%|N/A)\s*\Z")
+CAP = re.compile(r"\s(?:auto|manual|high|low|profile_\w+|perf_\w+)\s+(\d+(?:\.\d*)?)W\s", re.IGNORECASE)
+NAME = re.compile(r"\s*GPU\[(\d{1,3})\]\s*: Card [sS]eries:\s*(\S.{0,80}?)\s*\Z")
+MEMORY = re.compile(r"\s*GPU\[\d{1,3}\]\s*: VRAM Total Memory \(B\): (\d{1,15})\s*\Z")
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.table: dict[int, int] = {}  # line of each device of the table that is open
+        self.named: dict[tuple[int | None, str | None], dict[int, int]] = {}  # the same of the names, by node
+
+    def take(self, line: Line) -> bool:
+        if HEADER.match(line.text):
+            self.table = {}
+            self.claims = INSIDE
+            return True
+        self.claims = None
+        return self.one(line)
+
+    def more(self, line: Line) -> None:
+        if END.match(line.text):  # a table into which another node printed its own has none
+            self.count(self.table)
+            self.table = {}
+        elif not self.one(line) and (row := ROW.match(line.text)):
+            self.table[int(row[1])] = line.number
+            if (cap := CAP.search(line.text)) and float(cap[1]) > 0:
+                self.rows.param("device_power_cap", float(cap[1]), line.number, "W", "environment")
+
+    def one(self, line: Line) -> bool:
+        """A line that says something of one device."""
+        if found := NAME.match(line.text):
+            self.named.setdefault((line.rank, line.place), {})[int(found[1])] = line.number
+            self.rows.param("device_model", found[2], line.number, origin="environment")
+            unit = "gcd" if re.search(r"\bMI250X?\b", found[2]) else "gpu"
+            self.rows.param("device_unit", unit, line.number, origin="inferred")
+        elif found := MEMORY.match(line.text):
+            self.rows.param("device_memory", found[1], line.number, "bytes", "environment")
+        return bool(found)
+
+    def count(self, devices: dict[int, int]) -> None:
+        if devices:
+            first = min(devices.values())
+            self.rows.param("devices_per_node", len(devices), first, origin="environment")
+
+    def finish(self) -> None:
+        for devices in self.named.values():
+            self.count(devices)

@@ -1,0 +1,227 @@
+"""Trace of rocprofv3 as JSON (*_results.json).
+
+Tool: rocprofv3 --output-format json, ROCprofiler-SDK
+Versions: ROCm 6.2 and later, one process per file
+Yields: events, params
+Source: rocprofiler-sdk/source/lib/output/generateJSON.cpp, write_json()
+
+Names stand before the records that use them: kernels by `kernel_id`, API calls by `kind` and `operation`.  Kernels are
+category kernel, copies gpu_memcpy, everything else is of its kind in lower case (hip_runtime_api, rccl_api).  Of device
+work `process` is the number of the GPU, `thread` the queue, `stream` the stream where the record has one, else the queue.
+Times count from a clock of the node: `trace_clock` is relative.  `args` is the record itself.  A line is its number.
+The rank is that of the file name (rank0), else NULL.  Samples of the program counter are not read.
+
+Samples:
+    {"rocprofiler-sdk-tool":[{"metadata":{"node":{"hostname":"nid001"},"pid":908},"agents":[],"strings":{"buffer_records":[]},
+    "kernel_symbols":[],"callback_records":{},"buffer_records":{"kernel_dispatch":[{"size":184,"kind":11,"operation":2,
+    "thread_id":908,"correlation_id":{"internal":1},"start_timestamp":500,"end_timestamp":740,"dispatch_info":{"kernel_id":8}}]}}]}
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Annotated, Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Meta
+
+from scalelens.events import raw_texts
+from scalelens.rows import Rows
+from scalelens.source import Source
+from scalelens.trace import UNREADABLE, mend
+
+VERSION = 1
+
+NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
+RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
+RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')
+BETWEEN = re.compile(
+    rb'(?:\]\s*,\s*"\w+"\s*:\s*\[\s*)+(?=\{\s*"size"|\Z)'
+)  # the end of one array and the start of another
+END = re.compile(rb'(?:\A\s*"\w+"\s*:\s*\[)?\s*\]\s*(?:,\s*"\w+"\s*:\s*\[\s*\]\s*)*\}\s*\}\s*\]\s*\}\s*\Z')
+WINDOW = 1 << 16
+
+
+Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # what a column holds
+
+
+class Id(msgspec.Struct, frozen=True):
+    handle: Number | None = None
+    internal: Number | None = None
+
+
+class Agent(msgspec.Struct, frozen=True):
+    id: Id = Id()
+    product_name: str = ""
+    name: str = ""
+    gpu_index: int = -1
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    kernel_id: int
+    kernel_name: str = ""
+    formatted_kernel_name: str = ""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    kind: str = ""
+    operations: list[str] = []
+
+
+class Strings(msgspec.Struct, frozen=True):
+    buffer_records: list[Kind] = []
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    pid: int | None = None
+    node: dict[str, Any] = {}
+
+
+class Process(msgspec.Struct, frozen=True):
+    metadata: Metadata = Metadata()
+    agents: list[Agent] = []
+    strings: Strings = Strings()
+    kernel_symbols: list[Kernel] = []
+
+
+class Dispatch(msgspec.Struct, frozen=True, gc=False):
+    agent_id: Id = Id()
+    queue_id: Id = Id()
+    kernel_id: int | None = None
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    kind: int
+    start_timestamp: Number
+    end_timestamp: Number
+    operation: int | None = None
+    thread_id: int | None = None
+    correlation_id: Id = Id()
+    stream_id: Id = Id()
+    dst_agent_id: Id = Id()
+    dispatch_info: Dispatch = Dispatch()
+
+
+DOCUMENT = msgspec.json.Decoder(dict[str, list[Process]])
+TYPED = msgspec.json.Decoder(list[Record])
+RAW = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(re.match(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[', head))
+
+
+def read(source: Source, rows: Rows) -> None:
+    blocks = source.utf8()
+    before, text = preamble(blocks)
+    try:
+        (process,) = DOCUMENT.decode(mend(before.rstrip(b", \r\n\t")) + b"}]}")["rocprofiler-sdk-tool"]
+    except (*UNREADABLE, KeyError):
+        rows.problem(None, "what stands before the records is damaged or cut: kernels and calls have no names")
+        process = Process()
+    gpus = [agent for agent in process.agents if agent.gpu_index >= 0]
+    rows.param("host_name", process.metadata.node.get("hostname"))
+    rows.param("device_model", ", ".join(dict.fromkeys(gpu.product_name or gpu.name for gpu in gpus)) or None)
+    rows.param("trace_clock", "relative", origin="inferred")
+    named = NAME_RANK.search(source.name)
+    rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
+    names, line, closed = Names(process), 0, False
+    for piece, last in pieces(text, blocks):
+        end = END.search(piece, max(len(piece) - WINDOW, 0)) if last else None
+        closed = end is not None
+        for found in records(piece[: end.start()] if end else piece):
+            if isinstance(found, bytes):
+                line, closed = line + 1, closed or last
+                damaged = found.decode("utf-8", "replace")
+                rows.problem(line, "this is no whole record: it is damaged, or the trace is cut", damaged)
+            elif found:
+                columns = names.columns([record for _, record in found])
+                columns["args"], _ = raw_texts([raw for raw, _ in found])
+                columns["line"] = pa.array(range(line + 1, line + 1 + len(found)), pa.int64())
+                columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+                rows.put_columns("events", columns)
+                line += len(found)
+    if not closed:
+        rows.problem(line or None, "the records are not closed: the trace is cut")
+
+
+def preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
+    """What stands before the records, and what was read of them."""
+    text = bytearray()
+    for block in blocks:
+        seen = len(text)
+        text += block
+        if found := RECORDS.search(text, max(seen - 64, 0)):
+            return bytes(text[: found.start()]), bytes(text[found.end() :])
+    return bytes(text), b""
+
+
+def pieces(text: bytes, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Text of whole records, and whether it is the last."""
+    for block in chain(blocks, (None,)):
+        if block is None:
+            yield text, True
+            return
+        text += block
+        starts = [found.start() for found in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
+        if starts and starts[-1]:
+            yield text[: starts[-1]], False
+            text = text[starts[-1] :]
+
+
+def records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, Record]] | bytes]:
+    """Records of a text, and as bytes what should be one."""
+    if not (first := RECORD.search(text)):
+        return
+    whole = BETWEEN.sub(b",", text[first.start() :]).rstrip(b", \r\n\t")
+    try:
+        yield decoded(whole)
+    except UNREADABLE:
+        starts = [found.start() for found in RECORD.finditer(whole)]
+        for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
+            one = whole[start:end].rstrip(b", \r\n\t")
+            try:
+                yield decoded(mend(one))
+            except UNREADABLE:
+                yield one
+
+
+def decoded(text: bytes) -> list[tuple[msgspec.Raw, Record]]:
+    listed = b"[%b]" % text
+    return list(zip(RAW.decode(listed), TYPED.decode(listed), strict=True))
+
+
+class Names:
+    """What kernels, calls and devices are called."""
+
+    def __init__(self, process: Process) -> None:
+        self.pid = None if process.metadata.pid is None else str(process.metadata.pid)
+        self.kinds = process.strings.buffer_records
+        self.kernels = {k.kernel_id: k.formatted_kernel_name or k.kernel_name for k in process.kernel_symbols}
+        self.gpus = {agent.id.handle: str(agent.gpu_index) for agent in process.agents if agent.gpu_index >= 0}
+
+    def columns(self, found: list[Record]) -> dict[str, pa.Array]:
+        rows = [self.row(record) for record in found]
+        texts, numbers = ("name", "category", "process", "thread"), ("start_ns", "duration_ns", "stream", "correlation")
+        columns = {name: pa.array([row[k] for row in rows], pa.string()) for k, name in enumerate(texts)}
+        columns |= {name: pa.array([row[k] for row in rows], pa.int64()) for k, name in enumerate(numbers, len(texts))}
+        return columns | {"ph": pa.repeat("X", len(rows))}
+
+    def row(self, record: Record) -> tuple[str | int | None, ...]:
+        kind = self.kinds[record.kind] if 0 <= record.kind < len(self.kinds) else Kind()
+        work, operation = record.dispatch_info, record.operation
+        process, thread, stream = self.pid, record.thread_id, None
+        category = kind.kind.lower() or None
+        name = kind.operations[operation] if operation is not None and 0 <= operation < len(kind.operations) else None
+        if work.kernel_id is not None:
+            name, category, process = self.kernels.get(work.kernel_id), "kernel", self.gpus.get(work.agent_id.handle)
+            thread = work.queue_id.handle
+            stream = thread if record.stream_id.handle is None else record.stream_id.handle
+        elif kind.kind == "MEMORY_COPY":
+            category, process, stream = "gpu_memcpy", self.gpus.get(record.dst_agent_id.handle), record.stream_id.handle
+        start, duration = record.start_timestamp, record.end_timestamp - record.start_timestamp
+        return (
+            name, category, process, None if thread is None else str(thread),
+            start, duration if duration >= 0 else None, stream, record.correlation_id.internal,
+        )  # fmt: skip

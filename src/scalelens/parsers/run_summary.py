@@ -1,0 +1,148 @@
+"""One JSON object that sums up one run.
+
+Tool: any benchmark that writes its result so; pytorch-ddp-scaling-benchmark among them
+Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit
+Yields: steps, params, metrics
+Source: the user's own; columns.py says which names are recognised
+
+Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows `run_mean`, `median_...` and `p50_...`
+rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.
+`averaged_steps` is the number of steps that the object says it timed.  Of both the median counts in statistics.  A rate
+stands beside the mean alone.  Settings become params; all other numbers are metrics, under their names joined by dots.
+Of two names for one thing neither is read.
+
+Samples:
+    {"world_size": 8, "model": "resnet50", "batch_size_per_gpu": 64, "timed_steps": 400, "mean_step_sec": 0.2512, "p50_step_sec": 0.2498, "per_rank": [{"rank": 0, "mean_step_sec": 0.2511}]}
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from scalelens.columns import ROLE, UNITS, claim, metric_unit
+from scalelens.records import flat, number
+from scalelens.rows import Rows
+from scalelens.source import Source
+from scalelens.tabular import SETTINGS
+
+VERSION = 1
+LAST = True  # any other format comes first
+
+KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
+STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(KINDS)})(?:_|$)", re.IGNORECASE)
+COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
+LIMIT = 4 << 20
+LONGEST = 200  # characters of a fact
+
+
+def recognise(head: bytes, name: str) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text.startswith(b"{"):
+        return False
+    keys = re.findall(rb'"([\w ()/.-]{1,80})"\s*:', text)
+    named = [key.decode() for key in keys]
+    return any(claim(key).role == "devices" for key in named) and any(statistic(key) for key in named)
+
+
+def read(source: Source, rows: Rows) -> str | None:
+    text = b"".join(source.utf8())
+    try:
+        said = json.loads(text) if len(text) < LIMIT else None
+    except (ValueError, RecursionError) as error:
+        rows.problem(getattr(error, "lineno", None), "the summary is cut, or its JSON is damaged")
+        return None
+    if not isinstance(said, dict) or not any(claim(key).role == "devices" for key in said) or not statistics(said):
+        return "a JSON object without a number of devices and a mean or median time per step at its top"
+    lines = where(text)
+    settings(said, rows, lines)
+    times(said, rows, lines, None)
+    for parts in said.values():
+        if is_ranks(parts):
+            for part in parts:
+                times(part, rows, lines, part["rank"])
+    return None
+
+
+def statistic(name: str) -> tuple[str, float] | None:
+    """What a name is a statistic of where that is the time of a step: the kind of value, and from its unit to seconds."""
+    found = STATISTIC.search(name)
+    if not found:
+        return None
+    role, unit = claim(name[: found.start()] + name[found.end() :])
+    return (KINDS[found[1].lower()], UNITS["time"][unit]) if role == "batch_time" and unit else None
+
+
+def statistics(said: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+    """Times of a step by kind of value, each with its name."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for name, value in said.items():
+        if (what := statistic(name)) and (time := number(value)) is not None and not isinstance(value, bool | str):
+            found.setdefault(what[0], []).append((name, time * what[1]))
+    return found
+
+
+def times(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
+    """Rows of the whole job, or of one rank, and its other numbers."""
+    counts = [value for name in COUNTS if isinstance(value := said.get(name), int) and 0 < value < 1 << 31]
+    read_as_role: set[str] = set()
+    rates = [name for name in said if claim(name) == ("samples_per_s", "global" if rank is None else "rank")]
+    if not rates and rank is not None:
+        rates = [name for name in said if claim(name) == ("samples_per_s", None)]
+    for kind, found in statistics(said).items():
+        if len(found) > 1:
+            names = " and ".join(name for name, _ in found)
+            rows.problem(
+                lines.get(found[0][0]), f"{names} both claim to be the {kind.removeprefix('run_')}, and neither is read"
+            )
+            continue
+        name, step_s = found[0]
+        rate = number(said[rates[0]]) if len(rates) == 1 and kind == "run_mean" else None
+        read_as_role |= {name, *(rates if rate is not None else ())}
+        rows.add(
+            "steps", lines.get(name), attempt=0, rank=rank, phase="train", step_s=step_s, value_kind=kind,
+            averaged_steps=counts[0] if len(counts) == 1 else None, samples=rows.params.get("global_batch_size"),
+            samples_per_s=rate, rate_scope=None if rate is None else "global" if rank is None else "rank",
+        )  # fmt: skip
+    for name, value in flat(said):
+        key, role = name.partition(".")[0], claim(name).role
+        if name not in read_as_role and role not in (*SETTINGS, "rank") and (found_number := plain(value)) is not None:
+            rows.metric(lines.get(key), rank, None, None, name, found_number, metric_unit(name, claim(name).unit))
+
+
+def settings(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+    """What the object says of the run: settings by role, texts and switches by their names."""
+    by_role: dict[str, list[str]] = {}
+    for name, value in said.items():
+        role = claim(name).role
+        if role in SETTINGS and (ROLE[role].kind == "text" or whole(value)) and isinstance(value, str | int):
+            by_role.setdefault(role, []).append(name)
+        elif isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= LONGEST):
+            rows.param(name, value, lines.get(name))
+    for role, names in by_role.items():
+        if len({str(said[name]) for name in names}) > 1:
+            rows.problem(lines.get(names[0]), f"{' and '.join(names)} both claim to be {role}, and differ")
+            continue
+        rows.param(role, said[names[0]], lines.get(names[0]))
+
+
+def is_ranks(parts: Any) -> bool:
+    """Whether these are the parts of ranks."""
+    return isinstance(parts, list) and bool(parts) and all(isinstance(p, dict) and whole(p.get("rank")) for p in parts)
+
+
+def whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def plain(value: Any) -> float | None:
+    return number(value) if isinstance(value, int | float) else None
+
+
+def where(text: bytes) -> dict[str, int]:
+    """Line of each key, where it stands first."""
+    lines: dict[str, int] = {}
+    for line, content in enumerate(text.split(b"\n"), 1):
+        for key in re.findall(rb'"([^"\\]*)"\s*:', content):
+            lines.setdefault(key.decode("utf-8", "replace"), line)
+    return lines

@@ -1,0 +1,126 @@
+"""Slurm's accounting as sacct prints it for people: a table, pasted or printed into a log.
+
+Tool: sacct
+Versions: Slurm 20 to 25
+Yields: jobs, params
+Source: slurm src/common/print_fields.c; src/sacct/print.c
+
+A header of names, a line of dashes as wide as the columns, a row for each job and step; which columns there are is the
+caller's choice.  A cell that is too long is cut and ends in `+`: of a state what is left names it, of a list of nodes or
+resources nothing is taken.  COMPLETED says only that the script's last command did not fail: no outcome.  Facts of the
+run are taken where all tables of the log speak of one job.  Times are local (--tz).
+
+Samples:
+    JobID           JobName  Partition    Account  AllocCPUS      State ExitCode
+           JobID    Elapsed      State ConsumedEnergy               Start                 End
+"""
+
+import re
+from datetime import UTC, datetime, tzinfo
+
+from scalelens.hostlist import expand
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("JobID ", "JobIDRaw ")
+
+HEADER = re.compile(r"\s*JobID(?:Raw)?(?:\s+[A-Z][A-Za-z]+){2,}\s*\Z")
+TABLE = re.compile(r"\s*(?:-{3,}[ -]*\Z|\d{1,18}[\w.+\[\],%-]*\s)")
+ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+\+?))?\Z")
+STEPS = ("batch", "extern", "interactive")  # steps that are no number, whose names are cut
+OUTCOMES = {
+    "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
+    "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
+}  # fmt: skip
+STATES = (*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING")
+COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
+SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+ENERGY = re.compile(r"(\d{1,15}(?:\.\d+)?)([KMG]?)")
+SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.names: list[str] = []
+        self.spans: list[tuple[int, int]] = []  # of the columns
+        self.facts: dict[str, dict[str, tuple[str | int | None, int]]] = {}  # by job
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if not HEADER.match(line.text):
+            return False
+        self.names, self.spans, self.claims = line.text.split(), [], TABLE
+        return True
+
+    def more(self, line: Line) -> None:
+        if line.text.lstrip().startswith("---"):
+            self.spans = [found.span() for found in re.finditer(r"-+", line.text)]
+            return
+        if len(self.spans) != len(self.names):
+            return  # no dashes: another program's table
+        cells = {name: line.text[start:end].strip() for name, (start, end) in zip(self.names, self.spans, strict=True)}
+        found = ID.match(cells.get("JobIDRaw") or cells.get("JobID", ""))
+        step = found[2] if found else None
+        if step and step.endswith("+"):
+            step = next((name for name in STEPS if name.startswith(step[:-1])), None)
+        if not found or (found[2] and not step):
+            self.rows.problem(line.number, "the row of the table begins with no whole job id", line.text)
+            return
+        self.one(cells, found[1], step, line.number)
+
+    def one(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
+        """Row of a job or a step."""
+        said = cells.get("State", "").split(" ")[0].rstrip("+")
+        state = next((state for state in STATES if said and state.startswith(said)), said or None)
+        tres, names = (cells.get(name, "") for name in ("AllocTRES", "NodeList"))
+        counts = {} if tres.endswith("+") else dict(COUNT.findall(tres))
+        nodes = whole(counts.get("node") or cells.get("NNodes") or cells.get("AllocNodes", ""))
+        devices = whole(counts.get("gres/gpu", ""))
+        energy = ENERGY.fullmatch(cells.get("ConsumedEnergyRaw") or cells.get("ConsumedEnergy", ""))
+        self.rows.add(
+            "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
+            node_list=",".join(expand(names)) if re.search(r"\d", names) and not names.endswith("+") else None,
+            submitted_at=moment(cells.get("Submit", ""), self.rows.zone),
+            started_at=moment(cells.get("Start", ""), self.rows.zone),
+            ended_at=moment(cells.get("End", ""), self.rows.zone),
+            elapsed_s=whole(cells.get("ElapsedRaw", "")) or span(cells.get("Elapsed", "")),
+            energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
+        )  # fmt: skip
+        facts = self.facts.setdefault(job, {})
+        if step is None:
+            outcome = OUTCOMES.get(state or "")
+            said_of_job = {"job_state": state, "outcome": outcome, "nodes": nodes, "devices": devices}
+            facts |= {fact: (value, line) for fact, value in {"job_id": job, **said_of_job}.items() if value}
+
+    def finish(self) -> None:
+        if len(self.facts) == 1:
+            for facts in self.facts.values():
+                for fact, (value, line) in facts.items():
+                    self.rows.param(fact, value, line, origin="scheduler")
+
+
+def whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,9}", text) else None
+
+
+def span(text: str) -> float | None:
+    """`2-03:04:05.678` in seconds."""
+    found = SPAN.fullmatch(text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def moment(text: str, zone: tzinfo | None) -> datetime | None:
+    """A time in UTC where the zone is known, else as it stands; None for Unknown."""
+    try:
+        time = datetime.fromisoformat(text)
+        time = time.replace(tzinfo=zone) if zone and not time.tzinfo else time
+        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    except (ValueError, OverflowError):
+        return None

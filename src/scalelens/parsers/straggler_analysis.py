@@ -1,0 +1,106 @@
+"""StragglerAnalysis's table of operations (Parquet).
+
+Tool: ByteDance-Seed/StragglerAnalysis
+Versions: the traces published with the paper (2025)
+Yields: events, params
+Source: StragglerAnalysis, README and data/trace-*.parquet
+
+A row is an operation of a rank in one step of Megatron's pipeline: compute of a micro-batch, send, receive, collective
+of the data parallel group, optimizer.  One tensor parallel rank stands for its group, so that ranks are numbered with
+gaps: the gap is the tensor parallel size.  `start_ts` and `duration` are seconds in single precision, counted from the
+start of each step; the steps of a sample of the run are laid end to end here, on a clock without a zero.
+
+The rank, its pipeline stage and the sizes must agree as in Megatron, where the stage is the slowest to vary.
+"""
+
+import io
+from collections.abc import Iterator
+from math import gcd
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+TYPES = pa.schema(
+    [(name, pa.int32()) for name in ("dp_rank", "stage", "rank", "mb_id")]
+    + [("step", pa.int64()), ("optype", pa.string()), ("start_ts", pa.float64()), ("duration", pa.float64())]
+)
+NEEDED = TYPES.names
+COLLECTIVES = {"grads-reduce-scatter": "reduce_scatter", "params-all-gather": "all_gather"}
+COMMUNICATION = ("-send", "-recv", "-all-reduce", "-reduce-scatter", "-all-gather")
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return head.startswith(b"PAR1") and all(word in head for word in (b"dp_rank", b"stage", b"optype"))
+
+
+def read(source: Source, rows: Rows) -> None:
+    try:
+        table = pq.read_table(io.BytesIO(source.read()), columns=NEEDED).select(NEEDED).cast(TYPES)
+        columns = {name: table[name].to_pylist() for name in NEEDED}
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        rows.problem(None, f"the table cannot be read: {str(error).splitlines()[0]}")
+        return
+    operations = [
+        dict(zip(NEEDED, values, strict=True), line=line)
+        for line, values in enumerate(zip(*columns.values(), strict=True), 1)
+    ]
+    sound = [one for one in operations if is_sound(one)]
+    for one in operations:
+        if not is_sound(one):
+            rows.problem(one["line"], "the operation lacks its rank, step or time", str(one["optype"]))
+    if sound:
+        facts(sound, rows)
+        for line, event in events(sound):
+            rows.put("events", line, event)
+
+
+def is_sound(one: dict[str, Any]) -> bool:
+    """Whether an operation has what an event needs."""
+    if any(one[key] is None for key in NEEDED) or min(one["rank"], one["stage"], one["dp_rank"]) < 0:
+        return False
+    return bool(np.isfinite(one["start_ts"])) and 0 <= one["duration"] < 1e6 and 0 <= one["start_ts"] < 1e6
+
+
+def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
+    """Sizes of the job, where ranks and stages bear them out."""
+    tp = gcd(*{one["rank"] for one in operations}) or 1
+    pp, dp = (1 + max(one[key] for one in operations) for key in ("stage", "dp_rank"))
+    rows.param("framework", "megatron-lm", origin="inferred")
+    rows.param("trace_clock", "relative")
+    if all(one["rank"] == (one["stage"] * dp + one["dp_rank"]) * tp for one in operations):
+        for key, value in (("devices", tp * pp * dp), ("tp", tp), ("pp", pp), ("dp", dp)):
+            rows.param(key, value, origin="inferred")
+    else:
+        rows.problem(None, "ranks and stages do not follow Megatron's order: the stages are not known")
+
+
+def events(operations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Operations as events, step by step."""
+    lengths: dict[int, int] = {}
+    for one in operations:
+        lengths[one["step"]] = max(lengths.get(one["step"], 0), nanoseconds(one["start_ts"] + one["duration"]))
+    begins, at = {}, 0
+    for step in sorted(lengths):
+        begins[step], at = at, at + lengths[step]
+    for one in operations:
+        name = one["optype"]
+        kind = "compute" if name.endswith("-compute") else "communication" if name.endswith(COMMUNICATION) else "other"
+        in_group = name in COLLECTIVES
+        yield one["line"], {
+            "rank": one["rank"], "ph": "X", "name": name, "category": kind, "train_step": one["step"],
+            "start_ns": begins[one["step"]] + nanoseconds(one["start_ts"]), "duration_ns": nanoseconds(one["duration"]),
+            "process": f"stage {one['stage']}", "thread": f"replica {one['dp_rank']}",
+            "collective": COLLECTIVES.get(name), "process_group": f"replicas of stage {one['stage']}" if in_group else None,
+            "args": f'{{"mb_id": {one["mb_id"]}}}' if one["mb_id"] >= 0 else None,
+        }  # fmt: skip
+
+
+def nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)

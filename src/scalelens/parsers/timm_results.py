@@ -1,0 +1,119 @@
+"""timm's tables of benchmarks and of validations: a row per model.
+
+Tool: timm (pytorch-image-models), benchmark.py and validate.py with --results-file; its results/*.csv
+Versions: 0.4 to 1.0
+Yields: params, steps, metrics
+Source: pytorch-image-models/benchmark.py, TrainBenchmarkRunner.run(); validate.py, main(); write_results()
+
+Each model is a run of its own (a part of the file), on one device.  `train_step_time` is the mean of a step in
+milliseconds, `train_samples_per_sec` the batch over it; what inference took is metrics, as are accuracies.  The number
+of steps is not said.  `param_count` is in millions.  Precision and device are in the name of the published files,
+which follows no rule: they are not taken from it.
+
+Samples:
+    model,train_samples_per_sec,train_step_time,train_batch_size,train_img_size,param_count
+    resnet50,812.5,315.077,256,224,25.56
+    model,top1,top1_err,top5,top5_err,param_count,img_size,crop_pct,interpolation
+"""
+
+import csv
+from collections.abc import Iterator
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+TABLES = (
+    {"model", "train_samples_per_sec", "train_step_time"}, {"model", "infer_samples_per_sec", "infer_step_time"},
+    {"model", "top1", "top1_err", "top5"},
+)  # fmt: skip
+UNITS = {
+    "infer_samples_per_sec": "samples/s",
+    "infer_step_time": "ms",
+    "top1": "%",
+    "top1_err": "%",
+    "top5": "%",
+    "top5_err": "%",
+}
+NO_METRIC = (
+    "train_samples_per_sec",
+    "train_step_time",
+    "train_batch_size",
+    "param_count",
+    "img_size",
+    "train_img_size",
+)
+
+
+def recognise(head: bytes, name: str) -> bool:
+    names = set(cells_of(head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]))
+    return any(table <= names for table in TABLES)
+
+
+def read(source: Source, rows: Rows) -> None:
+    names: list[str] = []
+    for number, cells, whole in records(source):
+        if not names:
+            names = cells
+            continue
+        if not whole or len(cells) != len(names):
+            rows.problem(
+                number, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", ",".join(cells)
+            )
+            continue
+        if "model" in rows.params:
+            rows.new_part()
+        one(dict(zip(names, cells, strict=True)), number, rows)
+
+
+def one(cells: dict[str, str], number: int, rows: Rows) -> None:
+    """The row of a model."""
+    values = {name: value for name, cell in cells.items() if (value := plain(cell)) is not None}
+    rows.param("model", cells["model"] or None, number)
+    rows.param("framework", "pytorch", number, origin="inferred")
+    if "param_count" in values:
+        rows.param("parameters", round(values["param_count"] * 1e6), number)
+    size = next((values[name] for name in ("train_img_size", "infer_img_size", "img_size") if name in values), None)
+    rows.param("image_size", None if size is None else int(size), number)
+    step_ms, batch = values.get("train_step_time"), values.get("train_batch_size")
+    if step_ms is not None:
+        rows.param("devices", 1, number, origin="inferred")
+        for fact in ("micro_batch_size", "global_batch_size"):
+            rows.param(fact, None if batch is None else int(batch), number)
+        rows.add(
+            "steps", number, attempt=0, phase="train", step_s=step_ms / 1000, value_kind="run_mean", samples=batch,
+            samples_per_s=values.get("train_samples_per_sec"), rate_scope="global",
+        )  # fmt: skip
+    named = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in NO_METRIC]
+    rows.metrics(number, None, None, None, named)
+
+
+def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Lines with their number, as cells, and whether the line has an end."""
+    number, rest = 0, b""
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield number, cells_of(line.removeprefix(b"\xef\xbb\xbf")), True
+    if rest.strip():
+        yield number + 1, cells_of(rest), False
+
+
+def cells_of(line: bytes) -> list[str]:
+    text = line.decode("utf-8", "replace").rstrip("\r").replace("\0", "\ufffd")
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:  # a cell of more than 128 KB
+        return text.split(",")
+
+
+def plain(cell: str) -> float | None:
+    """A number; None for an empty cell and for words."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e15 else None

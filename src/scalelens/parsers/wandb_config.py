@@ -1,0 +1,48 @@
+"""config.yaml of a W&B run: its settings.
+
+Tool: Weights & Biases client
+Versions: 0.8 to 0.2x
+Yields: params
+Source: wandb/sdk/lib/config_util.py, save_config_file_from_dict(); core's runconfig
+
+Each setting is a key with its `value` below it.  Plain values become facts under the names that the script gave them;
+those that are lists or further keys are passed over, as is `_wandb`, the client's own.
+
+Samples:
+    wandb_version: 1
+    learning_rate:
+        desc: null
+        value: 0.1
+"""
+
+import re
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+OWN = re.compile(rb"^(?:wandb_version:|_wandb:\s*$)", re.MULTILINE)
+KEY = re.compile(r"""(?:'([^']+)'|"([^"]+)"|([A-Za-z_][^:'"#]*)):\s*\Z""")
+VALUE = re.compile(r" {2,8}value: *(\S.*)\Z")
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(OWN.search(head)) and bool(re.search(rb"^ {2,8}value:", head, re.MULTILINE))
+
+
+def read(source: Source, rows: Rows) -> None:
+    key = None
+    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.rstrip()
+        if not line.startswith((" ", "#", "-")):
+            found = KEY.match(line)
+            key = next(filter(None, found.groups()), None) if found else None
+        elif key and key != "_wandb" and (found := VALUE.match(line)):
+            value = found[1]
+            if value[0] in "'\"" and len(value) > 1 and value[-1] == value[0]:
+                value = value[1:-1]
+            if value not in ("null", "~", "") and value[0] not in "[{|>&*":
+                rows.param(key, value[:500], number)
+            key = None

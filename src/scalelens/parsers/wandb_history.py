@@ -1,0 +1,133 @@
+"""Exported history of a W&B run, as CSV or JSON lines, and the table of one chart.
+
+Tool: Weights & Biases client and its web page
+Versions: 0.8 to 0.2x
+Yields: metrics
+Source: wandb/apis/public/runs.py, history() and scan_history(), written by whoever exports; the page's "Export CSV"
+
+A row per call of log(), with the keys logged then, `_step`, and `_timestamp` or `_runtime`.  `_timestamp` becomes the
+metric `wall_time`, in seconds since 1970, `_runtime` keeps its name: seconds since the start, and whatever lies between
+two rows is in their difference.  Metrics keep their names; what they are means of is not said.  history() gives a
+sample of 500 rows, scan_history() all.  A chart's table begins with `Step` and has a column per run and metric,
+`RUN - METRIC`; those of the smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same
+where nothing was smoothed, and are left.
+
+Samples:
+    {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
+    {"_step": 100, "_runtime": 761.5, "_timestamp": 1714979339.75, "loss": 1.25, "train/images_per_s": 815.0}
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
+TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
+DRAWN = ("__MIN", "__MAX")
+DEEPEST = 20
+
+
+def recognise(head: bytes, name: str) -> bool:
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    first, _, rest = head.partition(b"\n")
+    if head.lstrip().startswith(b"{"):
+        return bool(FIRST_ROW.match(head) and TIMED.search(first) and rest.lstrip().startswith(b"{"))
+    names = cells_of(first)
+    return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or is_chart(names)
+
+
+def is_chart(names: list[str]) -> bool:
+    return names[:1] == ["Step"] and any(f"{name}__MIN" in names and " - " in name for name in names[1:])
+
+
+def read(source: Source, rows: Rows) -> None:
+    last = None
+    for number, said in records(source, rows):
+        stamp, step = said.pop("_timestamp", None), said.pop("_step" if "_step" in said else "Step", None)
+        if step is None or step != step or abs(step) >= 1 << 62 or step != int(step):
+            rows.problem(number, "the row has no step, or one that is no whole number", str(said))
+            continue
+        rows.attempt += last is not None and step < last
+        last = step
+        if stamp is not None and 0 < stamp / (1000 if stamp > 1e11 else 1) < 1e11:
+            rows.metric(number, None, None, int(step), "wall_time", stamp / (1000 if stamp > 1e11 else 1), "s")
+        if (runtime := said.pop("_runtime", None)) is not None:
+            rows.metric(number, None, None, int(step), "_runtime", runtime, "s")
+        named = [(name, value, None) for name, value in said.items() if not name.endswith(DRAWN)]
+        rows.metrics(number, None, None, int(step), named)
+
+
+def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
+    """Number of each line, and the numbers in it by name."""
+    names: list[str] | None = None
+    is_json = False
+    for number, line, whole in lines_of(source):
+        text = line.decode("utf-8", "replace").strip()
+        if names is None:
+            is_json, names = text.startswith("{"), cells_of(line)
+            if not is_json:
+                continue
+        if is_json:
+            try:
+                said = json.loads(text)
+                if not isinstance(said, dict):
+                    raise ValueError
+            except (ValueError, RecursionError):
+                rows.problem(number, "the row is cut, or is no JSON object", text)
+                continue
+            yield number, dict(flat(said))
+            continue
+        cells = cells_of(line)
+        if not whole or len(cells) != len(names):
+            rows.problem(number, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
+            continue
+        yield (
+            number,
+            {name: value for name, cell in zip(names, cells, strict=True) if (value := plain(cell)) is not None},
+        )
+
+
+def lines_of(source: Source) -> Iterator[tuple[int, bytes, bool]]:
+    """Lines with their number, and whether the line has an end."""
+    number, rest = 0, b""
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield number, line.removeprefix(b"\xef\xbb\xbf"), True
+    if rest.strip():
+        yield number + 1, rest, False
+
+
+def cells_of(line: bytes) -> list[str]:
+    text = line.decode("utf-8", "replace").strip().replace("\0", "\ufffd")
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:  # a cell of more than 128 KB
+        return text.split(",")
+
+
+def plain(cell: str) -> float | None:
+    """A number; None for an empty cell, for NaN, which stands for one, and for words, which a run may log as well."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e300 else None
+
+
+def flat(said: dict[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
+    """All numbers of nested objects, under their names joined by dots."""
+    for name, value in said.items():
+        if isinstance(value, dict) and "_type" not in value and before.count(".") < DEEPEST:
+            yield from flat(value, f"{before}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+            yield before + name, float(value)

@@ -1,0 +1,116 @@
+"""Trace of TensorFlow's and JAX's profiler (trace.json, perfetto_trace.json).
+
+Tool: TensorFlow profiler, jax.profiler
+Versions: TensorFlow 2.2 and later, JAX: documents that begin with `"metadata":{"highres-ticks":true}`
+Yields: events, params
+Source: tsl/profiler/convert/trace_events_to_json.cc, TraceEventsToJson(); xla/tsl/profiler/convert/xplane_to_trace_events.cc
+
+Times have picoseconds; they become the nearest nanosecond.  They count from the start of the profile, so `trace_clock`
+is relative.  The trace knows no rank: it is that of the file name (rank0), else NULL.
+
+Processes and threads are named by metadata that goes before the events.  What runs on a device's stream
+(`/device:GPU:0`, `Stream #13(Compute)`) is category kernel, or gpu_memcpy or gpu_memset by its name; other threads of a
+device (XLA Modules, Steps, Framework Ops) describe that work again and are gpu_user_annotation, but for `XLA Ops` of a
+TPU, which has no streams: kernel.  What runs on the host is cpu_op.  `correlation` is the argument correlation_id.
+`train_step` is not known: the group_id of events counts groups, not steps.
+
+Samples:
+    {"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[
+    {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0 NVIDIA A100"}},
+    {"ph":"M","pid":1,"tid":13,"name":"thread_name","args":{"name":"Stream #13(Compute)"}},
+    {"ph":"X","pid":1,"tid":13,"ts":1520.125375,"dur":8.608,"name":"gemm_fusion_dot_7","args":{"correlation_id":"91"}},
+    {}]}
+"""
+
+import re
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from scalelens.events import Columns, Events, text_of
+from scalelens.rows import Rows
+from scalelens.source import Source
+from scalelens.trace import UNREADABLE, Event, Items, Trace
+
+VERSION = 1
+
+NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
+STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
+COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
+
+
+class Args(msgspec.Struct, gc=False):
+    name: Any = None
+    correlation_id: Any = None
+
+
+ARGS = msgspec.json.Decoder(Args)
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(re.match(rb'\s*\{[^\[]{0,200}"highres-ticks"\s*:\s*true[^\[]{0,200}"traceEvents"\s*:\s*\[', head))
+
+
+def read(source: Source, rows: Rows) -> None:
+    trace, events, names = Trace(source), Events(rows, None), Names()
+    named = NAME_RANK.search(source.name)
+    rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
+    for items in trace.slices():
+        if items and items[-1] == Event():  # the writer ends its list with an empty object
+            items.pop()
+        names.learn(items)
+        found, columns = events.columns(items)
+        if found:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+            rows.put_columns("events", columns | names.columns(found))
+    events.finish(trace)
+
+
+class Names:
+    """What the metadata calls processes and threads."""
+
+    def __init__(self) -> None:
+        self.named: dict[tuple[str | None, str | None], str] = {}
+
+    def learn(self, items: Items) -> None:
+        for event in items:
+            if isinstance(event, Event) and event.ph == "M" and event.name in ("process_name", "thread_name"):
+                thread = text_of(event.tid) if event.name == "thread_name" else None
+                self.named[text_of(event.pid), thread] = text_of(arguments(event).name) or ""
+
+    def columns(self, events: list[Event]) -> Columns:
+        """Category, stream and correlation of events."""
+        places = [self.place(event) for event in events]
+        args = [arguments(event) for event in events]
+        return {
+            "category": pa.array([category for category, _ in places], pa.string()),
+            "stream": pa.array([stream for _, stream in places], pa.int64()),
+            "correlation": pa.array([number(a.correlation_id) for a in args], pa.int64()),
+        }
+
+    def place(self, event: Event) -> tuple[str | None, int | None]:
+        """Category and stream of an event, by the names of its process and thread."""
+        process = self.named.get((text_of(event.pid), None), "")
+        thread = self.named.get((text_of(event.pid), text_of(event.tid)), "")
+        if event.ph == "C":
+            return None, None
+        if not process.startswith("/device:"):
+            return "cpu_op", None
+        if stream := STREAM.match(thread):
+            copy = COPY.match(text_of(event.name) or "")
+            return (f"gpu_{copy[0].lower()}" if copy else "kernel"), int(stream[1])
+        return ("kernel" if thread == "XLA Ops" and "TPU" in process else "gpu_user_annotation"), None
+
+
+def arguments(event: Event) -> Args:
+    try:
+        return ARGS.decode(event.args) if event.args else Args()
+    except UNREADABLE:
+        return Args()
+
+
+def number(value: Any) -> int | None:
+    """A whole number, which this writer puts in quotes."""
+    found = re.fullmatch(r"\d{1,18}", str(value), re.ASCII)
+    return int(found[0]) if found else None

@@ -1,0 +1,38 @@
+-- Times of annotations, on the host and on the device.
+--
+-- Answers: How long do the phases that a program marks (forward, optimizer, a collective) take on either side?
+--   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
+--
+-- Sources: events, selected_runs
+--
+-- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for annotations by start
+--
+-- Columns:
+--   run_id       VARCHAR       run
+--   file_id      VARCHAR       file of the trace
+--   rank         INTEGER       global rank
+--   side         VARCHAR       host or device
+--   name         VARCHAR       annotation
+--   calls        BIGINT        how often
+--   total_ns     BIGINT ns     sum of the durations
+--   mean_ns      DOUBLE ns     mean duration
+--   min_ns       BIGINT ns     shortest
+--   max_ns       BIGINT ns     longest
+--   stddev_ns    DOUBLE ns     sample standard deviation, NULL for one
+WITH
+marks AS (
+    SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
+    FROM events WHERE starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id)
+SELECT run_id, file_id, rank, CASE category WHEN 'user_annotation' THEN 'host' ELSE 'device' END AS side, name,
+    count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns, avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns,
+    max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
+FROM events LEFT JOIN marks USING (file_id)
+WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
+    AND category IN ('user_annotation', 'gpu_user_annotation') AND duration_ns IS NOT NULL
+    AND CASE steps WHEN 'all' THEN true WHEN 'hta' THEN coalesce(n_steps, 0) < 2 OR start_ns < last_ns
+        WHEN 'complete' THEN train_step IS NOT NULL AND (n_steps < 2 OR train_step < last_step)
+        ELSE error('steps is ''all'', ''complete'' or ''hta''') END
+GROUP BY run_id, file_id, rank, side, name
+ORDER BY run_id, rank, file_id, side, total_ns DESC, name

@@ -1,0 +1,55 @@
+-- When each rank arrives at each collective, and how long it waits there for the last.
+--
+-- Answers: Who waits for whom, collective by collective?
+--   Starts are compared after the offset of the clocks is taken off (clock_offsets); where that is not known they are
+--   compared as they stand, and the note says so.  A rank that was traced alone waits for no one that is known.
+--
+-- Sources: collective_calls, clock_offsets
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+--
+-- Columns:
+--   run_id           VARCHAR         run
+--   file_id          VARCHAR         file
+--   line             BIGINT          event
+--   call             BIGINT          number of the collective in its run, from 0
+--   process_group    VARCHAR         process group
+--   kind             VARCHAR         what it does, as in collective_calls
+--   train_step       BIGINT          step of its first arrival
+--   rank             INTEGER         rank
+--   lateness_ns      BIGINT ns       how much later than the first it arrives
+--   wait_ns          BIGINT ns       how long it waits for the last
+--   duration_ns      BIGINT ns       how long it is in the collective
+--   early_end_ns     BIGINT ns       how much earlier than the last it leaves
+--   offset_ns        DOUBLE ns       how much its clock is ahead, taken off; NULL where it is not known
+--   ranks            BIGINT          ranks of the group that were traced in this call
+--   group_size       BIGINT          ranks of the group, as the trace says
+--   in_bytes         BIGINT bytes    what the rank puts in
+--   note             VARCHAR         what to doubt
+WITH
+calls AS (
+    SELECT c.*, offset_ns, o.note AS clock_note,
+        start_ns - coalesce(offset_ns, 0)::BIGINT AS arrived_ns,
+        start_ns + duration_ns - coalesce(offset_ns, 0)::BIGINT AS left_ns
+    FROM collective_calls(runs := runs) AS c
+    LEFT JOIN clock_offsets(runs := runs, tolerance_us := tolerance_us) AS o USING (run_id, process_group, rank)
+    WHERE call IS NOT NULL AND rank IS NOT NULL),
+compared AS (
+    SELECT *, min(arrived_ns) OVER same AS first_ns, max(arrived_ns) OVER same AS last_ns, min(left_ns) OVER same
+        AS first_left_ns, max(left_ns) OVER same AS last_left_ns, count(*) OVER same AS ranks
+    FROM calls WINDOW same AS (PARTITION BY run_id, call))
+SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arrived_ns) OVER (PARTITION BY run_id, call)
+        AS train_step, rank, arrived_ns - first_ns AS lateness_ns, last_ns - arrived_ns AS wait_ns, duration_ns,
+    last_left_ns - left_ns AS early_end_ns, offset_ns, ranks, group_size, in_bytes,
+    nullif(concat_ws('; ',
+        CASE WHEN ranks = 1 THEN 'no other rank of the group was traced' END,
+        CASE WHEN ranks > 1 AND ranks < group_ranks THEN format('{} of {} traced ranks', ranks, group_ranks) END,
+        CASE WHEN ranks > 1 THEN clock_note END,
+        CASE WHEN kind IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier')
+                AND first_left_ns < last_ns
+            THEN 'a rank leaves before the last arrives: the clocks differ, or these are not one collective' END),
+        '') AS note
+FROM compared
+ORDER BY run_id, call, rank

@@ -1,0 +1,30 @@
+-- How much of the communication compute hides.
+--
+-- Answers: Which share of a rank's communication ran while it computed?
+--   Unions of intervals: two collectives at once count once. HTA prints the share in percent.
+--
+-- Sources: class_times
+--
+-- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+--   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--
+-- Columns:
+--   run_id              VARCHAR       run
+--   file_id             VARCHAR       file of the trace
+--   rank                INTEGER       global rank
+--   train_step          BIGINT        step, NULL per rank
+--   communication_ns    BIGINT ns     communication
+--   overlapped_ns       BIGINT ns     of it beside compute
+--   exposed_ns          BIGINT ns     of it without compute
+--   overlap_share       DOUBLE        overlapped over all, 0 to 1; NULL without communication
+WITH
+parts AS (
+    SELECT run_id, file_id, rank, train_step, compute_communication_ns + all_three_ns AS overlapped_ns,
+        communication_only_ns + communication_memory_ns AS exposed_ns
+    FROM class_times(runs := runs, per := per, steps := steps))
+SELECT run_id, file_id, rank, train_step, overlapped_ns + exposed_ns AS communication_ns, overlapped_ns, exposed_ns,
+    overlapped_ns / nullif(overlapped_ns + exposed_ns, 0) AS overlap_share
+FROM parts
+ORDER BY run_id, rank, file_id, train_step

@@ -1,0 +1,56 @@
+-- Gaps between the work of a stream, by what the stream waited for.
+--
+-- Answers: Is a stream idle because the host launches too late, because kernels are short, or for another reason?
+--   A gap ends where work starts. It is the host's if the call that launched that work began after the work before had
+--   ended; else `kernel`, what it takes to start the next one, if it is shorter than kernel_wait_us; else `other`: work
+--   that was launched in time and waited, for another stream or an event.
+--
+-- Sources: gpu_events
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   per := 'rank'           a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   steps := 'all'          which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--   kernel_wait_us := 30    microseconds below which a gap is what it takes to start a kernel
+--
+-- Columns:
+--   run_id         VARCHAR       run
+--   file_id        VARCHAR       file of the trace
+--   rank           INTEGER       global rank
+--   train_step     BIGINT        step of the work that ends the gap, NULL per rank
+--   stream         BIGINT        stream
+--   cause          VARCHAR       host, kernel or other
+--   gaps           BIGINT        how many
+--   idle_ns        BIGINT ns     sum of them
+--   share          DOUBLE        of the stream's gaps, 0 to 1
+--   mean_ns        DOUBLE ns     mean gap
+--   stddev_ns      DOUBLE ns     sample standard deviation, NULL for one
+--   min_ns         BIGINT ns     shortest
+--   p25_ns         DOUBLE ns     quarter of the gaps are shorter
+--   median_ns      DOUBLE ns     median gap
+--   p75_ns         DOUBLE ns     quarter of the gaps are longer
+--   max_ns         BIGINT ns     longest
+WITH
+work AS (
+    SELECT run_id, file_id, rank, train_step, stream, start_ns, launch_start_ns,
+        max(end_ns) OVER (PARTITION BY run_id, file_id, rank, process, stream ORDER BY start_ns, end_ns, line
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM gpu_events(runs := runs, steps := steps)),
+gaps AS (
+    SELECT run_id, file_id, rank, stream, greatest(start_ns - before_ns, 0) AS gap_ns,
+        CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step,
+        CASE WHEN launch_start_ns > before_ns THEN 'host'
+            WHEN start_ns - before_ns < kernel_wait_us * 1000 THEN 'kernel' ELSE 'other' END AS cause
+    FROM work WHERE before_ns IS NOT NULL AND (per <> 'step' OR train_step IS NOT NULL)),
+causes AS (
+    SELECT run_id, file_id, rank, train_step, stream, cause, count(*) AS gaps, sum(gap_ns)::BIGINT AS idle_ns,
+        avg(gap_ns) AS mean_ns, stddev_samp(gap_ns) AS stddev_ns, min(gap_ns) AS min_ns,
+        quantile_cont(gap_ns, 0.25) AS p25_ns, median(gap_ns) AS median_ns, quantile_cont(gap_ns, 0.75) AS p75_ns,
+        max(gap_ns) AS max_ns
+    FROM gaps GROUP BY run_id, file_id, rank, train_step, stream, cause),
+sums AS (
+    SELECT *, sum(idle_ns) OVER (PARTITION BY run_id, file_id, rank, train_step, stream) AS all_ns FROM causes)
+SELECT run_id, file_id, rank, train_step, stream, cause, gaps, idle_ns,
+    idle_ns / nullif(all_ns, 0) AS share, mean_ns, stddev_ns, min_ns, p25_ns, median_ns, p75_ns, max_ns
+FROM sums
+ORDER BY run_id, rank, file_id, train_step, stream, cause

@@ -1,0 +1,101 @@
+-- Ranks that keep the others waiting at collectives, and what they do meanwhile.
+--
+-- Answers: Why does a rank arrive late: its GPU, its host, its data, the network, or a rank that it waits for itself?
+--   A rank is late if it arrives last at half of its collectives or more (too often for an accident: q below 0.05, by
+--   the binomial distribution at one in n for n ranks, after Benjamini and Hochberg), the waiting that it causes is at
+--   least 2/n of all (never more is asked than 3/4), and its lateness is at least 1 % of its steps.
+--   Lateness is what it comes later than the last but one, summed over the group in which that is most.  It is held
+--   against what the rank does longer than the others of that group, by their median.  The first that makes up half of
+--   it is the cause: waiting for data `input`, computing `gpu`, communication in other groups `upstream` (the rank
+--   passes on what another causes); if none does, `host`.
+--   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
+--   message, of three groups or more: z above 3.5 and 10 % over, as in work_scores.  Which of its ranks, is not told.
+--
+-- Sources: rank_work, collective_arrivals
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+--
+-- Columns:
+--   run_id           VARCHAR     run
+--   rank             INTEGER     rank
+--   cause            VARCHAR     input gpu upstream host network; NULL where it is not late
+--   process_group    VARCHAR     group in which the others wait for it most
+--   collectives      BIGINT      collectives compared with at least one other rank
+--   times_last       BIGINT      of which it arrived last, alone
+--   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
+--   q                DOUBLE      probability of being last so often by accident, over all ranks of the run
+--   lateness_s       DOUBLE s    lateness in that group, as defined above
+--   late_share       DOUBLE      the same over its time in steps
+--   computes_s       DOUBLE s    how much longer it computes than the others of the group
+--   loads_s          DOUBLE s    how much longer it waits for data
+--   upstream_s       DOUBLE s    how much longer it is in communication of other groups
+--   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, the largest of a message
+WITH
+arrivals AS MATERIALIZED (
+    SELECT *, min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS margin_ns,
+        count(*) FILTER (WHERE wait_ns = 0) OVER (PARTITION BY run_id, call) = 1 AS has_last,
+        min(duration_ns) OVER (PARTITION BY run_id, call) AS time_ns
+    FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
+skew AS (
+    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE wait_ns = 0 AND has_last) AS times_last,
+        coalesce(sum(margin_ns * (ranks - 1)) FILTER (WHERE wait_ns = 0 AND has_last), 0) AS blame_ns
+    FROM arrivals GROUP BY run_id, rank),
+in_group AS (
+    SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s,
+        coalesce(sum(margin_ns) FILTER (WHERE wait_ns = 0 AND has_last), 0) / 1e9 AS lateness_s
+    FROM arrivals GROUP BY ALL),
+most AS (
+    SELECT run_id, rank AS late_rank, max_by(process_group, lateness_s) AS process_group, max(lateness_s) AS lateness_s
+    FROM in_group GROUP BY ALL),
+totals AS (
+    SELECT run_id, rank, coalesce(sum(compute_s), 0) AS compute_s, coalesce(sum(data_s), 0) AS data_s,
+        coalesce(sum(communication_s), 0) AS communication_s, sum(step_s) AS step_s
+    FROM rank_work(runs := runs) GROUP BY ALL),
+members AS (
+    SELECT m.run_id, late_rank, m.process_group, m.lateness_s, rank = late_rank AS itself, compute_s, data_s, step_s,
+        greatest(communication_s - busy_s, 0) AS elsewhere_s
+    FROM most AS m JOIN in_group AS g USING (run_id, process_group) LEFT JOIN totals USING (run_id, rank)),
+explained AS (
+    SELECT run_id, late_rank AS rank, process_group, lateness_s, max(step_s) FILTER (WHERE itself) AS step_s,
+        max(compute_s) FILTER (WHERE itself) - median(compute_s) FILTER (WHERE NOT itself) AS computes_s,
+        max(data_s) FILTER (WHERE itself) - median(data_s) FILTER (WHERE NOT itself) AS loads_s,
+        max(elsewhere_s) FILTER (WHERE itself) - median(elsewhere_s) FILTER (WHERE NOT itself) AS upstream_s
+    FROM members GROUP BY ALL),
+groups_timed AS (
+    SELECT run_id, process_group, kind, in_bytes, median(time_ns) AS time_ns
+    FROM arrivals WHERE ranks = group_size AND in_bytes IS NOT NULL
+    GROUP BY ALL HAVING count(DISTINCT call) > 4),
+messages AS (
+    SELECT *, median(time_ns) OVER alike AS mid_ns, count(*) OVER alike AS n_groups
+    FROM groups_timed WINDOW alike AS (PARTITION BY run_id, kind, in_bytes)),
+slow_groups AS (
+    SELECT *, (time_ns - mid_ns) / greatest(1.4826 * median(abs(time_ns - mid_ns)) OVER (
+        PARTITION BY run_id, kind, in_bytes), 0.02 * mid_ns) AS z
+    FROM messages),
+networks AS (
+    SELECT run_id, rank, max(time_ns / mid_ns) AS network_ratio
+    FROM slow_groups JOIN in_group USING (run_id, process_group)
+    WHERE n_groups > 2 AND z > 3.5 AND time_ns > 1.1 * mid_ns GROUP BY ALL),
+tested AS (
+    SELECT *, times_last / collectives AS last_share,
+        blame_ns / nullif(sum(blame_ns) OVER (PARTITION BY run_id), 0) AS blame_share,
+        binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
+        count(*) OVER (PARTITION BY run_id) AS n_ranks
+    FROM skew),
+stepped AS (
+    SELECT *, p * n_ranks / count(*) OVER (PARTITION BY run_id ORDER BY p) AS stepped FROM tested),
+judged AS (
+    SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) AS q,
+        lateness_s / nullif(step_s, 0) AS late_share
+    FROM stepped AS t LEFT JOIN explained AS e USING (run_id, rank) LEFT JOIN networks USING (run_id, rank))
+SELECT run_id, rank,
+    CASE WHEN last_share >= 0.5 AND q < 0.05 AND blame_share >= least(2 / n_ranks, 0.75) AND late_share >= 0.01
+        THEN CASE WHEN loads_s >= lateness_s / 2 THEN 'input' WHEN computes_s >= lateness_s / 2 THEN 'gpu'
+            WHEN upstream_s >= lateness_s / 2 THEN 'upstream' ELSE 'host' END
+        WHEN network_ratio IS NOT NULL THEN 'network' END AS cause,
+    process_group, collectives, times_last, blame_share, q, lateness_s, late_share, computes_s, loads_s, upstream_s,
+    network_ratio
+FROM judged
+ORDER BY run_id, lateness_s DESC, rank

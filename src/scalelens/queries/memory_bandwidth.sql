@@ -1,0 +1,41 @@
+-- Rate at which device memory is copied and filled, over time.
+--
+-- Answers: How is the bandwidth of copies distributed, copies at the same time taken together?
+--   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
+--   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
+--
+-- Sources: memory_events
+--
+-- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--
+-- Columns:
+--   run_id             VARCHAR         run
+--   file_id            VARCHAR         file of the trace
+--   rank               INTEGER         global rank
+--   kind               VARCHAR         Memcpy HtoD, Memcpy DtoD, Memset, ...
+--   changes            BIGINT          changes to a rate above 0
+--   mean_gb_per_s      DOUBLE GB/s     mean of the rates
+--   stddev_gb_per_s    DOUBLE GB/s     sample standard deviation
+--   min_gb_per_s       DOUBLE GB/s     smallest
+--   p25_gb_per_s       DOUBLE GB/s     quarter of the rates are smaller
+--   median_gb_per_s    DOUBLE GB/s     median rate
+--   p75_gb_per_s       DOUBLE GB/s     quarter of the rates are larger
+--   max_gb_per_s       DOUBLE GB/s     largest
+WITH
+changes AS (
+    SELECT run_id, file_id, rank, kind, line, sign, sign * gb_per_s AS change,
+        CASE sign WHEN 1 THEN start_ns ELSE start_ns + CASE duration_ns WHEN 0 THEN 1000 ELSE duration_ns END END AS changed_ns
+    FROM memory_events(runs := runs, steps := steps) CROSS JOIN (VALUES (1), (-1)) AS sides(sign)
+    WHERE gb_per_s IS NOT NULL),
+rates AS (
+    SELECT *, sum(change) OVER so_far AS rate, sum(sign) OVER so_far AS running
+    FROM changes
+    WINDOW so_far AS (PARTITION BY run_id, file_id, rank, kind ORDER BY changed_ns, sign, line ROWS UNBOUNDED PRECEDING))
+SELECT run_id, file_id, rank, kind, count(*) AS changes, avg(rate) AS mean_gb_per_s, stddev_samp(rate) AS stddev_gb_per_s,
+    min(rate) AS min_gb_per_s, quantile_cont(rate, 0.25) AS p25_gb_per_s, median(rate) AS median_gb_per_s, quantile_cont(rate, 0.75) AS p75_gb_per_s,
+    max(rate) AS max_gb_per_s
+FROM rates WHERE running > 0 AND rate > 0
+GROUP BY run_id, file_id, rank, kind
+ORDER BY run_id, rank, file_id, kind

@@ -1,0 +1,40 @@
+-- Annotated steps of a trace.
+--
+-- Answers: Which steps does a trace hold, when did each begin on host and device, how long did it take?
+--   From the annotations ProfilerStep#N of PyTorch's profiler.
+--
+-- Sources: events, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id                VARCHAR       run
+--   file_id               VARCHAR       file of the trace
+--   line                  BIGINT        place of the annotation in the trace
+--   rank                  INTEGER       global rank
+--   train_step            BIGINT        step
+--   start_ns              BIGINT ns     start on the host
+--   duration_ns           BIGINT ns     duration on the host
+--   device_start_ns       BIGINT ns     start of its first work on the device, where the trace says so
+--   device_duration_ns    BIGINT ns     from there to the end of its last work
+--   complete              BOOLEAN       whether `steps := 'complete'` takes it: the last of several may be cut
+WITH
+annotations AS (
+    SELECT *, TRY_CAST(substr(name, 14) AS BIGINT) AS step, category = 'gpu_user_annotation' AS of_device
+    FROM events
+    WHERE starts_with(name, 'ProfilerStep#') AND duration_ns IS NOT NULL
+        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
+spans AS (
+    SELECT run_id, file_id, rank, step, min(line) FILTER (NOT of_device) AS line,
+        min(start_ns) FILTER (NOT of_device) AS start_ns,
+        max(start_ns + duration_ns) FILTER (NOT of_device) AS end_ns,
+        min(start_ns) FILTER (of_device) AS device_start_ns,
+        max(start_ns + duration_ns) FILTER (of_device) AS device_end_ns
+    FROM annotations WHERE step IS NOT NULL GROUP BY run_id, file_id, rank, step)
+SELECT run_id, file_id, line, rank, step AS train_step, start_ns, end_ns - start_ns AS duration_ns, device_start_ns,
+    device_end_ns - device_start_ns AS device_duration_ns,
+    coalesce(step < max(step) OVER file OR count(*) OVER file < 2, false) AS complete
+FROM spans
+WINDOW file AS (PARTITION BY file_id)
+ORDER BY run_id, rank, file_id, train_step

@@ -1,0 +1,116 @@
+"""A run, as the parts of files that belong to it: its id, its name, how it ended."""
+
+import posixpath
+import re
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from scalelens.sidecar import Said
+from scalelens.tables import OUTCOMES
+
+# slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
+JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
+SAYS_NOTHING = re.compile(
+    r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}\.[^/]*$"
+)
+
+
+class Part(NamedTuple):
+    """A part of a file, and what is known of it without reading its rows."""
+
+    file_id: str
+    part: int
+    path: str
+    root: str
+    facts: dict[str, Any]
+    said: dict[str, Said]  # by sidecars
+    named_run: tuple[Any, ...] | None  # what names its run, where a sidecar does
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def describes(self) -> list[str]:
+        """Folders that the part says something of, where it names them."""
+        return [posixpath.normpath(f"{self.folder}/{name}") for name in self.facts.get("folders", ())]
+
+    @property
+    def job_id(self) -> str | None:
+        named = JOB_ID.search(self.path.rpartition("/")[2])
+        if "job_id" in self.said:
+            return self.said["job_id"].value
+        return self.facts.get("job_id") or (named[1] if named else None)
+
+    @property
+    def ranks(self) -> set[int]:
+        """Ranks whose steps or events it holds, or that measured its power; empty where it does not say."""
+        ranks = self.facts["steps"] or self.facts.get("traced") or self.facts.get("measured_by") or []
+        return set() if any(rank in ("None", None) for rank in ranks) else {int(rank) for rank in ranks}
+
+    @property
+    def twin(self) -> str | None:
+        """The file of which this one repeats the records: OpenMMLab writes X.log and X.log.json."""
+        return self.path.removesuffix(".json") if self.path.endswith(".log.json") else None
+
+
+class Run(NamedTuple):
+    """Parts that belong together; the first carries the steps, if any does."""
+
+    parts: list[Part]
+    why: str
+
+    @property
+    def run_id(self) -> str:
+        first = self.parts[0]
+        return first.file_id[:12] + (f"-{first.part}" if first.part else "")
+
+    def why_of(self, part: Part) -> str:
+        """The rule that joined a part."""
+        said_again = part.twin in {other.path for other in self.parts} or repeats(part, self.parts)
+        return "twin" if said_again else self.why
+
+    @property
+    def said(self) -> dict[str, Said]:
+        """What sidecars say of it: of each fact and label what they say of the first part that has it."""
+        said: dict[str, Said] = {}
+        for part in self.parts:
+            said = {**part.said, **said}
+        nodes, per_node = said.get("nodes"), said.get("devices_per_node")
+        if nodes and per_node and "devices" not in said:
+            devices = str(int(nodes.value) * int(per_node.value))
+            said["devices"] = nodes._replace(value=devices, origin="inferred")
+        return said
+
+    @property
+    def outcome(self) -> tuple[str, int | None]:
+        """How it ended, and the line that says so."""
+        said = [
+            (OUTCOMES.index(what), line)
+            for part in self.parts
+            for what, line in part.facts.get("outcomes", ())
+            if what in OUTCOMES
+        ]
+        gravest, line = min(said, key=lambda one: (one[0], one[1] or 0), default=(OUTCOMES.index("unknown"), None))
+        return OUTCOMES[gravest], line
+
+    @property
+    def name(self) -> str:
+        first = self.parts[0]
+        if described := next((folder for part in self.parts for folder in part.describes), None):
+            return PurePath(described).name
+        logs = {part.path for part in self.parts if part.facts["steps"] and self.why_of(part) != "twin"}
+        if len(logs) > 1 or SAYS_NOTHING.match(first.path):
+            return PurePath(first.folder).name
+        stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
+        return f"{stem} ({first.part + 1})" if first.part else stem
+
+
+def repeats(launcher: Part, others: list[Part]) -> bool:
+    """Whether a log without ranks may be the launcher's, that says again what the ranks log: no other steps."""
+    ranked = [part for part in others if part.facts["steps"] and part.ranks]
+    steps = launcher.facts["steps"].get("None") if launcher.facts["steps"] else None
+    spans = [span for part in ranked for span in part.facts["steps"].values()]
+    if not spans or not steps or None in (*steps, *(step for span in spans for step in span)):
+        return False
+    return bool(steps[0] >= min(span[0] for span in spans) and steps[1] <= max(span[1] for span in spans))

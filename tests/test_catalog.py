@@ -1,0 +1,98 @@
+"""The catalog: every row has a source, its figures can be true together, and names that logs print find their row."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import scalelens
+from scalelens import catalog
+from scalelens.ingestion import ingest
+from scalelens.tables import DEVICES, SYSTEMS
+
+ROWS = catalog.rows("devices_catalog")
+BY_NAME = {row["device"]: row for row in ROWS}
+
+
+@pytest.mark.parametrize("name", catalog.CATALOGS)
+def test_each_row_is_named_once_and_has_a_source(name: str) -> None:
+    rows = catalog.rows(name)
+    key = "device" if name == "devices_catalog" else "system"
+    assert len({row[key] for row in rows}) == len(rows) >= 10
+    for row in rows:
+        assert re.fullmatch(r"https://\S+", row["source"]), row[key]
+        assert re.compile(row["pattern"]) and row["pattern"] == re.sub(r"(?<!\\)[A-Z]", "", row["pattern"]), row[key]
+        assert row["unit"] in ("gpu", "gcd", "ipu", "hpu"), row[key]
+    assert [row["place"] for row in rows] == list(range(1, len(rows) + 1))
+    assert catalog.table(name).column_names == [c.name for c in (DEVICES if key == "device" else SYSTEMS)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["device"])
+def test_figures_of_a_device_can_be_true_together(row: dict) -> None:
+    peaks = [row[f"{kind}_tflops"] for kind in ("fp32", "tf32", "fp16", "fp8")]
+    known = [peak for peak in peaks if peak is not None]
+    assert known == sorted(known), "a narrower format is never slower"
+    assert row["bf16_tflops"] is None or row["fp16_tflops"] is None or row["bf16_tflops"] <= row["fp16_tflops"]
+    if row["tf32_tflops"] and row["fp16_tflops"]:
+        assert row["fp16_tflops"] / row["tf32_tflops"] == pytest.approx(2, rel=0.02)  # a ratio of 4 were sparse
+    if row["fp8_tflops"] and row["fp16_tflops"]:
+        assert row["fp8_tflops"] / row["fp16_tflops"] == pytest.approx(2, rel=0.02)
+    assert row["memory_gb"] > 0
+    assert row["tdp_w"] is None or 200 <= row["tdp_w"] <= 1500
+
+
+def test_a_gcd_is_half_of_its_module() -> None:
+    for model in ("MI250", "MI250X"):
+        gcd, oam = BY_NAME[f"AMD Instinct {model} GCD"], BY_NAME[f"AMD Instinct {model} OAM"]
+        for figure in ("memory_gb", "fp16_tflops", "bandwidth_gb_per_s"):
+            assert gcd[figure] * 2 == pytest.approx(oam[figure], rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [
+        ("NVIDIA A100-SXM4-40GB", "NVIDIA A100 SXM 40GB"),
+        ("A100-SXM-80GB", "NVIDIA A100 SXM 80GB"),
+        ("A100-PCIE-40GB", "NVIDIA A100 PCIe 40GB"),
+        ("NVIDIA A100 80GB PCIe", "NVIDIA A100 PCIe 80GB"),
+        ("NVIDIA A100-SXM-64GB", "NVIDIA A100 SXM 64GB"),
+        ("Tesla V100-SXM2-32GB", "NVIDIA V100 SXM2 32GB"),
+        ("NVIDIA H100 80GB HBM3", "NVIDIA H100 SXM 80GB"),
+        ("NVIDIA H100-SXM5-80GB", "NVIDIA H100 SXM 80GB"),
+        ("NVIDIA H100 PCIe", "NVIDIA H100 PCIe 80GB"),
+        ("NVIDIA H200", "NVIDIA H200 SXM 141GB"),
+        ("NVIDIA GH200 120GB", "NVIDIA GH200 96GB"),
+        ("NVIDIA GH200 144G HBM3e", "NVIDIA GH200 144GB"),
+        ("NVIDIA B200", "NVIDIA B200 SXM 180GB"),
+        ("NVIDIA GB200", "NVIDIA GB200"),
+        ("NVIDIA L40S", "NVIDIA L40S"),
+        ("NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 4090"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
+        ("AMD Instinct MI250X", "AMD Instinct MI250X GCD"),
+        ("AMD Instinct MI300X-NPS1-SPX-192GB-750W", "AMD Instinct MI300X"),
+        ("MI355X", "AMD Instinct MI355X"),
+        ("Graphcore IPU GC200", "Graphcore GC200 IPU"),
+        ("Intel(R) Data Center GPU Max 1550", "Intel Data Center GPU Max 1550"),
+        ("NVIDIA A100", None),
+        ("NVIDIA H100", None),
+        ("Quadro K600", None),
+    ],
+)
+def test_names_of_logs_find_their_device(name: str, device: str | None) -> None:
+    found = catalog.device(name)
+    assert (found and found["device"]) == device
+
+
+def test_devices_of_systems_are_in_the_catalog() -> None:
+    for row in catalog.rows("systems_catalog"):
+        assert row["device"] in BY_NAME
+        assert row["unit"] == BY_NAME[row["device"]]["unit"]
+
+
+def test_a_run_finds_its_device_in_sql(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("GPU models and configuration: GPU 0: NVIDIA A100-SXM4-40GB\n")
+    ingest([log], tmp_path / "w", jobs=1)
+    rows = scalelens.query("run_devices", tmp_path / "w")
+    assert rows["device"].to_list() == ["NVIDIA A100 SXM 40GB"]
+    assert rows["bf16_tflops"].to_list() == [312.0]

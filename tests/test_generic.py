@@ -1,0 +1,441 @@
+"""Tables of per-step metrics that no format knows: roles by name and unit, refusals, --map, presets, and who comes first."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import scalelens
+from conftest import FIXTURES
+from scalelens import formats
+from scalelens.columns import ROLES, UNITS, Seen, assign, claim, mapped
+from scalelens.errors import UserError
+from scalelens.identify import check_formats, identify
+from scalelens.ingestion import ingest
+from scalelens.lines import name_of
+from test_cli import Run, one_line, run  # noqa: F401 (a fixture)
+
+LOADED = formats.load()
+
+
+def table(path: Path, header: str, *rows: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join((header, *rows)) + "\n")
+    return path
+
+
+def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tuple]:
+    """What a query says of a file, read into a warehouse of its own."""
+    warehouse = tmp_path / f"w{len(list(tmp_path.glob('w*')))}"
+    ingest([path], warehouse, jobs=1, mapping=mapping)
+    return scalelens.connect(warehouse).execute(statement).fetchall()
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "unit"),
+    [
+        ("step", "step", None),
+        ("global_step", "step", None),
+        ("Iteration", "step", None),
+        ("batch idx", "batch", None),
+        ("step_time_ms", "batch_time", "ms"),
+        ("stepTime (ms)", "batch_time", "ms"),
+        ("time_per_step_us", "batch_time", "us"),
+        ("ms_per_step", "batch_time", "ms"),
+        ("s/it", "batch_time", "s"),
+        ("step_ms", "batch_time", "ms"),
+        ("Batch Time [s]", "batch_time", "s"),
+        ("iteration_time_in_seconds", "batch_time", "s"),
+        ("iter_time", "batch_time", None),
+        ("elapsed time per iteration (ms)", "batch_time", "ms"),
+        ("elapsed_s", "elapsed", "s"),
+        ("time", "time", None),
+        ("time_ns", "time", "ns"),
+        ("epoch_s", "epoch_time", "s"),
+        ("epoch", "epoch", None),
+        ("images_per_sec", "samples_per_s", None),
+        ("img/s/gpu", "samples_per_s", "rank"),
+        ("global_samples_per_second", "samples_per_s", "global"),
+        ("Throughput (samples/s)", "samples_per_s", None),
+        ("tokens/sec", "tokens_per_s", None),
+        ("train/loss", "loss", None),
+        ("val_loss", None, None),
+        ("acc (%)", "accuracy", "%"),
+        ("acc1", "accuracy", None),
+        ("peak_mem_gb", "peak_memory", "GB"),
+        ("max_memory_allocated_mib", "peak_memory", "MiB"),
+        ("batch_size", None, None),
+        ("batch_size_per_gpu", "micro_batch_size", None),
+        ("world_size", "devices", None),
+        ("gpu", "place", None),
+        ("avg_step_time_ms", None, "ms"),
+        ("loss_min", None, None),
+        ("target_epoch", None, None),
+        ("", None, None),
+    ],
+)
+def test_a_name_says_a_role_and_a_unit(name: str, role: str | None, unit: str | None) -> None:
+    assert claim(name) == (role, unit)
+
+
+def test_each_name_of_the_table_claims_its_role_and_no_other() -> None:
+    names = [name for role in ROLES for name in role.names]
+    assert len(names) == len(set(names))
+    for role in ROLES:
+        for name in role.names:
+            assert claim(name).role == role.name, name
+
+
+@pytest.mark.parametrize(("unit", "seconds"), UNITS["time"].items())
+def test_times_become_seconds(unit: str, seconds: float, tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,dt,loss", "1,3,2.5", "2,2,2.5", "3,4,2.5")
+    found = asked(path, tmp_path, "SELECT step_s FROM steps ORDER BY step", f"batch_time=dt:{unit}")
+    assert [step_s for (step_s,) in found] == pytest.approx([3 * seconds, 2 * seconds, 4 * seconds])
+
+
+# What is not guessed
+
+
+def test_a_time_without_a_unit_is_a_problem_that_names_the_map_and_the_map_settles_it(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,iter_time,loss", "1,250,2.5", "2,251,2.4")
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "--map batch_time=iter_time:UNIT" in reason
+    assert asked(path, tmp_path, "SELECT step_s, loss FROM steps ORDER BY step") == [(None, 2.5), (None, 2.4)]
+    assert asked(path, tmp_path, "SELECT value, unit FROM metrics WHERE name = 'iter_time'") == [
+        (250, None),
+        (251, None),
+    ]
+    told = "batch_time=iter_time:ms"
+    assert asked(path, tmp_path, "FROM problems", told) == []
+    assert asked(path, tmp_path, "SELECT step_s FROM steps ORDER BY step", told) == [(0.25,), (0.251,)]
+
+
+def test_two_columns_that_claim_a_role_are_refused_until_a_map_says_which(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms,loss,train_loss", "1,250,2.5,3.5", "2,251,2.4,3.4")
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "loss and train_loss" in reason and "--map loss=loss or --map loss=train_loss" in reason
+    assert asked(path, tmp_path, "SELECT DISTINCT loss FROM steps") == [(None,)]
+    assert asked(path, tmp_path, "SELECT count(*) FROM metrics WHERE name IN ('loss', 'train_loss')") == [(4,)]
+    assert asked(path, tmp_path, "SELECT loss FROM steps ORDER BY step", "loss=train_loss") == [(3.5,), (3.4,)]
+    assert asked(path, tmp_path, "SELECT DISTINCT name FROM metrics", "loss=train_loss") == [("loss",)]
+
+
+def test_gigabytes_and_accuracies_without_a_unit_stay_metrics(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms,peak_mem_gb,acc", "1,250,11.5,0.3", "2,251,11.5,0.4")
+    assert asked(path, tmp_path, "SELECT DISTINCT peak_memory_bytes, accuracy FROM steps") == [(None, None)]
+    assert asked(path, tmp_path, "FROM problems") == []
+    found = asked(
+        path, tmp_path, "SELECT peak_memory_bytes, accuracy FROM steps ORDER BY step",
+        "peak_memory=peak_mem_gb:GiB", "accuracy=acc:%",
+    )  # fmt: skip
+    assert found == [(11.5 * 2**30, pytest.approx(0.003)), (11.5 * 2**30, pytest.approx(0.004))]
+
+
+def test_another_time_needs_no_unit_where_the_time_of_the_step_is_known(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms,time,elapsed", "1,250,3,7", "2,251,4,8")
+    assert asked(path, tmp_path, "FROM problems") == []
+    assert asked(path, tmp_path, "SELECT DISTINCT name FROM metrics ORDER BY ALL") == [("elapsed",), ("time",)]
+
+
+# Cumulative times
+
+
+def growing(path: Path, name: str, steps: list[int], times: list[float]) -> Path:
+    return table(path, f"step,{name},loss", *(f"{step},{time},2.5" for step, time in zip(steps, times, strict=True)))
+
+
+def test_a_time_since_the_start_is_differenced(tmp_path: Path) -> None:
+    path = growing(tmp_path / "a.csv", "elapsed_ms", [10, 20, 30, 40], [5000, 10000, 16000, 21000])
+    found = asked(path, tmp_path, "SELECT step_s, averaged_steps, value_kind FROM steps ORDER BY step")
+    assert found == [
+        (None, None, None),
+        (0.5, 10, "interval_mean"),
+        (0.6, 10, "interval_mean"),
+        (0.5, 10, "interval_mean"),
+    ]
+
+
+def test_a_time_since_the_start_that_goes_back_is_refused(tmp_path: Path) -> None:
+    path = growing(tmp_path / "a.csv", "elapsed_ms", [10, 20, 30, 40], [5000, 10000, 9000, 21000])
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "goes back" in reason
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+
+
+def test_without_a_step_a_time_since_the_start_says_nothing_of_steps(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "epoch,elapsed_s,loss", "1,60,2.5", "2,121,2.4")
+    assert asked(path, tmp_path, "SELECT count(step_s), count(*) FROM steps") == [(0, 2)]
+
+
+@pytest.mark.parametrize("shape", ["falls", "grows", "grows, and is short"])
+def test_a_column_called_time_is_what_its_values_say(shape: str, tmp_path: Path) -> None:
+    chance = random.Random(3)
+    steps = list(range(1, 11 if "short" in shape else 41))
+    times = [round(chance.uniform(0.9, 1.1), 3) if shape == "falls" else 2.0 * step for step in steps]
+    path = growing(tmp_path / "a.csv", "time_s", steps, times)
+    found = asked(path, tmp_path, "SELECT step_s, value_kind FROM steps ORDER BY step")
+    reasons = asked(path, tmp_path, "SELECT reason FROM problems")
+    if shape == "falls":
+        assert found == [(time, "instant") for time in times]
+    elif shape == "grows":
+        assert found == [(None, None), *[(2.0, "interval_mean")] * 39]
+    else:
+        assert {step_s for step_s, _ in found} == {None}
+        assert "--map batch_time=time_s:s or --map elapsed=time_s:s" in reasons[0][0]
+        assert asked(path, tmp_path, "SELECT max(step_s) FROM steps", "elapsed=time_s:s") == [(2.0,)]
+
+
+def test_a_time_of_a_step_that_only_grows_is_refused(tmp_path: Path) -> None:
+    path = growing(tmp_path / "a.csv", "step_time_s", list(range(30)), [2.0 * step for step in range(30)])
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "grows with each row" in reason
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+    assert asked(path, tmp_path, "SELECT max(step_s) FROM steps", "elapsed=step_time_s:s") == [(2.0,)]
+    assert asked(path, tmp_path, "SELECT max(step_s) FROM steps", "batch_time=step_time_s:s") == [(58.0,)]
+
+
+# Steps, restarts, runs
+
+
+@pytest.mark.parametrize("name", ["batch", "step"])
+def test_a_step_that_begins_anew_with_each_epoch_is_counted_on(name: str, tmp_path: Path) -> None:
+    rows = [f"{epoch},{batch},250" for epoch in (1, 2) for batch in (1, 2, 3)]
+    path = table(tmp_path / "a.csv", f"epoch,{name},step_ms", *rows)
+    found = asked(path, tmp_path, "SELECT step, attempt FROM steps ORDER BY line")
+    assert [step for step, _ in found] == [3, 4, 5, 6, 7, 8]
+    assert {attempt for _, attempt in found} == {0}
+
+
+def test_a_step_that_goes_back_is_a_restart(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms", "1,9", "2,8", "3,9", "step,step_ms", "2,8", "3,9")
+    found = asked(path, tmp_path, "SELECT step, attempt FROM steps ORDER BY line")
+    assert found == [(1, 0), (2, 0), (3, 0), (2, 1), (3, 1)]
+
+
+def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
+    rows = [f"{gpus},{step},{100 + gpus}" for step in (1, 2) for gpus in (4, 8)]
+    path = table(tmp_path / "a.csv", "gpus,step,step_ms", *rows)
+    found = asked(path, tmp_path, "SELECT devices, count(*), avg(step_s) FROM steps JOIN runs USING (run_id) GROUP BY 1 ORDER BY 1")  # fmt: skip
+    assert found == [(4, 2, pytest.approx(0.104)), (8, 2, pytest.approx(0.108))]
+
+
+# Who comes first, and what is left alone
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("dataset,optimizer,time_per_epoch\ncifar,adam,11.2\n", "without a step, an epoch or a time per step"),
+        ("timestamp,gpu,temperature.gpu\n2025-09-08T17:26:50+08:00,0,74.01\n", "without a step, an epoch"),
+        ("epoch,power\n1795238790,74.01\n1795238791,75.01\n", "without a step, an epoch"),
+        ("step,what\n1,mix\n2,stir\n", "without a number beside its steps"),
+        ("step,metric,value\n1,loss,2.5\n1,lr,0.1\n", "one value in each row, which metric names"),
+        ("gpus,step_ms\n4,250\n8,251\n", "gpus differs from row to row"),
+        ('{"a": 1.5}\n{"a": 2.5}\n', "without a step, an epoch"),
+        ('{"world_size": 4, "per_rank": [{"mean_step_sec": 0.5}]}', "without a number of devices and a mean"),
+        ("a log, of two\nlines, of text\n", "no known format"),
+        ("1,2\n3,4\n", "no known format"),
+        ("a,a\n3,4\n", "no known format"),
+    ],
+)
+def test_what_is_no_table_of_steps_is_left_with_the_reason(text: str, lacking: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    ((status, note),) = asked(tmp_path / "a.txt", tmp_path, "SELECT status, note FROM files")
+    assert status == "unknown"
+    assert lacking in note
+
+
+def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) -> None:
+    ours = {name_of(format) for format in LOADED.last} - {"power_csv"}
+    assert ours == {"generic_csv", "generic_jsonl", "run_summary"}
+    names = {name_of(format) for format in (*LOADED.of_lines, *LOADED.of_files)} - ours
+    files = [path for name in names for path in (FIXTURES / name).glob("*")]
+    others = [
+        path for path in files if path.suffix != ".status" and not (path.suffix == ".csv" and path.name.count(".") > 1)
+    ]
+    ingest(others, tmp_path / "w", jobs=1)
+    found = scalelens.connect(tmp_path / "w").execute("SELECT path, formats FROM files").fetchall()
+    assert len(found) > 50
+    assert [path for path, taken in found if ours & set(taken)] == []
+
+
+def test_a_mapping_is_part_of_what_decides_whether_a_table_is_read_again(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    table(tmp_path / "logs" / "a.csv", "it,iter_time,cost", "1,250,2.5", "2,251,2.4")
+    power = next(path for path in sorted((FIXTURES / "jpwr").glob("*.csv")) if path.name.count(".") == 1)
+    (tmp_path / "logs" / "power.csv").write_bytes(power.read_bytes())  # no mapping has to do with it
+    again = ("ingest", tmp_path / "logs", "-w", tmp_path / "w")
+    told = ("--map", "batch_time=iter_time:ms", "--map", "loss=cost")
+    assert "columns of a.csv: step=it; metrics: iter_time, cost" in run(*again).err
+    assert "--map batch_time=iter_time" in run("sql", "SELECT reason FROM problems", "-w", tmp_path / "w").out
+    assert "2 files have not changed" in run(*again).err
+    second = run(*again, *told)
+    assert "columns of a.csv: step=it, batch_time=iter_time [ms], loss=cost" in second.err
+    assert "1 files have not changed" in second.err
+    assert run("sql", "SELECT step_s, loss FROM steps", "-w", tmp_path / "w").out.split()[1:] == [
+        "0.25,2.5",
+        "0.251,2.4",
+    ]
+    assert "2 files have not changed" in run(*again, *told).err
+
+
+def test_columns_are_printed_once_for_each_header_before_anything_is_written(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    for number in range(3):
+        table(tmp_path / "logs" / f"{number}.csv", "step,step_ms", f"1,{number}", "2,251")
+    table(tmp_path / "logs" / "other.csv", "step,step_us", "1,250", "2,251")
+    ran = run("ingest", tmp_path / "logs", "-w", tmp_path / "w", "--dry-run")
+    said = [line for line in ran.err.splitlines() if line.startswith("columns of ")]
+    assert said == [
+        "columns of 0.csv and 2 more: step=step, batch_time=step_ms [ms]",
+        "columns of other.csv: step=step, batch_time=step_us [us]",
+    ]
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("nothing=x", "names no role"),
+        ("batch_time", "names no role"),
+        ("batch_time=", "names no role"),
+        ("batch_time=dt", "says no unit"),
+        ("accuracy=acc", "says no unit"),
+    ],
+)
+def test_a_mapping_that_says_nothing_is_wrong_use(run: Run, tmp_path: Path, said: str, told: str) -> None:  # noqa: F811
+    path = table(tmp_path / "a.csv", "step,dt", "1,250")
+    one_line(run("ingest", path, "-w", tmp_path / "w", "--map", said), told)
+    one_line(run("identify", path, "--map", said), told)
+
+
+def test_a_role_may_be_given_once() -> None:
+    with pytest.raises(UserError, match="two columns"):
+        mapped(["loss=a", "loss=b"])
+    assert mapped(["batch_time=a:b:ms", "elapsed=x_s"]) == {"batch_time": ("a:b", "ms"), "elapsed": ("x_s", "s")}
+
+
+def test_a_mapping_of_a_column_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    path = table(tmp_path / "a.csv", "step,dt", "1,250")
+    one_line(run("identify", path, "--map", "batch_time=tick:ms"), "has no column tick", "step, dt")
+
+
+# Identify and presets
+
+
+def test_identify_shows_the_roles_and_what_would_settle_the_rest(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    path = table(tmp_path / "a.csv", "step,step_ms,acc,foo,note", "1,250,0.5,7,fine")
+    ran = run("identify", path)
+    assert [line.split() for line in ran.err.splitlines()[:6]] == [
+        ["a.csv:", "ok"],
+        ["step", "step"],
+        ["batch_time", "step_ms", "ms"],
+        ["a", "metric", "acc"],
+        ["a", "metric", "foo"],
+        ["text", "note"],
+    ]
+    assert "--map accuracy=acc:% or --map accuracy=acc:1" in ran.err
+    assert "generic_csv,steps,1,2,2" in ran.out
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    ["generic_csv/batches.csv", "generic_csv/sizes.csv", "generic_csv/epochs.csv", "generic_jsonl/steps.jsonl"],
+)
+def test_a_preset_gives_the_same_rows(fixture: str, tmp_path: Path) -> None:
+    path, folder = FIXTURES / fixture, tmp_path / "own"
+    folder.mkdir()
+    identify(path, preset=folder / "mine.py")
+    assert check_formats(folder) == []
+    tables = {}
+    for name, folders in (("guessed", ()), ("preset", (folder,))):
+        ingest([path], tmp_path / name, jobs=1, format_folders=folders)
+        connection = scalelens.connect(tmp_path / name)
+        ((taken,),) = connection.execute("SELECT formats FROM files").fetchall()
+        assert taken == ["mine" if folders else path.parent.name]
+        tables[name] = {
+            table: sorted(connection.execute(f"FROM {table}").fetchall(), key=repr)
+            for table in ("steps", "phases", "metrics", "params")
+        }
+    assert tables["preset"] == tables["guessed"]
+    assert tables["preset"]["steps"]
+
+
+def test_a_new_preset_takes_over_what_was_guessed(tmp_path: Path) -> None:
+    path, folder = table(tmp_path / "a.csv", "step,iter_time", "1,250", "2,251"), tmp_path / "own"
+    folder.mkdir()
+    ingest([path], tmp_path / "w", jobs=1)
+    identify(path, mapping=("batch_time=iter_time:ms",), preset=folder / "mine.py")
+    report = ingest([path], tmp_path / "w", jobs=1, format_folders=(folder,))
+    assert [entry.formats for entry in report.entries] == [["mine"]]
+    assert scalelens.connect(tmp_path / "w").execute("SELECT sum(step_s) FROM steps").fetchall() == [(0.501,)]
+
+
+def test_a_preset_is_written_once_and_for_tables_alone(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    path = table(tmp_path / "a.csv", "step,step_ms", "1,250")
+    assert "formats --check" in run("identify", path, "--preset", tmp_path / "mine.py").err
+    one_line(run("identify", path, "--preset", tmp_path / "mine.py"), "cannot be written", "File exists")
+    one_line(run("identify", path, "--preset", tmp_path / "my-own.py"), "no name for a format file")
+    (tmp_path / "a.log").write_text("nothing\n")
+    one_line(run("identify", tmp_path / "a.log", "--preset", tmp_path / "b.py"), "no table")
+
+
+def test_a_preset_with_a_wrong_role_or_column_says_so(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms", "1,250", "2,251")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    identify(path, preset=folder / "mine.py")
+    text = (folder / "mine.py").read_text()
+    (folder / "mine.py").write_text(text.replace('"step": "step"', '"step": "it"'))
+    ingest([path], tmp_path / "w", jobs=1, format_folders=(folder,))
+    found = scalelens.connect(tmp_path / "w").execute("SELECT reason FROM problems").fetchall()
+    assert found == [("there is no column it, which is to be step",)]
+    (folder / "mine.py").write_text(text.replace('"step": "step"', '"stride": "step"'))
+    with pytest.raises(UserError, match="stride is no role"):
+        ingest([path], tmp_path / "v", jobs=1, format_folders=(folder,))
+
+
+def test_the_epicure_preset_takes_its_header_and_no_other(tmp_path: Path) -> None:
+    fixture = FIXTURES / "epicure_vision" / "two_epochs.csv"
+    assert asked(fixture, tmp_path, "SELECT formats FROM files") == [(["epicure_vision"],)]
+    path = tmp_path / "b.csv"
+    path.write_text(fixture.read_text().replace("data_time", "wait_time"))
+    assert asked(path, tmp_path, "SELECT formats FROM files") == [(["generic_csv"],)]
+    left_out = asked(fixture, tmp_path, "SELECT list_sort(list(DISTINCT rule)) FROM (SELECT unnest(left_out) AS rule FROM selected_steps())")  # fmt: skip
+    assert {"first_of_epoch", "last_of_epoch"} <= set(left_out[0][0])
+
+
+# Summaries
+
+
+def test_of_a_summary_the_median_counts_and_the_slowest_rank(tmp_path: Path) -> None:
+    path = FIXTURES / "run_summary" / "two_ranks.json"
+    assert asked(path, tmp_path, "SELECT n_steps, step_s, value_kinds FROM batch_stats()") == [(1, 0.25, "run_median")]
+    assert asked(path, tmp_path, "SELECT value_kind, step_s, ranks FROM step_times ORDER BY ALL") == [
+        ("run_mean", 0.2515, 2),
+        ("run_median", 0.25, 2),
+    ]
+    facts = "SELECT devices, nodes, model, precision, micro_batch_size, global_batch_size FROM runs"
+    assert asked(path, tmp_path, facts) == [(2, 1, "resnet50", "bf16", 64, 128)]
+
+
+def test_summaries_of_several_sizes_are_a_series(tmp_path: Path) -> None:
+    said = json.loads((FIXTURES / "run_summary" / "two_ranks.json").read_text())
+    for devices, median_ms in ((2, 250.0), (4, 260.0)):
+        said |= {"world_size": devices, "global_batch_size": 64 * devices, "median_step_time_ms": median_ms}
+        said |= {"per_rank": [], "mean_step_time_ms": 300.0}
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        (tmp_path / "logs" / f"{devices}.json").write_text(json.dumps(said))
+    found = asked(
+        tmp_path / "logs", tmp_path, "SELECT scaling, devices, step_s, efficiency FROM scaling() ORDER BY devices"
+    )
+    assert found == [("weak", 2, 0.25, 1.0), ("weak", 4, 0.26, pytest.approx(0.25 / 0.26))]
+
+
+def test_values_alone_decide_nothing_without_a_name() -> None:
+    seen = {name: Seen() for name in ("alpha", "beta")}
+    for values in seen.values():
+        values.numbers = 30
+    assert [one.role for one in assign(seen, {})] == [None, None]

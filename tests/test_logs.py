@@ -1,0 +1,345 @@
+"""What a log must not be taken for, what its numbers are, and how its run ended: from the log to the answer in SQL."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import scalelens
+from conftest import FIXTURES
+from scalelens import formats
+from scalelens.ingestion import ingest
+from scalelens.lines import name_of
+
+LOADED = formats.load()
+SAMPLES = [(name_of(module), sample) for module in LOADED.of_lines for sample in formats.samples(module)]
+
+
+@pytest.fixture
+def ask(tmp_path: Path):
+    """Rows of a statement over a file of this name and text."""
+
+    def rows(name: str, text: str, statement: str) -> list[tuple]:
+        file = tmp_path / "logs" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        ingest([file], tmp_path / "w", jobs=1)
+        return scalelens.connect(tmp_path / "w").execute(statement).fetchall()
+
+    return rows
+
+
+# No file yields rows under a wrong format
+
+FILE = "SELECT status, formats, rows, problems FROM files"
+CRASH = """\
+=> using pre-trained model 'resnet50'
+Traceback (most recent call last):
+  File "main.py", line 420, in <module>
+    main()
+  File "/env/lib/python3.11/site-packages/torchvision/datasets/folder.py", line 23, in find_classes
+    classes = [d for d in os.listdir(dir) if os.path.isdir(os.path.join(dir, d))]
+FileNotFoundError: [Errno 2] No such file or directory: '/data/images/val'
+"""
+# What programs print, as their source says it: the words are there, the values are not.
+SOURCE = """\
+import os, sys
+with open(sys.argv[0]) as f:
+    code = f.read() # read the code of this file ASAP, for logging
+print0(f"step:{step}/{train_steps} val_loss:{val_loss:.4f} train_time:{training_time_ms:.0f}ms step_avg:{training_time_ms/max(step, 1):.2f}ms", console=True)
+    log_string = ' iteration {:8d}/{:8d} |'.format(iteration, args.train_iters)
+    log_string += ' elapsed time per iteration (ms): {:.1f} |'.format(elapsed_time_per_iteration * 1000.0)
+    print(f"iter {iter_num}: loss {lossf:.4f}, time {dt*1000:.2f}ms, mfu {running_mfu*100:.2f}%")
+    log('Iter #%d: %.1f img/sec per %s' % (x, img_sec, device))
+    progress = ProgressMeter(len(loader), [batch_time], prefix="Epoch: [{}]".format(epoch))
+    _logger.info(f'Train: {epoch} [{update_idx:>4d}/{updates_per_epoch} ({100. * update_idx:>3.0f}%)]  Loss: {loss:#.3g}')
+    logger.info(f"Step: {train_step} | Loss: {loss.item():.2f} | Tokens per second: {tps:.2f} | TFLOPs: {tflops:.2f}")
+    logger.info("[Eval][Epoch {}][Iter: {}/{}]{}, {}, {}".format(epoch_id, iter_id, size, metric_msg, time_msg, ips_msg))
+    print(":::MLLOG {}".format(json.dumps(record)))
+====================================================================================================
+Running Python 3.12.7
+"""
+EVALUATION = """\
+Test: [  1/196]\tTime  2.113 ( 2.113)\tLoss 9.1230e-01 (9.1230e-01)\tAcc@1  78.12 ( 78.12)\tAcc@5  93.75 ( 93.75)
+Test: [ 11/196]\tTime  0.213 ( 0.413)\tLoss 9.0230e-01 (9.0630e-01)\tAcc@1  77.12 ( 77.62)\tAcc@5  93.25 ( 93.50)
+ *   Acc@1 77.000 Acc@5 93.400
+"""
+
+
+def test_a_crash_is_an_end_and_nothing_else(ask) -> None:
+    assert ask("job.log", CRASH, "SELECT status, formats, problems FROM files") == [
+        ("ok", ["job_end", "pytorch_imagenet"], 0)  # the model is that of its first line
+    ]
+    assert ask("job.log", CRASH, "SELECT outcome, outcome_line, model FROM runs") == [("error", 2, "resnet50")]
+    for table in ("steps", "phases", "metrics"):
+        assert ask("job.log", CRASH, f"FROM {table}") == []
+
+
+def test_the_programs_own_source_before_its_log_is_no_log(ask) -> None:
+    log = "step:1/100 train_loss:10.5500 train_time:170ms step_avg:nanms\n"
+    assert ask("run.txt", SOURCE + log, FILE) == [("ok", ["modded_nanogpt"], 3, 0)]
+    lines = ask("run.txt", SOURCE + log, "SELECT DISTINCT line FROM steps UNION SELECT DISTINCT line FROM metrics")
+    assert lines == [(SOURCE.count("\n") + 1,)]
+
+
+def test_source_alone_is_nothing(ask) -> None:
+    assert ask("run.txt", SOURCE, FILE) == [("unknown", [], 0, 0)]
+
+
+@pytest.mark.parametrize("name", ["notes.md", "README", "README.txt"])
+def test_markdown_that_quotes_log_lines_is_a_document(ask, name: str) -> None:
+    quoted = "# Results\n\n```\n" + "\n".join(sample for _, sample in SAMPLES) + "\n```\n"
+    assert ask(name, quoted, FILE) == [("document", [], 0, 0)]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_json_that_quotes_log_lines_is_no_log(ask, indent: int | None) -> None:
+    """Each line of each format, as a string within JSON lines, and within a document laid out over lines."""
+    records = [{"format": name, "note": "prints " + sample, "lines": [sample]} for name, sample in SAMPLES]
+    text = "\n".join(json.dumps(record, indent=indent) for record in records) + "\n"
+    assert ask("notes.jsonl", text, FILE) == [("unknown", [], 0, 0)]
+
+
+def test_a_log_of_evaluations_alone_has_no_training_step(ask) -> None:
+    phases = ask("eval.log", EVALUATION, "SELECT DISTINCT phase FROM steps")
+    assert phases == [("validation",)]
+    assert ask("eval.log", EVALUATION, "SELECT count(*) FROM step_times") == [(0,)]
+    assert ask("eval.log", EVALUATION, "SELECT n_steps, step_s FROM batch_stats()") == []
+    assert ask("eval.log", EVALUATION, "FROM scaling()") == []
+
+
+# What a format's times and rates are.  Kinds of value: one step, a mean since the record before or over a window, since
+# the start of the epoch or the run, of an epoch, of the run.  Scopes: of the whole job, or of the process that prints.
+
+ONE, WINDOW, RUNNING, EPOCH, RUN = "instant", "interval_mean", "running_mean", "epoch_mean", "run_mean"
+JOB, RANK, NO_RATE = "global", "rank", None
+MEANINGS: dict[str, set[tuple[str, str | None]]] = {
+    "composer": {(RUNNING, JOB)},
+    "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
+    "deepspeed_breakdown": {(WINDOW, JOB)},
+    "deepspeed_chat": {(ONE, JOB)},
+    "deepspeed_comms": {(WINDOW, JOB)},
+    "deepspeed_config": {(ONE, JOB)},
+    "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
+    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},  # CurrSamplesPerSec; older versions had the average alone
+    "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "epicure_vision": {(ONE, NO_RATE)},
+    # Tables are what their columns say: a rate per device, or of nobody knows whom.
+    "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
+    "generic_jsonl": {(ONE, NO_RATE)},
+    "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
+    "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
+    "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
+    "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
+    "llmc": {(ONE, NO_RATE)},
+    "megatron": {(ONE, JOB), (WINDOW, JOB)},
+    "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
+    "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
+    "mllog": {
+        (ONE, JOB),
+        (WINDOW, JOB),
+        (RUNNING, JOB),
+        (EPOCH, JOB),
+    },  # tracked_stats are what each submitter made them
+    "mmcv": {(WINDOW, NO_RATE)},
+    "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
+    "modded_nanogpt": {(RUNNING, NO_RATE)},  # step_avg since the tenth step
+    "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
+    "nanogpt": {(ONE, NO_RATE)},
+    "nemo": {(ONE, NO_RATE)},
+    "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
+    "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
+    "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
+    "scalelens_run": {(ONE, NO_RATE)},
+    # Since step 1; the images of one process, which are the job's where there is one process.
+    "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
+    "timm_results": {(RUN, JOB)},  # one device
+    "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
+    "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
+}
+
+
+def golden_steps() -> dict[str, list[dict[str, str]]]:
+    """Records of the goldens that hold a time or a rate, by format."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for path in sorted(FIXTURES.glob("*/*.steps.csv")):
+        rows = [row for row in csv.DictReader(path.open()) if row.get("step_s") or row.get("samples_per_s")]
+        if rows:
+            found.setdefault(path.parent.name, []).extend(rows)
+    return found
+
+
+GOLDEN = golden_steps()
+
+
+def test_every_format_with_times_says_what_they_are() -> None:
+    assert MEANINGS.keys() == GOLDEN.keys()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_times_and_rates_are_what_the_tool_means_by_them(name: str) -> None:
+    found = {(row.get("value_kind") or "", row.get("rate_scope") or None) for row in GOLDEN[name]}
+    assert found == MEANINGS[name]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_rate_of_the_job_is_its_batch_over_its_time(name: str) -> None:
+    """And a rate of one rank is at most that."""
+    for row in GOLDEN[name]:
+        work, time_s, rate = (float(row.get(key) or "nan") for key in ("samples", "step_s", "samples_per_s"))
+        if not math.isnan(work * time_s * rate):
+            exact = row["rate_scope"] == "global"
+            assert rate <= 1.06 * work / time_s, row
+            assert not exact or rate == pytest.approx(work / time_s, rel=0.06), row
+
+
+# Kinds are never mixed, scopes never compared
+
+
+HOROVOD = """\
+Model: resnet50
+Batch size: 32
+Number of GPUs: {devices}
+Running benchmark...
+Iter #0: 160.0 img/sec per GPU
+Iter #1: 160.0 img/sec per GPU
+Iter #2: {rate:.1f} img/sec per GPU
+Iter #3: {rate:.1f} img/sec per GPU
+Iter #4: {rate:.1f} img/sec per GPU
+Img/sec per GPU: {rate:.1f} +-0.0
+Total img/sec on {devices} GPU(s): {total:.1f} +-0.0
+"""
+
+
+def test_rates_per_rank_become_the_jobs_before_sizes_are_compared(tmp_path: Path) -> None:
+    """160 and 152 images a second per GPU on 1 and 8 are 160 and 1216 of the job: 95 %, not 12 %."""
+    for devices, rate in ((1, 160.0), (8, 152.0)):
+        log = HOROVOD.format(devices=devices, rate=rate, total=devices * rate)
+        (tmp_path / f"gpus{devices}.log").write_text(log)
+    ingest([tmp_path], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    stats = connection.execute("SELECT samples_per_s FROM batch_stats() ORDER BY samples_per_s").fetchall()
+    assert [rate for (rate,) in stats] == pytest.approx([160.0, 1216.0])
+    scaled = connection.execute("SELECT scaling, devices, samples_per_s, efficiency FROM scaling()").fetchall()
+    assert scaled == [("weak", 1, pytest.approx(160), 1.0), ("weak", 8, pytest.approx(1216), pytest.approx(0.95))]
+
+
+def test_a_rate_per_rank_and_one_of_the_job_are_one_series(tmp_path: Path) -> None:
+    """Horovod prints a rate per GPU, a record of two ranks none: both are compared as the batch over the time."""
+    (tmp_path / "one.log").write_text(HOROVOD.format(devices=1, rate=160.0, total=160.0))
+    record = '{{"event": "step", "rank": {rank}, "phase": "train", "step": {step}, "step_s": 0.25, "samples": 64}}\n'
+    facts = {
+        "event": "run",
+        "rank": 0,
+        "framework": "pytorch",
+        "model": "resnet50",
+        "devices": 2,
+        "dataset": "synthetic",
+    }
+    text = f":::SCALELENS {json.dumps(facts | {'global_batch_size': 64, 'micro_batch_size': 32})}\n"
+    text += "".join(":::SCALELENS " + record.format(rank=rank, step=step) for step in range(6) for rank in range(2))
+    (tmp_path / "two.log").write_text(text)
+    ingest([tmp_path], tmp_path / "w", jobs=1)
+    rates = scalelens.connect(tmp_path / "w").execute("SELECT samples_per_s FROM batch_stats() ORDER BY 1").fetchall()
+    assert [rate for (rate,) in rates] == pytest.approx([160.0, 256.0])  # 64 samples each 0.25 s, whatever the ranks
+
+
+def test_a_running_mean_is_refused_or_doubted_never_mixed(tmp_path: Path) -> None:
+    """PaddleClas prints running means alone; beside single steps a running mean is left out, and its rule says so."""
+    logs = FIXTURES / "paddleclas" / "dynamic.log"
+    ingest([logs], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    (refusals,) = connection.execute("SELECT list(DISTINCT refusal), count(step_s) FROM batch_cdf()").fetchall()
+    assert refusals == (["running_mean: a mean of many steps hides the tail of single ones"], 0)
+    notes = connection.execute("SELECT DISTINCT value_kinds, note LIKE '%running mean%' FROM batch_stats()").fetchall()
+    assert notes == [("running_mean", True)]
+
+
+AVERAGES = '''"""The running mean that a logger of the user prints.
+
+Tool: ours
+Versions: 1
+Yields: steps
+Source: ours
+
+Samples:
+    average after step 3: 9.5 s
+"""
+
+import re
+
+VERSION = 1
+ANCHORS = ("average after step ",)
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def take(self, line):
+        found = re.match(r"average after step (\\d+): ([\\d.]+) s", line.text)
+        if found:
+            step, time_s = int(found[1]), float(found[2])
+            self.rows.add("steps", line.number, attempt=0, phase="train", step=step, step_s=time_s, value_kind="running_mean")
+        return bool(found)
+'''
+
+
+def test_a_running_mean_of_a_step_is_not_its_time(tmp_path: Path) -> None:
+    """Two formats speak of one step: the larger number is the mean, the step's own time is the other."""
+    (tmp_path / "formats").mkdir()
+    (tmp_path / "formats" / "averages.py").write_text(AVERAGES)
+    times = [1.0, 0.5, 0.25, 0.25, 0.25]
+    lines = [
+        f"iter {step}: loss 4.0000, time {1000 * time_s:.2f}ms, mfu 38.12%\naverage after step {step}: 9.5 s\n"
+        for step, time_s in enumerate(times, 1)
+    ]
+    (tmp_path / "job.log").write_text("".join(lines))
+    ingest([tmp_path / "job.log"], tmp_path / "w", 1, (tmp_path / "formats",))
+    connection = scalelens.connect(tmp_path / "w")
+    kinds = "SELECT value_kind, list(step_s ORDER BY step) FROM step_times GROUP BY ALL ORDER BY ALL"
+    assert connection.execute(kinds).fetchall() == [("instant", times), ("running_mean", [9.5] * 5)]
+    assert connection.execute("SELECT n_steps, step_s, value_kinds FROM batch_stats()").fetchall() == [
+        (3, 0.25, "instant")
+    ]
+    assert connection.execute("SELECT DISTINCT label FROM batch_cdf()").fetchall() == [("single steps",)]
+
+
+# How a run ended, with the line that says so and the rank
+
+COMPLETED = "megatron/core016_second_record.log"
+ENDS = [
+    (COMPLETED, "completed", None, None),
+    ("job_end/out_of_memory.log", "oom", 8, "17"),
+    ("job_end/task_out_of_memory.err", "oom", 1, "5"),
+    ("job_end/collective_timeout_of_a_group.log", "collective_timeout", 1, "3"),
+    ("job_end/time_limit.err", "time_limit", 1, None),
+    ("job_end/node_failure.err", "node_failure", 1, None),
+    ("job_end/python_error.log", "error", 1, "6"),
+    ("job_end/cancelled.err", "cancelled", 1, None),
+    ("job_end/survived.log", "unknown", None, None),
+]
+
+
+@pytest.mark.parametrize(("log", "outcome", "line", "rank"), ENDS, ids=[log for log, *_ in ENDS])
+def test_how_a_run_ended(tmp_path: Path, log: str, outcome: str, line: int | None, rank: str | None) -> None:
+    ingest([FIXTURES / log], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    ((said, where),) = connection.execute("SELECT outcome, outcome_line FROM runs").fetchall()
+    assert said == outcome
+    assert where == line or log == COMPLETED
+    assert connection.execute("SELECT line, value FROM params WHERE key = 'outcome_rank'").fetchall() == (
+        [] if rank is None else [(line, rank)]
+    )
+
+
+def test_every_outcome_has_a_log() -> None:
+    from scalelens.tables import OUTCOMES
+
+    assert {outcome for _, outcome, *_ in ENDS} == set(OUTCOMES)

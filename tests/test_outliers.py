@@ -1,0 +1,314 @@
+"""Outlier GPUs: who is named, who is not, and what is said where it cannot be known."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from test_queries import Row, Warehouse
+
+US = 1000
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return Warehouse()
+
+
+def compute(warehouse: Warehouse, seconds: npt.NDArray[np.float64], run: str = "r", **facts: Any) -> None:
+    """A run whose trace says how long each rank computes in each step: seconds of shape (ranks, steps)."""
+    warehouse.insert("runs", [{"run_id": run, **facts}])
+    warehouse.insert("events", list(spans(seconds, run, "compute", 0.0)))
+
+
+def spans(seconds: npt.NDArray[np.float64], run: str, category: str, offset: float) -> Iterable[Row]:
+    for (rank, step), taken in np.ndenumerate(seconds):
+        yield {
+            "run_id": run, "file_id": f"{run}-{rank}", "rank": rank, "line": step, "ph": "X", "name": category,
+            "category": category, "train_step": step, "start_ns": round((step * 100 + offset) * 1e9),
+            "duration_ns": round(taken * 1e9),
+        }  # fmt: skip
+
+
+def noise(ranks: int, steps: int, seed: int, spread: float = 0.03) -> npt.NDArray[np.float64]:
+    return 1 + spread * np.random.default_rng(seed).standard_normal((ranks, steps))
+
+
+def verdicts(warehouse: Warehouse, question: str = "outlier_gpus()") -> dict[int, tuple[str, str | None]]:
+    return {row["rank"]: (row["verdict"], row["cause"]) for row in warehouse.ask(f"FROM {question}")}
+
+
+# By simulation
+
+
+@pytest.mark.parametrize("steps", [5, 20])
+def test_of_ranks_that_are_alike_none_is_named(warehouse: Warehouse, steps: int) -> None:
+    runs = 200
+    warehouse.insert("runs", [{"run_id": f"r{n}"} for n in range(runs)])
+    warehouse.insert(
+        "events", [row for n in range(runs) for row in spans(noise(16, steps, n), f"r{n}", "compute", 0.0)]
+    )
+    named = warehouse.column("SELECT count(DISTINCT run_id) FROM outlier_gpus() WHERE verdict = 'slow'")[0]
+    assert named / runs < 0.05
+
+
+@pytest.mark.parametrize("steps", [5, 20])
+def test_a_rank_slower_by_a_fifth_is_named_and_only_it(warehouse: Warehouse, steps: int) -> None:
+    runs = 200
+    warehouse.insert("runs", [{"run_id": f"r{n}"} for n in range(runs)])
+    rows: list[Row] = []
+    for n in range(runs):
+        seconds = noise(16, steps, 1000 + n)
+        seconds[n % 16] *= 1.2
+        rows += spans(seconds, f"r{n}", "compute", 0.0)
+    warehouse.insert("events", rows)
+    named = warehouse.ask(
+        "SELECT run_id, list(rank) AS ranks FROM outlier_gpus() WHERE verdict = 'slow' GROUP BY run_id"
+    )
+    right = sum(row["ranks"] == [int(row["run_id"][1:]) % 16] for row in named)
+    assert right / runs > 0.95
+    assert len(named) - right < 0.05 * runs
+
+
+# Named
+
+
+def test_scores_agree_with_numpy(warehouse: Warehouse) -> None:
+    seconds = noise(7, 9, 3)
+    seconds[4, :6] *= 1.4
+    compute(warehouse, seconds)
+    middle = np.median(seconds, axis=0)
+    mad = 1.4826 * np.median(abs(seconds - middle), axis=0)
+    z = (seconds - middle) / np.maximum(mad, 0.02 * middle)
+    flagged = ((z > 3.5) & (seconds > 1.1 * middle)).sum(axis=1)
+    for row in warehouse.ask("FROM work_scores()"):
+        rank = row["rank"]
+        kept = slice(0, 8)  # the last step may be cut
+        assert row["n_steps"] == 8
+        assert row["z"] == pytest.approx(np.median(z[rank, kept]), rel=1e-6)
+        assert row["ratio"] == pytest.approx(np.median((seconds / middle)[rank, kept]), rel=1e-6)
+    assert verdicts(warehouse)[4] == ("slow", "gpu")
+    assert flagged[4] == 6
+    assert [rank for rank, said in verdicts(warehouse).items() if said[0] != "ordinary"] == [4]
+
+
+def test_q_is_that_of_benjamini_and_hochberg(warehouse: Warehouse) -> None:
+    seconds = np.ones((8, 13))
+    for rank, steps in ((1, 3), (2, 2), (5, 2), (6, 1)):
+        seconds[rank, :steps] *= 1.5
+    compute(warehouse, seconds)
+    rows = sorted(warehouse.ask("SELECT p, q FROM work_scores()"), key=lambda row: row["p"])
+    p = [row["p"] for row in rows]
+    expected = [min(min(p[m] * 8 / (sum(other <= p[m] for other in p)) for m in range(n, 8)), 1) for n in range(8)]
+    assert [row["q"] for row in rows] == pytest.approx(expected)
+
+
+def test_peers_are_the_ranks_of_a_stage(warehouse: Warehouse) -> None:
+    seconds = noise(8, 12, 5)
+    seconds[4:] *= 1.6  # the second stage has more to do
+    seconds[6] *= 1.3
+    compute(warehouse, seconds, pp=2, devices=8)
+    assert {rank for rank, said in verdicts(warehouse).items() if said[0] == "slow"} == {6}
+    assert warehouse.column("SELECT stage FROM outlier_gpus() ORDER BY rank") == [0] * 4 + [1] * 4
+
+
+def test_scale_of_the_times_does_not_matter(warehouse: Warehouse) -> None:
+    seconds = noise(6, 10, 8)
+    seconds[2] *= 1.25
+    compute(warehouse, seconds)
+    compute(warehouse, seconds * 0.001, "faster")
+    rows = warehouse.ask("SELECT run_id, rank, verdict, round(z, 2) AS z FROM outlier_gpus() ORDER BY run_id, rank")
+    assert [row | {"run_id": "r"} for row in rows[:6]] == rows[6:]
+
+
+# Not named, and why
+
+
+@pytest.mark.parametrize(("slow", "verdict"), [(1.2, "unknown"), (1.05, "ordinary")])
+def test_of_two_it_cannot_be_told_which_is_the_odd_one(warehouse: Warehouse, slow: float, verdict: str) -> None:
+    seconds = noise(2, 20, 2, 0.005)
+    seconds[1] *= slow
+    compute(warehouse, seconds)
+    assert verdicts(warehouse) == {0: ("ordinary", None), 1: (verdict, None)}
+    reason = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 1")[0]
+    assert (reason or "").endswith("of two it cannot be told which is the odd one") == (verdict == "unknown")
+    assert warehouse.column("SELECT ratio FROM outlier_gpus() WHERE rank = 1")[0] == pytest.approx(slow, rel=0.01)
+
+
+def test_one_step_may_be_an_accident(warehouse: Warehouse) -> None:
+    seconds = np.ones((8, 1))
+    seconds[3] = 2
+    compute(warehouse, seconds)
+    assert verdicts(warehouse)[3] == ("unknown", None)
+    (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3")
+    assert reason == "1 flags in 1 steps may be an accident: q = 0.4"
+
+
+def test_peers_that_differ_among_themselves_name_no_one(warehouse: Warehouse) -> None:
+    compute(warehouse, np.outer([1.0, 1.2, 1.5, 1.8], np.ones(12)))
+    assert {said[0] for said in verdicts(warehouse).values()} == {"ordinary", "unknown"}
+    (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3")
+    assert reason.startswith("its peers differ among themselves: spread")
+
+
+def test_stages_that_are_not_known_name_no_one(warehouse: Warehouse) -> None:
+    seconds = np.ones((8, 12))
+    seconds[6:] = 1.5
+    compute(warehouse, seconds)
+    assert verdicts(warehouse)[7][0] == "slow"
+    transfer = {
+        "run_id": "r",
+        "file_id": "r-0",
+        "rank": 0,
+        "ph": "X",
+        "category": "kernel",
+        "name": "ncclKernel_SendRecv",
+    }
+    warehouse.insert("events", [transfer | {"start_ns": 5, "duration_ns": 5, "collective": "send", "train_step": 1}])
+    assert verdicts(warehouse)[7] == ("unknown", None)
+    (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 7")
+    assert "label the run with pp" in reason
+
+
+def test_step_times_alone_do_not_tell(warehouse: Warehouse) -> None:
+    def step(run: str, rank: int | None, step: int) -> Row:
+        return {"run_id": run, "rank": rank, "phase": "train", "step": step, "step_s": 1.0, "value_kind": "instant"}
+
+    warehouse.insert("runs", [{"run_id": run, "devices": devices} for run, devices in (("a", 8), ("b", 4), ("c", 1))])
+    warehouse.insert("steps", [step("a", None, n) for n in range(50)])
+    warehouse.insert("steps", [step("b", rank, n) for n in range(50) for rank in range(4)])
+    warehouse.insert("steps", [step("c", 0, n) for n in range(50)])
+    rows = warehouse.ask("SELECT rank, verdict, reason FROM outlier_gpus()")
+    assert {(row["rank"], row["verdict"]) for row in rows} == {(None, "unknown")}
+    assert [row["reason"] for row in rows] == [
+        "from step times of one rank alone it cannot be known",
+        "step times of 4 ranks, which waiting makes equal, and nothing of their own work",
+        "one device has no peer",
+    ]
+
+
+# Other causes
+
+
+def test_a_rank_that_waits_for_its_data(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r", "devices": 6}])
+    warehouse.insert(
+        "steps",
+        [
+            {
+                "run_id": "r", "rank": rank, "phase": "train", "step": step, "step_s": 1.0, "value_kind": "instant",
+                "data_s": (0.3 if rank == 2 else 0.01) + 0.001 * chance,
+            }
+            for (rank, step), chance in np.ndenumerate(noise(6, 30, 4))
+        ],
+    )  # fmt: skip
+    said = verdicts(warehouse)
+    assert said.pop(2) == ("late", "input")
+    assert set(said.values()) == {("unknown", None)}  # of their GPUs the log says nothing
+
+
+def test_host_timers_of_each_rank(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r", "devices": 4, "pp": 1}])
+    warehouse.insert(
+        "metrics",
+        [
+            {
+                "run_id": "r", "rank": rank, "step": step, "name": name, "unit": "ms", "stat": "value",
+                "value": 100.0 * chance * (1.3 if rank == 3 else 1),
+            }
+            for name in ("forward-compute", "backward-compute")
+            for (rank, step), chance in np.ndenumerate(noise(4, 20, 6, 0.01))
+        ],
+    )  # fmt: skip
+    assert verdicts(warehouse)[3] == ("slow", None)
+    row = warehouse.ask("FROM outlier_gpus() WHERE rank = 3")[0]
+    assert row["compute_s"] == pytest.approx(0.26, rel=0.02)
+    assert "whether GPU or host cannot be told" in row["reason"]
+
+
+Work = Mapping[str, float]
+
+
+def late_run(
+    warehouse: Warehouse, works: Callable[[int], Work], groups: Sequence[Sequence[int]] = (range(6),), steps: int = 12,
+    takes: Callable[[Sequence[int]], float] = lambda ranks: 0.01,
+) -> None:  # fmt: skip
+    """Ranks that do their works one after the other and then meet in an all_reduce of their group, step by step."""
+    rows: list[Row] = []
+
+    def span(rank: int, step: int, name: str, category: str, start: float, length: float, **columns: Any) -> None:
+        rows.append({
+            "run_id": "r", "file_id": f"f{rank}", "rank": rank, "line": len(rows), "ph": "X", "name": name,
+            "category": category, "train_step": step, "start_ns": round(start * 1e9), "duration_ns": round(length * 1e9),
+            **columns,
+        })  # fmt: skip
+
+    for step in range(steps):
+        for group in groups:
+            arrived = {}
+            for rank in group:
+                at = 10.0 * step
+                span(rank, step, f"ProfilerStep#{step}", "user_annotation", at, 5)
+                for kind, length in works(rank).items():
+                    if kind == "data":
+                        span(rank, step, "enumerate(DataLoader)#next", "user_annotation", at, length)
+                    elif kind != "host":
+                        span(rank, step, kind, kind, at, length)
+                    at += length
+                arrived[rank] = at
+            end = max(arrived.values()) + takes(group)
+            for rank, at in arrived.items():
+                columns = {"collective": "allreduce", "process_group": str(group[0]), "group_size": len(group)}
+                span(rank, step, "ncclDevKernel_AllReduce", "kernel", at, end - at, message_bytes=1000, **columns)
+    warehouse.insert("runs", [{"run_id": "r"}])
+    warehouse.insert("events", rows)
+
+
+@pytest.mark.parametrize(
+    ("works", "cause"),
+    [
+        (lambda rank: {"host": 0.4 if rank == 3 else 0.1, "compute": 1.0}, "host"),
+        (lambda rank: {"data": 0.4 if rank == 3 else 0.1, "compute": 1.0}, "input"),
+        (lambda rank: {"host": 0.1, "compute": 1.09 if rank == 3 else 1.0}, "gpu"),
+    ],
+)
+def test_cause_of_being_late(warehouse: Warehouse, works: Callable[[int], Work], cause: str) -> None:
+    late_run(warehouse, works)
+    said = verdicts(warehouse)
+    assert said.pop(3) == ("late", cause)
+    assert set(said.values()) == {("ordinary", None)}
+
+
+def test_a_slow_gpu_is_late_as_well_and_called_slow(warehouse: Warehouse) -> None:
+    late_run(warehouse, lambda rank: {"compute": 1.5 if rank == 3 else 1.0})
+    said = verdicts(warehouse)
+    assert said.pop(3) == ("slow", "gpu")
+    assert set(said.values()) == {("ordinary", None)}
+    assert warehouse.column("SELECT cause FROM late_ranks() WHERE rank = 3") == ["gpu"]
+
+
+def test_lateness_that_comes_from_upstream_is_passed_on_not_caused(warehouse: Warehouse) -> None:
+    late_run(warehouse, lambda rank: {"communication": 0.6 if rank == 3 else 0.1, "compute": 1.0})
+    assert set(verdicts(warehouse).values()) == {("ordinary", None)}
+    assert warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3") == [
+        "late, for it waits for other ranks itself"
+    ]
+
+
+def test_ranks_that_are_late_in_turns_are_not_named(warehouse: Warehouse) -> None:
+    turns = iter(range(10_000))
+    late_run(warehouse, lambda rank: {"host": 0.1 + 0.3 * (next(turns) % 7 == 0), "compute": 1.0})
+    assert set(verdicts(warehouse).values()) == {("ordinary", None)}
+
+
+def test_a_group_whose_collectives_take_longer(warehouse: Warehouse) -> None:
+    groups = [range(n, n + 2) for n in range(0, 8, 2)]
+    late_run(warehouse, lambda rank: {"compute": 1.0}, groups, takes=lambda ranks: 0.05 if ranks[0] == 4 else 0.01)
+    said = verdicts(warehouse)
+    assert {rank for rank, one in said.items() if one == ("late", "network")} == {4, 5}
+    assert {one for rank, one in said.items() if rank not in (4, 5)} == {("ordinary", None)}
+    assert "collectives of its group take 5.00 times" in warehouse.column(
+        "SELECT evidence FROM outlier_gpus() WHERE rank = 4"
+    )[0]  # fmt: skip

@@ -1,0 +1,292 @@
+"""Queries over traces: numbers reckoned by hand.
+
+The trace `traced` of `fixtures/queries/tables/events.csv` has two ranks of two steps; times below are in microseconds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from test_queries import FIXTURES, Row, Warehouse
+
+CLASSES = {
+    "communication": [
+        "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+        "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
+        "rcclDevKernel_Generic_1",
+        "void mscclKernel_Sum_float_LL<true>(ncclDevComm*)",
+        "oneccl_allreduce_small",
+        "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData*)",
+        "void tensorrt_llm::kernels::twoShotAllReduceKernel<float, 8>()",
+        "one_shot_all_reduce_kernel",
+        "userbuffers_fp16_sum_inplace_gpu_rr_rw",
+    ],
+    "memory": ["Memcpy DtoD (Device -> Device)", "hipMemset", "dma_request", "__amd_rocclr_copyBuffer"],
+    "compute": [
+        "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm>()",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>()",
+        "void blockAllReduce<float>(float*)",
+        "_combined_routing_memset",
+        "triton_red_fused_mean_0",
+        None,
+    ],
+    None: ["event_wait"],
+}
+
+
+@pytest.fixture
+def traced() -> Iterator[Warehouse]:
+    """The trace of two ranks and two steps."""
+    warehouse = Warehouse()
+    events = FIXTURES / "tables" / "events.csv"
+    warehouse.connection.execute(f"INSERT INTO events BY NAME FROM read_csv('{events}', nullstr = '')")
+    yield warehouse
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return Warehouse()
+
+
+def event(name: str | None, category: str, start: float, end: float, **columns: Any) -> Row:
+    """An event from start to end in microseconds, of one rank's trace."""
+    ns = {"start_ns": round(start * 1000), "duration_ns": round((end - start) * 1000)}
+    return {"run_id": "r", "file_id": "f", "rank": 0, "ph": "X", "name": name, "category": category, **ns, **columns}
+
+
+# Which class
+
+
+@pytest.mark.parametrize(("kind", "names"), CLASSES.items())
+def test_class_of_a_kernel_by_its_name(warehouse: Warehouse, kind: str | None, names: list[str | None]) -> None:
+    for name in names:
+        got = warehouse.connection.execute("SELECT kernel_class(?, 'kernel')", [name]).fetchall()
+        assert got == [(kind,)], name
+
+
+def test_the_category_says_what_is_work_of_a_device(warehouse: Warehouse) -> None:
+    for category in ("gpu_memcpy", "gpu_memset", "memcpy", "memset"):
+        assert warehouse.column(f"SELECT kernel_class('fill', '{category}')") == ["memory"]
+    for category in ("cpu_op", "cuda_sync", "gpu_user_annotation", "cuda_runtime", "user_annotation"):
+        assert warehouse.column(f"SELECT kernel_class('nccl:all_reduce', '{category}')") == [None]
+    assert warehouse.column("SELECT kernel_class('gemm', NULL)") == [None]
+
+
+# Which events
+
+
+def test_a_host_operator_that_names_a_stream_is_no_work(warehouse: Warehouse) -> None:
+    """Triton's: its kernel is counted, once."""
+    warehouse.insert("events", [
+        event("triton_poi_fused_0", "cpu_op", 0, 50, stream=7),
+        event("triton_poi_fused_0", "kernel", 10, 20, stream=7, correlation=1),
+    ])  # fmt: skip
+    assert warehouse.column("SELECT category FROM gpu_events()") == ["kernel"]
+    assert warehouse.column("SELECT category FROM gpu_events(steps := 'hta')") == ["kernel"]
+
+
+def test_work_belongs_to_the_step_that_launched_it(warehouse: Warehouse) -> None:
+    warehouse.insert("events", [
+        event("ProfilerStep#1", "user_annotation", 0, 100, train_step=1),
+        event("ProfilerStep#2", "user_annotation", 100, 200, train_step=2),
+        event("cudaLaunchKernel", "cuda_runtime", 90, 95, correlation=1, train_step=1),
+        event("late", "kernel", 110, 120, stream=7, correlation=1, train_step=2),
+        event("unlinked", "kernel", 130, 140, stream=7, correlation=2, train_step=2),
+        event("outside", "kernel", 230, 240, stream=7, correlation=3),
+    ])  # fmt: skip
+    asked = "SELECT name, train_step FROM gpu_events(steps := '{}') ORDER BY start_ns"
+    assert warehouse.ask(asked.format("all")) == [
+        {"name": "late", "train_step": 1},
+        {"name": "unlinked", "train_step": 2},
+        {"name": "outside", "train_step": None},
+    ]
+    assert warehouse.ask(asked.format("complete")) == [{"name": "late", "train_step": 1}]
+    assert warehouse.ask(asked.format("hta")) == [{"name": "late", "train_step": 1}]
+
+
+def test_a_single_step_is_complete(warehouse: Warehouse) -> None:
+    warehouse.insert("events", [
+        event("ProfilerStep#7", "user_annotation", 0, 100, train_step=7),
+        event("gemm", "kernel", 10, 20, stream=7, correlation=2, train_step=7),
+        event("outside", "kernel", 130, 140, stream=7, correlation=3),
+    ])  # fmt: skip
+    assert warehouse.column("SELECT name FROM gpu_events(steps := 'complete')") == ["gemm"]
+    assert len(warehouse.column("SELECT name FROM gpu_events(steps := 'hta')")) == 2
+
+
+def test_hta_keeps_what_was_launched_before_the_last_annotation_on_host_or_device(warehouse: Warehouse) -> None:
+    steps = [
+        event("ProfilerStep#1", "user_annotation", 0, 100, train_step=1),
+        event("ProfilerStep#2", "user_annotation", 100, 200, train_step=2),
+    ]
+    work = [
+        event("cudaLaunchKernel", "cuda_runtime", 120, 125, correlation=1, train_step=2),
+        event("gemm", "kernel", 150, 160, stream=7, correlation=1, train_step=2),
+    ]
+    warehouse.insert("events", steps + work)
+    assert warehouse.column("SELECT name FROM gpu_events(steps := 'hta')") == []
+    warehouse.insert("events", [event("ProfilerStep#2", "gpu_user_annotation", 140, 200, train_step=2)])
+    assert warehouse.column("SELECT name FROM gpu_events(steps := 'hta')") == ["gemm"]
+    warehouse.insert("events", [event("job_run", "mtia_runtime", 110, 115, correlation=1, train_step=2)])
+    assert len(warehouse.column("SELECT name FROM gpu_events(steps := 'hta')")) == 2, "once per call"
+    assert len(warehouse.column("SELECT name FROM gpu_events()")) == 1
+
+
+def test_steps_is_one_of_three(traced: Warehouse) -> None:
+    with pytest.raises(duckdb.Error, match="steps is 'all', 'complete' or 'hta'"):
+        traced.ask("FROM gpu_events(steps := 'some')")
+
+
+# Where the time goes
+
+
+def test_breakdown_of_ranks_and_steps(traced: Warehouse) -> None:
+    """Rank 0, step 1: kernels 200-500 and 510-610, an all-reduce 550-800, a copy 850-900."""
+    columns = "rank, train_step, span_ns, compute_ns, exposed_comm_ns, exposed_memory_ns, idle_ns"
+    rows = traced.connection.execute(f"SELECT {columns} FROM temporal_breakdown(per := 'step')").fetchall()
+    assert [(*row[:2], *(ns / 1000 for ns in row[2:])) for row in rows] == [
+        (0, 1, 700, 400, 190, 50, 60), (0, 2, 750, 400, 300, 0, 50),
+        (1, 1, 700, 500, 80, 50, 70), (1, 2, 750, 600, 100, 0, 50),
+    ]  # fmt: skip
+    # Per rank the time between the steps is idle.
+    assert traced.column("SELECT idle_ns FROM temporal_breakdown()") == [410_000, 420_000]
+    complete = traced.column("SELECT span_ns FROM temporal_breakdown(steps := 'complete')")
+    assert complete == traced.column("SELECT span_ns FROM temporal_breakdown(steps := 'hta')") == [700_000, 700_000]
+    with pytest.raises(duckdb.Error, match="per is 'rank' or 'step'"):
+        traced.ask("FROM temporal_breakdown(per := 'node')")
+
+
+def test_overlap_of_ranks_and_steps(traced: Warehouse) -> None:
+    asked = "SELECT overlapped_ns / 1000, communication_ns / 1000 FROM comm_overlap(per := 'step')"
+    assert traced.connection.execute(asked).fetchall() == [(60, 250), (100, 400), (20, 100), (0, 100)]
+    warehouse = Warehouse()
+    warehouse.insert("events", [event("gemm", "kernel", 0, 5, stream=7)])
+    assert warehouse.column("SELECT overlap_share FROM comm_overlap()") == [None]
+
+
+def test_a_trace_without_work_of_a_device_has_no_rows(warehouse: Warehouse) -> None:
+    """HTA fails on it."""
+    warehouse.insert("events", [event("aten::mm", "cpu_op", 0, 50, line=1, process="1", thread="1")])
+    for query in ("temporal_breakdown", "comm_overlap", "kernel_summary", "idle_causes", "queue_length"):
+        assert warehouse.ask(f"FROM {query}()") == []
+    assert warehouse.column("SELECT kernel_ns FROM op_summary()") == [0]
+
+
+TIMES = st.lists(
+    st.tuples(st.sampled_from(["compute", "communication", "memory"]), st.integers(0, 60), st.integers(0, 20)),
+    min_size=1,
+    max_size=12,
+)
+NAMES = {"compute": "gemm", "communication": "ncclDevKernel", "memory": "Memset"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(TIMES)
+def test_sweep_agrees_with_counting_every_nanosecond(work: list[tuple[str, int, int]]) -> None:
+    warehouse = Warehouse()
+    warehouse.insert("events", [
+        {"run_id": "r", "file_id": "f", "line": line, "name": NAMES[kind], "category": "kernel", "stream": line,
+         "start_ns": start, "duration_ns": duration}
+        for line, (kind, start, duration) in enumerate(work)
+    ])  # fmt: skip
+    running: dict[int, set[str]] = defaultdict(set)
+    for kind, start, duration in work:
+        for instant in range(start, start + duration):
+            running[instant].add(kind)
+    first, last = min(start for _, start, _ in work), max(start + duration for _, start, duration in work)
+    states = [running[instant] for instant in range(first, last)]
+    (row,) = warehouse.ask("FROM temporal_breakdown()")
+    assert row["span_ns"] == last - first
+    assert row["compute_ns"] == sum("compute" in state for state in states)
+    assert row["exposed_comm_ns"] == sum("communication" in s and "compute" not in s for s in states)
+    assert row["exposed_memory_ns"] == sum(state == {"memory"} for state in states)
+    assert row["idle_ns"] == sum(not state for state in states)
+
+
+# Streams and operators
+
+
+def test_what_a_stream_waited_for(traced: Warehouse) -> None:
+    """Rank 0, stream 7: 10 us between kernels, 100 us for the all-reduce, twice for the host."""
+    asked = "SELECT cause, gaps, idle_ns / 1000 FROM idle_causes({}) WHERE rank = 0 AND stream = 7"
+    assert traced.connection.execute(asked.format("")).fetchall() == [
+        ("host", 2, 540), ("kernel", 1, 10), ("other", 1, 100),
+    ]  # fmt: skip
+    assert traced.connection.execute(asked.format("kernel_wait_us := 5")).fetchall() == [
+        ("host", 2, 540), ("other", 2, 110),
+    ]  # fmt: skip
+
+
+def test_work_that_overlaps_on_a_stream_leaves_no_gap_below_zero(warehouse: Warehouse) -> None:
+    """And the gap after it is counted from the end of the longest, not of the last."""
+    warehouse.insert("events", [
+        event("long", "kernel", 0, 100, stream=7), event("short", "kernel", 10, 20, stream=7),
+        event("next", "kernel", 130, 140, stream=7),
+    ])  # fmt: skip
+    gaps = warehouse.ask("SELECT gaps, min_ns, max_ns FROM idle_causes(kernel_wait_us := 50)")
+    assert gaps == [{"gaps": 2, "min_ns": 0, "max_ns": 30_000}]
+
+
+def test_a_graph_is_one_entry_of_the_queue(warehouse: Warehouse) -> None:
+    graph = [event(f"k{n}", "kernel", 20 + 10 * n, 25 + 10 * n, stream=7, correlation=1, line=n) for n in range(5)]
+    warehouse.insert("events", [event("cudaGraphLaunch", "cuda_runtime", 0, 10, correlation=1), *graph])
+    (row,) = warehouse.ask("FROM queue_length(full_queue := 1)")
+    assert (row["changes"], row["max_length"], row["full_ns"]) == (2, 1, 20_000)
+
+
+def test_time_of_nested_operators(warehouse: Warehouse) -> None:
+    on = {"process": "1", "thread": "1"}
+    warehouse.insert("events", [
+        event("outer", "cpu_op", 0, 100, line=1, **on),
+        event("inner", "cpu_op", 0, 40, line=2, **on),  # begins with it
+        event("empty", "cpu_op", 40, 40, line=3, **on),  # begins with the next
+        event("inner", "cpu_op", 40, 100, line=4, **on),  # ends with it
+        event("next", "cpu_op", 100, 130, line=5, **on),
+        event("elsewhere", "cpu_op", 0, 130, line=6, process="1", thread="2"),
+        event("cudaLaunchKernel", "cuda_runtime", 50, 55, line=7, correlation=1, **on),
+        event("cudaLaunchKernel", "cuda_runtime", 100, 105, line=8, correlation=2, **on),
+        event("gemm", "kernel", 60, 90, line=9, stream=7, correlation=1),
+        event("add", "kernel", 110, 115, line=10, stream=7, correlation=2),
+    ])  # fmt: skip
+    columns = "line, depth, parent_line, self_ns / 1000, kernel_ns / 1000, subtree_kernel_ns / 1000"
+    assert warehouse.connection.execute(f"SELECT {columns} FROM op_calls() ORDER BY line").fetchall() == [
+        (1, 0, None, 0, 0, 30), (2, 1, 1, 40, 0, 0), (3, 2, 4, 0, 0, 0), (4, 1, 1, 60, 30, 30),
+        (5, 0, None, 30, 5, 5), (6, 0, None, 130, 0, 0),
+    ]  # fmt: skip
+    sequences = warehouse.ask("SELECT name, sequence FROM kernel_sequences() ORDER BY name")
+    assert sequences == [{"name": "inner", "sequence": "gemm"}, {"name": "next", "sequence": "add"}]
+    assert warehouse.column("SELECT name FROM kernel_sequences(op := 'ut')") == ["outer"]
+
+
+def test_bytes_that_a_trace_does_not_tell_are_not_known(warehouse: Warehouse) -> None:
+    for line, args in enumerate((None, '{"bytes": "13248"}', '{"bytes": nan, "cut', '{"bytes": 1000, "size": 5}')):
+        copy = event("Memcpy DtoD (Device -> Device)", "gpu_memcpy", line, line + 1, line=line, args=args)
+        warehouse.insert("events", [copy])
+    assert warehouse.column("SELECT moved_bytes FROM memory_events() ORDER BY line") == [None, 13248, None, 1000]
+    (row,) = warehouse.ask("FROM memory_copies()")
+    assert (row["copies"], row["total_bytes"], row["gb_per_s"]) == (4, 14248, 14248 / 2000)
+
+
+def test_diff_of_traces(traced: Warehouse) -> None:
+    traced.insert("events", [
+        event("fused", "kernel", 0, 5, file_id="t1", rank=1, line=99, stream=7),
+        event("sgemm_128x64_nn", "kernel", 0, 100, file_id="t1", rank=1, line=98, stream=7),
+    ])  # fmt: skip
+    changes = dict(traced.connection.execute("SELECT name, change FROM trace_diff()").fetchall())
+    assert (changes["fused"], changes["sgemm_128x64_nn"], changes["aten::mm"]) == ("added", "increased", "unchanged")
+    back = dict(traced.connection.execute("SELECT name, change FROM trace_diff('rank = 1', 'rank = 0')").fetchall())
+    assert (back["fused"], back["sgemm_128x64_nn"]) == ("deleted", "decreased")
+
+
+def test_runs_select_traces(traced: Warehouse) -> None:
+    traced.insert("runs", [{"run_id": "traced", "name": "it"}])
+    assert len(traced.ask("FROM temporal_breakdown(runs := 'name = ''it''')")) == 2
+    assert traced.ask("FROM temporal_breakdown(runs := 'name = ''other''')") == []
+    for query in ("op_calls", "kernel_sequences", "annotation_summary", "trace_steps"):
+        assert traced.ask(f"FROM {query}(runs := 'name = ''it''')")
+        assert traced.ask(f"FROM {query}(runs := 'name = ''other''')") == []
