@@ -11,7 +11,9 @@ from types import ModuleType
 
 import pytest
 
+import scalelens
 from running import RUNNERS, finished, free_port, of, records, rows_of, start, wait_for
+from scalelens.ingestion import ingest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed")
@@ -293,3 +295,13 @@ def test_an_lmdb_gives_the_same_images(pictures: Path, tmp_path: Path, vision: M
     ]
     assert sum(map(len, shares)) == 12
     assert sorted(torch.cat([*shares[0], *shares[1]]).tolist()) == [0] * 24 + [1] * 24
+
+
+def test_a_planted_straggler_is_found_and_named(tmp_path: Path) -> None:
+    options = ("--batch-per-device", 4, "--steps", 12, "--warmup-steps", 4, "--profile-steps", 1)
+    finished(vision_run(tmp_path / "r", *options, "--slow-rank", 1, "--slow-by", 0.5, ranks=4))
+    ingest([tmp_path / "r"], tmp_path / "w", jobs=1)
+    rows = scalelens.query("outlier_gpus", tmp_path / "w").sort("rank").rows(named=True)
+    assert [row["verdict"] for row in rows] == ["ordinary", "slow", "ordinary", "ordinary"]
+    assert rows[1]["ratio"] == pytest.approx(1.5, abs=0.2)
+    assert rows[1]["n_steps"] == 12

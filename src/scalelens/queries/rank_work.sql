@@ -5,7 +5,8 @@
 --   the step that launched them; a trace without ProfilerStep annotations is one step.  The largest step of a trace
 --   that has several is left out, for recording may stop within it, unless it has two.
 --   From a log with records of each rank: the time it says it waited for data, and where Megatron's timers are printed
---   rank by rank, forward and backward compute.  The step time itself is no work of a rank's own.
+--   rank by rank, forward and backward compute; of our own runners on the CPU, the processor time of the step, in which
+--   waiting does not count.  The step time itself is no work of a rank's own.
 --
 -- Sources: events, gpu_events, steps, metrics, runs, selected_runs
 --
@@ -58,7 +59,7 @@ timed AS (
     SELECT run_id, rank, step AS train_step,
         sum(value / CASE unit WHEN 'ms' THEN 1e3 ELSE 1 END) AS compute_s
     FROM metrics
-    WHERE name IN ('forward-compute', 'backward-compute') AND stat = 'value' AND unit IN ('ms', 's')
+    WHERE name IN ('forward-compute', 'backward-compute', 'cpu_s') AND stat = 'value' AND unit IN ('ms', 's')
         AND rank IS NOT NULL AND step IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
     GROUP BY ALL),
 logged AS (

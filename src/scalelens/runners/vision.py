@@ -11,7 +11,6 @@ Rank R leaves rankR.log, a line for each step, and trace_rankR.json.gz, by Kinet
 # mypy: ignore-errors
 
 import argparse
-import math
 import os
 import time
 from pathlib import Path
@@ -50,8 +49,8 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     # What is measured
     parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
-    parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes ...")
-    parser.add_argument("--slow-by", type=float, default=0.2, help="... so much more: images that nobody counts")
+    parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes on ...")
+    parser.add_argument("--slow-by", type=float, default=0.2, help="... for such a part of its own time, for nothing")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
     args = parser.parse_args()
@@ -91,11 +90,11 @@ def main():
     else:
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // LOCAL_WORLD))
     synchronise = torch.cuda.synchronize if gpu else lambda: None
+    own = clock if gpu else time.thread_time  # on the CPU the time of this thread: waiting and others do not count
+    ballast = torch.ones(512, 512, device=args.device)
 
     share = (args.image_size, RANK, WORLD, args.workers, gpu, args.seed)
-    batch, surplus = args.batch_per_device, 0
-    if args.slow_rank == RANK:
-        surplus = math.ceil(args.slow_by * batch)
+    batch = args.batch_per_device
     steps = args.steps if args.data else args.steps or 100
     training = Batches(args.data, "train", batch, steps, *share)
     steps, validation = training.steps, None
@@ -130,8 +129,6 @@ def main():
 
     def next_batch(iterator):
         images, labels = (data.to(args.device, non_blocking=True) for data in next(iterator))
-        if surplus and model.training:
-            images = torch.cat([images, images.repeat(math.ceil(surplus / batch), 1, 1, 1)[:surplus]])
         images = images.to(memory_format=torch.channels_last)
         synchronise()  # note: the copy cannot hide behind the computation, but its time is known
         return images, labels
@@ -143,29 +140,33 @@ def main():
             tracer.step()  # the trace calls what follows ProfilerStep#{step}
             start = clock()
             images, labels = next_batch(iterator)
-            data_s = clock() - start
+            data_s, busy = clock() - start, own()
             rate = learning_rate(args, step, steps)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             if gpu:
                 begun.record()
             with autocast:
-                scores = model(images)
-                if surplus:
-                    scores = tuple(s[:batch] for s in scores) if isinstance(scores, tuple) else scores[:batch]
-                loss = loss_of(scores, labels)
+                loss = loss_of(model(images), labels)
             scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()
             optimizer.zero_grad()
+            if args.slow_rank == RANK:
+                synchronise()
+                until = own() + args.slow_by * (own() - busy)
+                while own() < until:
+                    ballast @ ballast
+                    synchronise()
             if gpu:
                 ended.record()
             synchronise()  # note: the host cannot run ahead of the device, which costs most where kernels are short
             step_s = clock() - start
             log(
                 "step", phase="warmup" if step <= args.warmup_steps else "train", epoch=epoch, step=step, step_s=step_s,
-                data_s=data_s, device_s=begun.elapsed_time(ended) / 1e3 if gpu else None, loss=loss.item(),
-                samples=args.global_batch_size, learning_rate=rate,
+                data_s=data_s, device_s=begun.elapsed_time(ended) / 1e3 if gpu else None,
+                cpu_s=None if gpu else own() - busy, loss=loss.item(), samples=args.global_batch_size,
+                learning_rate=rate,
             )  # fmt: skip
             if RANK == 0 and step % 10 == 0:
                 say(f"epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step")
