@@ -1,6 +1,6 @@
 """jpwr power samples (CSV).
 
-Tool: jpwr, by itself or inside CARAML
+Tool: jpwr, by itself or inside CARAML; runners/power.py writes the same
 Versions: jpwr to 0.0.10; CARAML adds the columns nodename and rank; its own get_power.py before jpwr
 Yields: power, params
 Source: jpwr/ctxmgr.py, measure_power(); CARAML llm_training/aux/nvidia_energy_llm_fix.patch
