@@ -235,6 +235,7 @@ def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path)
         (["--device", "cpu", "--precision", "tf32"], "tf32 is a mode of NVIDIA's GPUs"),
         (["--model", "inception_v3", "--image-size", "224"], "needs images of 299 pixels"),
         (["--validation-steps", "-1"], "needs --data"),
+        (["--slow-rank", "2"], "ranks are 0 to 1"),
         (["--global-batch-size", "9"], "cannot be shared equally by 2 devices"),
         (["--batch-per-device", "4", "--global-batch-size", "16"], "not allowed with"),
     ],

@@ -61,6 +61,8 @@ def arguments():
         parser.error("tf32 is a mode of NVIDIA's GPUs; the CPU has fp32, amp and bf16")
     if args.validation_steps < 0 and not args.data:
         parser.error("--validation-steps -1 needs --data: synthetic images have no end")
+    if args.slow_rank is not None and not 0 <= args.slow_rank < WORLD:
+        parser.error(f"there is no rank {args.slow_rank} to be slow: ranks are 0 to {WORLD - 1}")
     args.scaling = "strong" if args.global_batch_size else "weak"
     args.global_batch_size = args.global_batch_size or args.batch_per_device * WORLD
     args.batch_per_device, left = divmod(args.global_batch_size, WORLD)
