@@ -129,10 +129,13 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
+    "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB)},  # PyTorch's CNN prints one throughput for each epoch
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
+    "jube": {(RUN, JOB)},  # `_avg` of a pattern
+    "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
     "llmc": {(ONE, NO_RATE)},
     "megatron": {(ONE, JOB), (WINDOW, JOB)},

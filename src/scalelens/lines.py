@@ -173,7 +173,7 @@ class Offer:
         claimer = self._claimed(line) if self._claiming else None
         if not found:
             return line
-        if line.text.startswith(("{", '"', " ", "\t")) and is_json(line.text.strip()):
+        if line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
             found = [word for word in found if '"' in self._words[word]]
         key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)

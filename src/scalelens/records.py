@@ -29,7 +29,7 @@ Records = Callable[[Source], Iterator[Record]]
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines with their number, and whether they have an end."""
+    """Lines that hold something, with their number and whether they have an end."""
     number, rest = 0, b""
     for block in source.utf8():
         *lines, rest = (rest + block).split(b"\n")
@@ -41,14 +41,27 @@ def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
         yield number + 1, rest.decode("utf-8", "replace").rstrip("\r"), False
 
 
-def cells_of(text: str, delimiter: str) -> list[str]:
-    """Cells of a line of a CSV."""
+def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Lines of a table with their number, as cells, and whether they have an end."""
+    for number, text, whole in lines_of(source):
+        yield number, cells_of(text), whole
+
+
+def cells_of(text: str, delimiter: str = ",") -> list[str]:
+    """Cells of a line of a CSV, without blanks around them."""
     if '"' not in text:
         return [cell.strip() for cell in text.split(delimiter)]
     try:
-        return [cell.strip() for cell in next(csv.reader([text.replace("\0", "\ufffd")], delimiter=delimiter), [])]
+        row = next(csv.reader([text.replace("\0", "\ufffd")], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:  # a cell of more than 128 KB
-        return text.split(delimiter)
+        row = text.split(delimiter)
+    return [cell.strip() for cell in row]
+
+
+def head_lines(head: bytes) -> list[str]:
+    """Lines of a file's first bytes that hold something."""
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def delimiter_of(text: str) -> str:

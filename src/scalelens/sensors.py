@@ -1,16 +1,14 @@
 """What files of sensors share: lines as cells, times, watts, counters of energy, and which device a sensor covers."""
 
-import csv
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import NamedTuple
 
 from scalelens.rows import Rows
-from scalelens.source import Source
 
 SECOND = 10**9  # nanoseconds
 EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
@@ -109,41 +107,6 @@ class Samples:
                 energy_j=sum(step for step in steps if step > 0), method="counter",
                 span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
             )  # fmt: skip
-
-
-def lines(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that hold something, with their number and whether they have an end."""
-    number, rest = 0, b""
-    for block in source.utf8():
-        *whole, rest = (rest + block).split(b"\n")
-        for line in whole:
-            number += 1
-            if line.strip():
-                yield number, line.decode("utf-8", "replace").rstrip("\r"), True
-    if rest.strip():
-        yield number + 1, rest.decode("utf-8", "replace").rstrip("\r"), False
-
-
-def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines of a table with their number, as cells without blanks around them, and whether the line has an end."""
-    for number, text, whole in lines(source):
-        yield number, cells(text), whole
-
-
-def cells(text: str) -> list[str]:
-    if '"' not in text:
-        return [cell.strip() for cell in text.split(",")]
-    try:
-        row = next(csv.reader([text.replace("\0", "\ufffd")], skipinitialspace=True), [])
-    except csv.Error:  # a cell of more than 128 KB
-        row = text.split(",")
-    return [cell.strip() for cell in row]
-
-
-def head_lines(head: bytes) -> list[str]:
-    """Lines of a file's first bytes that hold something."""
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def stamp_of(text: str) -> tuple[Stamp, str] | None:

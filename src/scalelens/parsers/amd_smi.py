@@ -16,8 +16,9 @@ Samples:
     1795238790,0,97,452,N/A,UNTHROTTLED
 """
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, head_lines, lines, stamp_of, watts, whole_packages
+from scalelens.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.source import Source
 
 VERSION = 1
@@ -37,7 +38,7 @@ def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
     header: list[str] = []
     timeless = 0
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         cells = cells_of(text)
         if "gpu" in cells and {*cells} & {*POWERS, ENERGY}:
             header = cells
@@ -66,7 +67,7 @@ def devices(source: Source) -> tuple[set[str], set[str]]:
     header: list[str] = []
     found: set[str] = set()
     powered: set[str] = set()
-    for _, text, _ in lines(source):
+    for _, text, _ in lines_of(source):
         cells = cells_of(text)
         if "gpu" in cells:
             header = cells

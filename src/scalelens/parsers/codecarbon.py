@@ -20,8 +20,9 @@ Samples:
 
 from typing import NamedTuple
 
+from scalelens.records import cells_of, head_lines, rows_of
 from scalelens.rows import Rows
-from scalelens.sensors import cells, head_lines, records, stamp_of
+from scalelens.sensors import stamp_of
 from scalelens.source import Source
 
 VERSION = 1
@@ -46,7 +47,7 @@ class Row(NamedTuple):
 
 def recognise(head: bytes, name: str) -> bool:
     first = head_lines(head)[:1]
-    return bool(first) and {*cells(first[0])} >= ALWAYS
+    return bool(first) and {*cells_of(first[0])} >= ALWAYS
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -66,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
 def readable(source: Source, rows: Rows) -> list[Row]:
     """All rows that can be read."""
     found, header = [], []
-    for number, row, whole in records(source):
+    for number, row, whole in rows_of(source):
         if {*row} >= ALWAYS:
             header = row
             continue

@@ -18,8 +18,9 @@ Samples:
 
 import re
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, head_lines, lines, stamp_of
+from scalelens.sensors import Samples, Sensor, stamp_of
 from scalelens.source import Source
 
 VERSION = 1
@@ -43,7 +44,7 @@ def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     units: dict[str, str] = {}
     timeless = 0
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         if found := HEADER.fullmatch(text.rstrip()):
             header = found[2].split()
         elif found := ROW.fullmatch(text.rstrip()):

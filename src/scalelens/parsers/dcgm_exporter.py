@@ -18,8 +18,9 @@ Samples:
 
 import re
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, head_lines, lines, stamp_of
+from scalelens.sensors import Samples, Sensor, stamp_of
 from scalelens.source import Source
 
 VERSION = 1
@@ -39,10 +40,10 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
-    mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines(source))
+    mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines_of(source))
     said = None
     timeless = 0
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         if not text.startswith(NAMES):
             said = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or said
             continue

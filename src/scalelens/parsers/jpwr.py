@@ -25,8 +25,9 @@ Samples:
 
 import re
 
+from scalelens.records import rows_of
 from scalelens.rows import Rows
-from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, records, watts
+from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, watts
 from scalelens.source import Source
 
 VERSION = 3
@@ -41,7 +42,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    lines = records(source)
+    lines = rows_of(source)
     _, header, _ = next(lines)
     labels = {k: label for k, label in enumerate(header) if ":" in label or label.isdecimal()}
     time = header.index("timestamps")
@@ -77,7 +78,7 @@ def read(source: Source, rows: Rows) -> None:
 def forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
     """Columns of rocm, or of what may be, that never hold a power."""
     silent = {k for k, label in labels.items() if label.startswith("rocm:") or label.isdecimal()}
-    for _, fields, whole in records(source) if silent else ():
+    for _, fields, whole in rows_of(source) if silent else ():
         if whole and len(fields) > max(labels) and any(fields[k] != label for k, label in labels.items()):
             silent -= {k for k in silent if (watts(fields[k]) or 0) > 0}
     return silent

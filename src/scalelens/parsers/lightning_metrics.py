@@ -16,10 +16,9 @@ Samples:
     0,,49,,0.125,6.8012
 """
 
-import csv
 import re
-from collections.abc import Iterator
 
+from scalelens.records import rows_of
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -42,7 +41,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
-    for number, cells, whole in records(source):
+    for number, cells, whole in rows_of(source):
         if not names:
             names = cells
             continue
@@ -62,24 +61,3 @@ def read(source: Source, rows: Rows) -> None:
             if name != "step" and value == value:
                 values.append((name, value, None))
         rows.metrics(number, None, None, step, values)
-
-
-def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines with their number, as cells, and whether the line has an end."""
-    number, rest = 0, b""
-    for block in source.utf8():
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            number += 1
-            if line.strip():
-                yield number, cells_of(line), True
-    if rest.strip():
-        yield number + 1, cells_of(rest), False
-
-
-def cells_of(line: bytes) -> list[str]:
-    text = line.decode("utf-8", "replace").rstrip("\r").replace("\0", "\ufffd")
-    try:
-        return next(csv.reader([text]), [])
-    except csv.Error:  # a cell of more than 128 KB
-        return text.split(",")

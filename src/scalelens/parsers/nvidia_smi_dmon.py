@@ -17,8 +17,9 @@ Samples:
 
 import re
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, Stamp, head_lines, lines, stamp_of
+from scalelens.sensors import Samples, Sensor, Stamp, stamp_of
 from scalelens.source import Source
 
 VERSION = 1
@@ -36,7 +37,7 @@ def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
     header: list[str] = []
     unit, timeless = "W", 0
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         cells = cells_of(text)
         if text.startswith("#"):
             if {"gpu", "pwr"} <= {*cells}:

@@ -24,8 +24,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from scalelens.records import head_lines, rows_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, head_lines, nanoseconds, records, stamp_of
+from scalelens.sensors import Samples, Sensor, nanoseconds, stamp_of
 from scalelens.source import Source
 
 VERSION = 1
@@ -68,7 +69,7 @@ class Layout:
 def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
     """Records with the layout of the header before them; what is none becomes a problem of `rows`."""
     layout: Layout | None = None
-    for number, cells, whole in records(source):
+    for number, cells, whole in rows_of(source):
         if has_power(cells):
             layout = layout if layout and layout.header == cells else Layout(cells)
         elif layout is None:
@@ -104,7 +105,7 @@ def read(source: Source, rows: Rows) -> None:
     named, device = device_of(source)
     if device != named:
         rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
-    if device == "index" and not has_power(next(records(source))[1]):
+    if device == "index" and not has_power(next(rows_of(source))[1]):
         rows.problem(1, "there is no header: the first column is taken for the number of the GPU")
     places = in_sweeps(source) if device is None else {}
     if places is None:

@@ -22,8 +22,9 @@ Samples:
 
 import re
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import EPOCHS, Samples, Sensor, Stamp, head_lines, lines
+from scalelens.sensors import EPOCHS, Samples, Sensor, Stamp
 from scalelens.source import Source
 
 VERSION = 1
@@ -45,7 +46,7 @@ def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
     last: dict[str, int] = {}
     nameless = 0
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         found = LINE.fullmatch(text.strip())
         if not found or not whole:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):

@@ -24,19 +24,9 @@ Samples:
 import re
 from typing import NamedTuple
 
+from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import (
-    EPOCH_UNITS,
-    UNAVAILABLE,
-    Samples,
-    Sensor,
-    Stamp,
-    epoch,
-    head_lines,
-    lines,
-    stamp_of,
-    watts,
-)  # fmt: skip
+from scalelens.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
 from scalelens.source import Source
 
 VERSION = 1
@@ -163,7 +153,7 @@ def read(source: Source, rows: Rows) -> None:
     layout: Layout | None = None
     usable: list[Column] = []
     samples = Samples(rows)
-    for number, text, whole in lines(source):
+    for number, text, whole in lines_of(source):
         if text.startswith("#"):
             continue
         if layout is None:

@@ -19,8 +19,9 @@ Samples:
 
 import re
 
+from scalelens.records import cells_of, head_lines, lines_of
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, cells, head_lines, lines, stamp_of, watts, whole_packages
+from scalelens.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.source import Source
 
 VERSION = 1
@@ -41,8 +42,8 @@ def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     said = None
     timeless = 0
-    for number, text, whole in lines(source):
-        row = cells(text)
+    for number, text, whole in lines_of(source):
+        row = cells_of(text)
         if "device" in row:
             header = row
         elif len(row) == 1 and (alone := stamp_of(row[0])):
@@ -67,8 +68,8 @@ def devices(source: Source) -> tuple[set[str], set[str]]:
     header: list[str] = []
     found: set[str] = set()
     powered: set[str] = set()
-    for _, text, _ in lines(source):
-        row = cells(text)
+    for _, text, _ in lines_of(source):
+        row = cells_of(text)
         if "device" in row:
             header = row
         elif len(row) == len(header):

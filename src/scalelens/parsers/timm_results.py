@@ -16,9 +16,7 @@ Samples:
     model,top1,top1_err,top5,top5_err,param_count,img_size,crop_pct,interpolation
 """
 
-import csv
-from collections.abc import Iterator
-
+from scalelens.records import cells_of, head_lines, rows_of
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -47,13 +45,13 @@ NO_METRIC = (
 
 
 def recognise(head: bytes, name: str) -> bool:
-    names = set(cells_of(head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]))
+    names = set(cells_of(next(iter(head_lines(head)), "")))
     return any(table <= names for table in TABLES)
 
 
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
-    for number, cells, whole in records(source):
+    for number, cells, whole in rows_of(source):
         if not names:
             names = cells
             continue
@@ -87,27 +85,6 @@ def one(cells: dict[str, str], number: int, rows: Rows) -> None:
         )  # fmt: skip
     named = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in NO_METRIC]
     rows.metrics(number, None, None, None, named)
-
-
-def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines with their number, as cells, and whether the line has an end."""
-    number, rest = 0, b""
-    for block in source.utf8():
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            number += 1
-            if line.strip():
-                yield number, cells_of(line.removeprefix(b"\xef\xbb\xbf")), True
-    if rest.strip():
-        yield number + 1, cells_of(rest), False
-
-
-def cells_of(line: bytes) -> list[str]:
-    text = line.decode("utf-8", "replace").rstrip("\r").replace("\0", "\ufffd")
-    try:
-        return next(csv.reader([text]), [])
-    except csv.Error:  # a cell of more than 128 KB
-        return text.split(",")
 
 
 def plain(cell: str) -> float | None:

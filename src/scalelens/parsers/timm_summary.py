@@ -13,8 +13,7 @@ Samples:
     0,6.9123,6.8012,0.512,2.104,0.0001
 """
 
-from collections.abc import Iterator
-
+from scalelens.records import rows_of
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -30,7 +29,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
     before = -1
-    for number, cells, whole in records(source):
+    for number, cells, whole in rows_of(source):
         if cells[:2] == ["epoch", "train_loss"]:
             names = cells
             continue
@@ -48,16 +47,3 @@ def read(source: Source, rows: Rows) -> None:
                 continue
             if value == value:
                 rows.metric(number, None, None, epoch, name, value, "%" if "_top" in name else None)
-
-
-def records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines with their number, as cells, and whether the line has an end."""
-    number, rest = 0, b""
-    for block in source.utf8():
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            number += 1
-            if line.strip():
-                yield number, line.decode("utf-8", "replace").rstrip("\r").split(","), True
-    if rest.strip():
-        yield number + 1, rest.decode("utf-8", "replace").rstrip("\r").split(","), False

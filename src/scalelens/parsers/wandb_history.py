@@ -17,12 +17,12 @@ Samples:
     {"_step": 100, "_runtime": 761.5, "_timestamp": 1714979339.75, "loss": 1.25, "train/images_per_s": 815.0}
 """
 
-import csv
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.records import cells_of, lines_of
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -39,7 +39,7 @@ def recognise(head: bytes, name: str) -> bool:
     first, _, rest = head.partition(b"\n")
     if head.lstrip().startswith(b"{"):
         return bool(FIRST_ROW.match(head) and TIMED.search(first) and rest.lstrip().startswith(b"{"))
-    names = cells_of(first)
+    names = cells_of(first.decode("utf-8", "replace"))
     return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or is_chart(names)
 
 
@@ -68,10 +68,9 @@ def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]
     """Number of each line, and the numbers in it by name."""
     names: list[str] | None = None
     is_json = False
-    for number, line, whole in lines_of(source):
-        text = line.decode("utf-8", "replace").strip()
+    for number, text, whole in lines_of(source):
         if names is None:
-            is_json, names = text.startswith("{"), cells_of(line)
+            is_json, names = text.lstrip().startswith("{"), cells_of(text)
             if not is_json:
                 continue
         if is_json:
@@ -84,7 +83,7 @@ def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]
                 continue
             yield number, dict(flat(said))
             continue
-        cells = cells_of(line)
+        cells = cells_of(text)
         if not whole or len(cells) != len(names):
             rows.problem(number, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
             continue
@@ -92,27 +91,6 @@ def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]
             number,
             {name: value for name, cell in zip(names, cells, strict=True) if (value := plain(cell)) is not None},
         )
-
-
-def lines_of(source: Source) -> Iterator[tuple[int, bytes, bool]]:
-    """Lines with their number, and whether the line has an end."""
-    number, rest = 0, b""
-    for block in source.utf8():
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            number += 1
-            if line.strip():
-                yield number, line.removeprefix(b"\xef\xbb\xbf"), True
-    if rest.strip():
-        yield number + 1, rest, False
-
-
-def cells_of(line: bytes) -> list[str]:
-    text = line.decode("utf-8", "replace").strip().replace("\0", "\ufffd")
-    try:
-        return next(csv.reader([text]), [])
-    except csv.Error:  # a cell of more than 128 KB
-        return text.split(",")
 
 
 def plain(cell: str) -> float | None:

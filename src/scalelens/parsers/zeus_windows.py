@@ -17,8 +17,8 @@ Samples:
 
 import re
 
+from scalelens.records import cells_of, head_lines, rows_of
 from scalelens.rows import Rows
-from scalelens.sensors import cells, head_lines, records
 from scalelens.source import Source
 
 VERSION = 1
@@ -30,13 +30,13 @@ SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = cells(next(iter(head_lines(head)), ""))
+    first = cells_of(next(iter(head_lines(head)), ""))
     return first[:3] == FIRST or (first[:4] == SUMMARY and bool({*first} & {"power_limit", "target_metric"}))
 
 
 def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
-    for number, row, whole in records(source):
+    for number, row, whole in rows_of(source):
         if row[:4] == SUMMARY:
             rows.problem(number, "a summary of many runs: neither samples nor energies of one", ",".join(row))
             return

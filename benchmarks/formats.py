@@ -1,0 +1,82 @@
+"""What the many formats cost: ingest with all of them against the few that a folder needs.
+
+    python benchmarks/formats.py FOLDER [FOLDER ...] [--rounds 3]
+
+Each folder is read with all formats and with only those that take something of it, then all folders at once with all
+formats, each in a process of its own.  The whole is held against the largest folder with its own formats alone, in
+seconds and in seconds per megabyte, as the other folders are work as well.  Seconds are of the processor, imports
+included.  Prints one JSON object; the README quotes it with date and machine.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def read(folders: list[Path], names: set[str] | None) -> tuple[float, int, set[str]]:
+    """Processor seconds, files and formats of one ingest in this process, with all formats or those named."""
+    from scalelens import connect, formats, ingestion
+
+    if names is not None:
+        every = formats.load()
+        few = formats.Formats(*[[f for f in some if f.__name__.rpartition(".")[2] in names] for some in every])
+        formats.load = lambda *_: few  # type: ignore[assignment]
+    with tempfile.TemporaryDirectory() as scratch:
+        ingestion.ingest(folders, Path(scratch) / "w", jobs=1)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        connection = connect(Path(scratch) / "w")
+        taken = connection.execute("SELECT DISTINCT unnest(formats) FROM files").fetchall()
+        ((count,),) = connection.execute("SELECT count(*) FROM files").fetchall()
+    return used.ru_utime + used.ru_stime, count, {name for (name,) in taken}
+
+
+def measured(folders: list[Path], names: set[str] | None, rounds: int) -> tuple[float, set[str]]:
+    """The least of several rounds, each in a new process."""
+    given = ["--names", " ".join(sorted(names))] if names is not None else []
+    command = [sys.executable, __file__, *map(str, folders), "--once", *given]
+    told = [
+        json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(rounds)
+    ]
+    return min(one["cpu_s"] for one in told), set(told[0]["formats"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--names", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.once:
+        names = None if options.names is None else set(options.names.split())
+        cpu_s, _, taken = read(options.folders, names)
+        print(json.dumps({"cpu_s": cpu_s, "formats": sorted(taken)}))
+        return
+    groups = {}
+    for folder in options.folders:
+        megabytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+        with_all, taken = measured([folder], None, options.rounds)
+        alone, _ = measured([folder], taken, options.rounds)
+        groups[folder.name] = {
+            "megabytes": round(megabytes, 1), "formats": len(taken), "all_s": round(with_all, 2), "own_s": round(alone, 2),
+            "all_over_own": round(with_all / alone, 2),
+        }  # fmt: skip
+    whole, taken = measured(options.folders, None, options.rounds)
+    largest = max(groups.values(), key=lambda group: group["megabytes"])
+    share = largest["megabytes"] / sum(group["megabytes"] for group in groups.values())
+    print(json.dumps({
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "groups": groups, "whole_s": round(whole, 2), "whole_formats": len(taken),
+        "whole_over_largest": round(whole / largest["own_s"], 2),
+        "whole_over_largest_per_megabyte": round(whole / largest["own_s"] * share, 2),
+    }, indent=1))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
