@@ -459,3 +459,23 @@ def test_kernels(opened: Any, name: str) -> None:
         assert row["max_ns"] / 1000 == pytest.approx(max(of("max")), abs=0.002)
         share = sum(float(said["Percent of kernels time (%)"]) for said in rows)
         assert 0.1 * row["total_ns"] / all_us == pytest.approx(share, abs=1e-4), kernel
+
+
+@pytest.mark.parametrize("name", [one for one in OPERATORS if "unlinked" not in one])
+def test_kernels_by_operator(opened: Any, name: str) -> None:
+    """kernel_summary: the innermost operator around the launch, and none where the trace lacks the launch."""
+    ours = {
+        (row["operator"], row["name"]): row
+        for row in ask(
+            opened(name),
+            f"""SELECT split_part(operators, ' / ', -1) AS operator, name, sum(calls) AS calls, sum(total_ns) AS total_ns
+            FROM kernel_tree() WHERE coalesce(rank, 0) = {RANKS.get(name, 0)} GROUP BY ALL""",
+        )
+    }
+    theirs = theirs_by(
+        name, "kernel_summary", lambda said: (said["Parent cpu_op"] or None, said["Kernel name"]),
+        "Kernel duration (µs)_count", "Kernel duration (µs)_sum",
+    )  # fmt: skip
+    for key, (calls, total) in theirs.items():
+        assert ours[key]["calls"] == calls, key
+        assert ours[key]["total_ns"] / 1000 == pytest.approx(total, abs=0.002 * calls), key
