@@ -311,11 +311,11 @@ def test_every_file_of_traces_is_understood_or_named(traces: duckdb.DuckDBPyConn
     """Reports of analysers, maps and settings beside the traces are no traces; all else is whole."""
     assert traces.execute("FROM problems").fetchall() == []
     rows = traces.execute("SELECT status, note, path FROM files WHERE status <> 'ok' ORDER BY path").fetchall()
-    reasons = Counter((status, (note or "").split(":")[0]) for status, note, _ in rows)
+    reasons = Counter((status, (note or "").split(",")[0]) for status, note, _ in rows)
     assert reasons == {
         ("unknown", "no known format in it"): 21,
         ("unknown", "an execution trace of PyTorch"): 2,
-        ("unknown", "what macOS keeps beside a file of another name, without the file itself"): 1,
+        ("unknown", "what macOS keeps beside a file of another name"): 1,
     }
     others = {
         re.sub(r"[-_](AR|SE|ST|trace\d)(?=\.)", "", Path(path).name) for _, note, path in rows if "no known" in note

@@ -314,7 +314,7 @@ def stand_in(head: bytes) -> str | None:
     if link := LINK.fullmatch(head):
         return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
     if EXECUTION_TRACE.match(head):
-        return "an execution trace of PyTorch: operators and what they depend on, but no times; ingest the profiler's trace"
+        return "an execution trace of PyTorch, operators without times; ingest the trace of the profiler beside it"
     return None
 
 
