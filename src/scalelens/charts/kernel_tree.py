@@ -65,7 +65,7 @@ def draw(
     root = tree(rows)
     drawn = largest(root)
     room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
-    bars = [
+    bars: list[dict[str, Any]] = [
         {
             "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": min(depth, DEEPEST) * INDENT,
