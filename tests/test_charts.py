@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 from scalelens import charts
-from scalelens.charts import batch_cdf, render, scaling, style, words
+from scalelens.charts import batch_cdf, kernel_tree, render, scaling, style, words
 from scalelens.errors import UserError
 
 FIXTURES = Path(__file__).parent / "fixtures" / "charts"
@@ -222,7 +222,7 @@ def test_thinned_curve_passes_through_the_same_dots():
 
 
 NOTHING = [
-    "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks",
+    "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
     "collective_arrivals/three_ranks", "roofline/families",
 ]  # fmt: skip
 
@@ -288,6 +288,32 @@ def test_kernels_that_are_not_drawn_are_counted():
     assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
     few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
     assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
+
+
+def test_a_bar_of_the_kernel_tree_holds_those_below_it():
+    rows = rows_of("kernel_tree/two_ranks")
+    assert "7 smaller branches not drawn." in text_of("kernel_tree/two_ranks")
+    bars = next(
+        mark["data"]["values"] for mark in marks(spec_of("kernel_tree/two_ranks")) if mark["mark"]["type"] == "bar"
+    )
+    outermost = [bar for bar in bars if bar["indent"] == 0]
+    assert [bar["total_ms"] for bar in outermost] == sorted((bar["total_ms"] for bar in outermost), reverse=True)
+    for n, bar in enumerate(bars):
+        below = []
+        for one in bars[n + 1 :]:
+            if one["indent"] <= bar["indent"]:
+                break
+            below += [one["total_ms"]] if one["indent"] == bar["indent"] + kernel_tree.INDENT else []
+        assert sum(below) <= bar["total_ms"] + 1e-9
+        assert not below or bar["kind"] == "operator"
+    linear = rows.filter(pl.col("operators").str.starts_with("aten::linear"))
+    assert linear["total_ns"].sum() / 1e6 == pytest.approx(
+        next(bar["total_ms"] for bar in bars if bar["text"].startswith("aten::linear / aten::addmm"))
+    )
+    few = rows.filter(pl.col("class") == "communication")
+    assert "A bar holds those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
+    with pytest.raises(UserError, match="no work of a device"):
+        draw("kernel_tree/two_ranks", rows.clear())
 
 
 def test_who_arrives_last_and_what_is_known_of_the_clocks():

@@ -1,10 +1,14 @@
 """Real files that no one here wrote, and what their authors publish about them.  Skipped where they do not lie beside the project."""
 
+import gzip
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import scalelens
@@ -15,7 +19,7 @@ SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "g
 PUBLISHED = CORPUS.parent / "reference" / "published_logs.json"
 
 
-@pytest.mark.parametrize("group", ["llm", "vision"])
+@pytest.mark.parametrize("group", ["llm", "vision", "traces"])
 def test_facts_counted_by_an_independent_script(corpus: Path, group: str) -> None:
     done = subprocess.run(
         [sys.executable, corpus.parent / "check" / "corpus.py", group, "--scalelens", f"{sys.executable} -m scalelens"],
@@ -57,7 +61,7 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 
 
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
-    for group in ("llm", "vision", "generated", "power"):
+    for group in ("llm", "vision", "generated", "power", "traces"):
         ingest([corpus / group], tmp_path / group)
         failures = scalelens.connect(tmp_path / group).execute(
             "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
@@ -219,3 +223,131 @@ def test_reports_that_were_not_fetched_say_so(corpus: Path, tmp_path: Path) -> N
     notes = scalelens.connect(tmp_path / "w").execute("SELECT status, note FROM files ORDER BY path").fetchall()
     assert [status for status, _ in notes] == ["unknown", "unknown"]
     assert all("git-LFS" in note and "git lfs pull" in note for _, note in notes)
+
+
+# Traces
+
+TRACES = CORPUS / "traces"
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    if not CORPUS.is_dir():
+        pytest.skip("no corpus of real files beside the project")
+    warehouse = tmp_path_factory.mktemp("traces")
+    ingest([TRACES], warehouse, jobs=1)
+    return scalelens.connect(warehouse)
+
+
+# Distinct names of device work per folder: compute, communication, memory.  A change of `kernels.py` shows here.
+CLASSES = {
+    "AMD-AGI__TraceLens/tests/rocprof": (77, 1, 2),
+    "AMD-AGI__TraceLens/tests/traces/h100": (74, 0, 5),
+    "AMD-AGI__TraceLens/tests/traces/inference/sglang_decode": (27, 0, 2),
+    "AMD-AGI__TraceLens/tests/traces/inference/sglang_prefilldecode": (27, 0, 2),
+    "AMD-AGI__TraceLens/tests/traces/inference/vllm_decode_full": (24, 0, 1),
+    "AMD-AGI__TraceLens/tests/traces/inference/vllm_prefilldecode_piecewise": (22, 0, 2),
+    "AMD-AGI__TraceLens/tests/traces/mi210/gpu_only_trace": (45, 0, 0),
+    "AMD-AGI__TraceLens/tests/traces/mi300": (127, 1, 4),
+    "AMD-AGI__TraceLens/tests/traces/mi300/ddp_resnet18_no_pool": (50, 0, 2),
+    "AMD-AGI__TraceLens/tests/traces/perf_model/normalization": (36, 0, 1),
+    "AMD-AGI__TraceLens/tests/traces/torch_compile_triton": (8, 0, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/amd_trace": (12, 0, 1),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/call_stack": (1, 0, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/critical_path/alexnet": (16, 0, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/critical_path/cuda_event_sync": (4, 0, 1),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/critical_path/cuda_event_sync_multi_stream": (1, 0, 1),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/critical_path/end_to_end/simple_add/input": (16, 0, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/critical_path/end_to_end/simple_add/output": (16, 0, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/df_index_resolver": (48, 1, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/execution_trace": (2, 0, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/large_integer_trace": (0, 1, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/mtia_inference_trace": (3, 0, 1),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/mtia_trace_single_rank": (69, 0, 1),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/nccl_parser_config": (68, 2, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/negative_queue_length_values_check": (84, 1, 6),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/ns_resolution_trace": (77, 0, 2),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/trace_compare/base": (3, 0, 3),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/trace_compare/test": (3, 0, 3),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/trace_diff/test": (129, 2, 4),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/trace_file_list": (4, 0, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/triton_example": (1, 0, 0),
+    "facebookresearch__HolisticTraceAnalysis/tests/data/with_gpu_user_annotation": (10, 0, 1),
+    "facebookresearch__param/et_replay/tests/data": (59, 0, 3),
+    "facebookresearch__param/et_replay/tests/data/dlrm_kineto.tar.gz": (74, 2, 5),
+    "pytorch__kineto/docs/traces": (1, 0, 0),
+    "pytorch__kineto/tb_plugin/samples/resnet50_num_workers_0": (63, 0, 2),
+    "pytorch__kineto/tb_plugin/samples/resnet50_num_workers_4": (62, 0, 2),
+}
+# Wider than ours on purpose: whatever could be communication, by a library's name or by that of what it does.
+COMMUNICATES = re.compile(
+    r"ccl|gloo|(?<![a-z])mpi|shmem|deep_?ep|all_?(red|gath|to)|reduce_?scat|scatter_?reduce|broad_?cast(?!ed)|_?bcast|send|recv|"
+    r"cross_device|(one|two)_?shot|lamport|symm_?mem|multimem|nvls|p2p|peer|barrier|quick_?reduce|(?<![a-z])ring",
+    re.IGNORECASE,
+)
+
+
+def test_class_of_every_kernel(traces: duckdb.DuckDBPyConnection) -> None:
+    rows = traces.execute(
+        "WITH named AS (SELECT *, kernel_class(name, category) AS class FROM events) "
+        "SELECT regexp_replace(split_part(path, '/corpus/traces/', 2), '!.*|/[^/]*$', '') AS folder, "
+        "count(DISTINCT name) FILTER (class = 'compute'), count(DISTINCT name) FILTER (class = 'communication'), "
+        "count(DISTINCT name) FILTER (class = 'memory') "
+        "FROM named JOIN files USING (file_id) WHERE class IS NOT NULL GROUP BY ALL"
+    ).fetchall()  # fmt: skip
+    assert {folder: tuple(counts) for folder, *counts in rows} == CLASSES
+
+
+def test_no_name_of_communication_is_compute(traces: duckdb.DuckDBPyConnection) -> None:
+    names = [name for (name,) in traces.execute(
+        "SELECT DISTINCT name FROM events WHERE kernel_class(name, category) = 'compute'"
+    ).fetchall()]  # fmt: skip
+    assert len(names) > 800
+    found = [name for name in names if COMMUNICATES.search(name)]
+    assert found == []
+
+
+def test_every_file_of_traces_is_understood_or_named(traces: duckdb.DuckDBPyConnection) -> None:
+    """Reports of analysers, maps and settings beside the traces are no traces; all else is whole."""
+    assert traces.execute("FROM problems").fetchall() == []
+    rows = traces.execute("SELECT status, note, path FROM files WHERE status <> 'ok' ORDER BY path").fetchall()
+    reasons = Counter((status, (note or "").split(",")[0]) for status, note, _ in rows)
+    assert reasons == {
+        ("unknown", "no known format in it"): 21,
+        ("unknown", "an execution trace of PyTorch"): 2,
+        ("unknown", "what macOS keeps beside a file of another name"): 1,
+    }
+    others = {
+        re.sub(r"[-_](AR|SE|ST|trace\d)(?=\.)", "", Path(path).name) for _, note, path in rows if "no known" in note
+    }
+    assert others == {
+        "category_manifest.json", "cpu_op_map.json", "gemm_metrics.json", "kernel_fusion_metrics.json", "meta.yaml",
+        "ms.json", "multi_tensor_apply_metrics.json", "mw.json", "norm_metrics.json", "other_metrics.json",
+        "plot_data.json", "reduce_metrics.json", "result.json", "sdpa_fwd_metrics.json",
+    }  # fmt: skip
+
+
+def test_memory_timeline_by_category(traces: duckdb.DuckDBPyConnection) -> None:
+    """Bytes held by category at the end, and the most of all together, as the file's numbers add up."""
+    file = TRACES / "facebookresearch__HolisticTraceAnalysis/tests/data/memory_analysis/memory_timeline.raw.gz"
+    held: Counter[int] = Counter()
+    most = 0
+    for _, _, changed, category in json.loads(gzip.decompress(file.read_bytes())):
+        held[category] += changed
+        most = max(most, held.total())
+    changes = "SELECT *, (args->>'bytes')::BIGINT AS changed FROM events JOIN files USING (file_id) WHERE path LIKE '%memory_timeline%'"
+    ours = traces.execute(f"SELECT category, sum(changed)::BIGINT FROM ({changes}) GROUP BY ALL").fetchall()
+    names = (
+        "parameter",
+        "optimizer_state",
+        "input",
+        "temporary",
+        "activation",
+        "gradient",
+        "autograd_detail",
+        "unknown",
+    )
+    assert dict(ours) == {names[category]: total for category, total in held.items()}
+    assert min(held.values()) >= 0
+    peak = traces.execute(f"SELECT max(held) FROM (SELECT sum(changed) OVER (ORDER BY line) AS held FROM ({changes}))")
+    assert peak.fetchall() == [(most,)]

@@ -136,6 +136,8 @@ def test_links_to_other_folders_are_not_followed(tmp_path: Path) -> None:
     ("text", "note"),
     [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1142616064\n", "1,142,616,064 bytes"),
+        (b'{\n  "schema": "1.0.1", "pid": 7, "time": "x", "start_ts": 1,\n  "nodes": [\n', "an execution trace"),
+        (b'{"schemaVersion": 1, "nodes": []}', None),
         (b"../../000000_train/work", "to ../../000000_train/work"),
         (b"version https://git-lfs.github.com/spec/v1\nand what else\n", None),
         (b"..", None),

@@ -161,6 +161,32 @@ def test_breakdown_of_ranks_and_steps(traced: Warehouse) -> None:
         traced.ask("FROM temporal_breakdown(per := 'node')")
 
 
+def test_kernels_hang_on_the_operators_around_their_launch(warehouse: Warehouse) -> None:
+    host = {"process": "1", "thread": "1"}
+    warehouse.insert("events", [
+        event("aten::linear", "cpu_op", 0, 50, line=1, **host),
+        event("aten::mm", "cpu_op", 10, 40, line=2, **host),
+        event("aten::relu", "cpu_op", 50, 60, line=3, **host),
+        event("cudaLaunchKernel", "cuda_runtime", 12, 14, line=4, correlation=1, **host),
+        event("cudaLaunchKernel", "cuda_runtime", 45, 46, line=5, correlation=2, **host),
+        event("cudaLaunchKernel", "cuda_runtime", 50, 51, line=6, correlation=3, **host),
+        event("cudaLaunchKernel", "cuda_runtime", 70, 71, line=7, correlation=4, **host),
+        event("cudaLaunchKernel", "cuda_runtime", 20, 21, line=8, correlation=5, process="1", thread="2"),
+        event("gemm", "kernel", 20, 40, line=11, stream=7, correlation=1),
+        event("bias", "kernel", 50, 55, line=12, stream=7, correlation=2),
+        event("relu", "kernel", 60, 70, line=13, stream=7, correlation=3),
+        event("relu", "kernel", 80, 85, line=14, stream=7, correlation=4),
+        event("other", "kernel", 90, 95, line=15, stream=7, correlation=5),
+        event("unlinked", "kernel", 96, 98, line=16, stream=7, correlation=9),
+    ])  # fmt: skip
+    rows = warehouse.connection.execute("SELECT operators, name, total_ns / 1000 FROM kernel_tree()").fetchall()
+    assert rows == [
+        ("aten::linear / aten::mm", "gemm", 20), ("aten::relu", "relu", 10), ("aten::linear", "bias", 5),
+        (None, "other", 5), (None, "relu", 5), (None, "unlinked", 2),
+    ]  # fmt: skip
+    assert sum(warehouse.column("SELECT share FROM kernel_tree()")) == pytest.approx(1)
+
+
 def test_overlap_of_ranks_and_steps(traced: Warehouse) -> None:
     asked = "SELECT overlapped_ns / 1000, communication_ns / 1000 FROM comm_overlap(per := 'step')"
     assert traced.connection.execute(asked).fetchall() == [(60, 250), (100, 400), (20, 100), (0, 100)]

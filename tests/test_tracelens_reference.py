@@ -28,8 +28,11 @@ FILES = {
     "h100_owlv2": "AMD-AGI__TraceLens/tests/traces/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
     "mi300x_owlv2": "AMD-AGI__TraceLens/tests/traces/mi300/google_owlv2-large-patch14-ensemble__1016001.json.gz",
     "mi300x_ddp_resnet_actckpt_r0of8": "AMD-AGI__TraceLens/tests/traces/mi300/resnet_act_checkpoint.json.gz",
+    "mi300x_ddp_resnet_actckpt_r0of8__unlinked": "AMD-AGI__TraceLens/tests/traces/mi300/resnet_act_checkpoint.json.gz",
     "nccl_meta_a100": "facebookresearch__HolisticTraceAnalysis/tests/data/nccl_parser_config/nccl_data.json.gz",
+    "v100_r1of2": "facebookresearch__HolisticTraceAnalysis/tests/data/df_index_resolver/df_index_resolver.json.gz",
 }
+RANKS = {"v100_r1of2": 1}
 csv.field_size_limit(sys.maxsize)
 
 
@@ -177,7 +180,8 @@ def test_labelled_traces_of_bytedance(opened: Any, job: str, slow: list[int]) ->
 # Operators
 
 PLAIN = ("GEMM", "CONV_fwd", "CONV_bwd", "BinaryElementwise", "UnaryElementwise", "Normalization", "Reduce_fwd")
-SETS = ("dlrm8_r0", "h100_owlv2", "mi300x_owlv2", "mi300x_ddp_resnet_actckpt_r0of8")
+RESNET = ("mi300x_ddp_resnet_actckpt_r0of8", "mi300x_ddp_resnet_actckpt_r0of8__unlinked")
+SETS = ("dlrm8_r0", "h100_owlv2", "mi300x_owlv2", *RESNET)
 CASES = [(name, sheet) for name in SETS for sheet in PLAIN if (TABLES / name / f"{sheet}.csv").is_file()]
 
 Key = tuple[str, str, str]
@@ -249,3 +253,229 @@ def their_mistake(key: Key, said: dict[str, str]) -> bool:
     # A reduction over some axes gives more than the one number that theirs takes it to give.
     axes = ast.literal_eval(said["Concrete Inputs_first"] or "[]")
     return name in ("aten::sum", "aten::mean", "aten::linalg_norm") and any(str(axis).startswith("[") for axis in axes)
+
+
+@pytest.mark.parametrize("name", RESNET)
+def test_backward_of_a_mean_writes_every_element(opened: Any, name: str) -> None:
+    """Reduce_bwd: they put the forward's sum, of one result, on the kernels of its gradient, a division by 49.
+
+    The division reads 10 x 512 x 7 x 7 numbers of 2 bytes and writes as many.
+    """
+    (said,) = (row for row in table(name, "Reduce_bwd") if float(row["Kernel Time (µs)_sum"]) > 0)
+    assert (said["name"], said["param: num_output_elems"]) == ("aten::mean", "1")
+    rows = ask(
+        opened(name),
+        "FROM op_work() WHERE name = 'aten::div' AND replace(shapes, ' ', '') = '[[10,512,7,7],[]]'",
+    )
+    assert len(rows) == int(said["name_count"]) == 3
+    assert sum(row["kernel_ns"] for row in rows) / 1000 == pytest.approx(float(said["Kernel Time (µs)_sum"]), abs=0.01)
+    assert {row["family"] for row in rows} == {"elementwise"}
+    elements = 10 * 512 * 7 * 7
+    assert round(2**20 * float(said["Data Moved (MB)_first"])) == 2 * elements + 2
+    assert {(row["flops"], row["moved_bytes"]) for row in rows} == {(elements, 4 * elements + 8)}
+
+
+@pytest.mark.parametrize("name", ["dlrm8_r0", "v100_r1of2", "nccl_meta_a100"])
+def test_backward_reductions_that_cannot_be_reckoned(opened: Any, name: str) -> None:
+    """Reduce_bwd of these: nothing was launched, or the trace has no shapes; theirs has 0 operations then."""
+    for said in table(name, "Reduce_bwd"):
+        assert float(said["Kernel Time (µs)_sum"]) == 0 or float(said["GFLOPS_first"]) == 0
+    if name != "dlrm8_r0":
+        assert ask(opened(name), "SELECT name FROM op_work() WHERE flops IS NOT NULL") == []
+
+
+OPERATORS = ("dlrm8_r0", "h100_owlv2", "mi300x_owlv2", *RESNET, "nccl_meta_a100", "v100_r1of2")
+ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
+
+
+def operator_calls(connection: duckdb.DuckDBPyConnection, name: str) -> list[dict[str, Any]]:
+    """Each call that launched something, itself or by an operator within, with its arguments.
+
+    `fill_ns` is the time of the fills that calls within it launched.
+    """
+    rows = ask(
+        connection,
+        f"""WITH
+        calls AS (
+            SELECT o.*, e.thread, e.args FROM op_calls() AS o JOIN events AS e USING (file_id, line)
+            WHERE coalesce(o.rank, 0) = {RANKS.get(name, 0)} AND o.subtree_kernels > 0),
+        fills AS (
+            SELECT c.file_id, c.line, sum(g.duration_ns) AS fill_ns
+            FROM calls AS c JOIN gpu_events() AS g ON g.file_id = c.file_id AND g.category = 'gpu_memset'
+                AND g.launch_thread = c.thread
+                AND g.launch_start_ns BETWEEN c.start_ns AND c.start_ns + c.duration_ns
+            GROUP BY ALL)
+        SELECT calls.*, coalesce(fill_ns, 0) AS fill_ns FROM calls LEFT JOIN fills USING (file_id, line)""",
+    )
+    for row in rows:
+        said = json.loads(row["args"] or "{}")
+        row["key"] = (row["name"], *(normal(str(said[one])) if said.get(one) else "" for one in ARGUMENTS))
+    return rows
+
+
+def key_of(said: dict[str, str]) -> tuple[str, ...]:
+    return (said["name"], *(normal(said[one]) if said[one] else "" for one in ARGUMENTS))
+
+
+def agrees(ours_ns: int, theirs_us: float, calls: int, fill_ns: int = 0) -> bool:
+    """Theirs are differences of microseconds since 1970 in floating point, and without the fills of AMD's libraries."""
+    rounding = 0.002 * calls + 0.001
+    return any(abs(time / 1000 - theirs_us) <= rounding for time in (ours_ns, ours_ns - fill_ns))
+
+
+def sums_by(rows: list[dict[str, Any]], by: str, *columns: str) -> dict[Any, list[int]]:
+    """Calls, and the sums of columns."""
+    found: dict[Any, list[int]] = defaultdict(lambda: [0] * (1 + len(columns)))
+    for row in rows:
+        found[row[by]] = [x + y for x, y in zip(found[row[by]], [1, *(row[one] for one in columns)], strict=True)]
+    return found
+
+
+def theirs_by(name: str, sheet: str, keys: Any, *columns: str) -> dict[Any, list[float]]:
+    """The sums of their columns: they group by the thread too."""
+    found: dict[Any, list[float]] = defaultdict(lambda: [0.0] * len(columns))
+    for said in table(name, sheet):
+        key = keys(said)
+        found[key] = [x + float(said[one]) for x, one in zip(found[key], columns, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_by_arguments(opened: Any, name: str) -> None:
+    """ops_unique_args: time that calls of the same arguments launched, themselves and with the operators within."""
+    calls = [row for row in operator_calls(opened(name), name) if row["kernels"] > 0]
+    ours = sums_by(calls, "key", "kernel_ns", "subtree_kernel_ns", "fill_ns")
+    said = theirs_by(
+        name, "ops_unique_args", key_of,
+        "operation_count", "total_direct_kernel_time_sum", "total_subtree_kernel_time_sum",
+    )  # fmt: skip
+    assert {key[0] for key in ours.keys() - said.keys()} <= {"record_param_comms"}  # they list collectives elsewhere
+    for key, (count, direct, subtree) in said.items():
+        found, direct_ns, subtree_ns, fill_ns = ours[key]
+        fill_ns = fill_ns if name in RESNET else 0
+        assert found == count, key
+        assert agrees(direct_ns, direct, found, fill_ns) and agrees(subtree_ns, subtree, found, fill_ns), key
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_and_their_categories(opened: Any, name: str) -> None:
+    """ops_summary and ops_summary_by_category: the same by name, and added by the category they put a name into."""
+    calls = [row for row in operator_calls(opened(name), name) if row["kernels"] > 0]
+    ours = sums_by(calls, "name", "kernel_ns", "subtree_kernel_ns", "fill_ns")
+    in_category: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0])
+    all_of = sum(float(said["total_direct_kernel_time_sum"]) for said in table(name, "ops_summary"))
+    for said in table(name, "ops_summary"):
+        found, direct_ns, subtree_ns, fill_ns = ours[said["name"]]
+        fill_ns = fill_ns if name in RESNET else 0
+        assert found == int(said["Count"])
+        assert agrees(direct_ns, float(said["total_direct_kernel_time_sum"]), found, fill_ns)
+        assert agrees(subtree_ns, float(said["total_subtree_kernel_time_sum"]), found, fill_ns)
+        assert (direct_ns - fill_ns) / 10 / all_of == pytest.approx(float(said["Percentage (%)"]), abs=2e-3)
+    listed = {said["name"]: said["op category"] for said in table(name, "ops_unique_args")}
+    for op, category in listed.items():
+        found, direct_ns, _, fill_ns = ours[op]
+        so_far = in_category[category]
+        in_category[category] = [so_far[0] + found, so_far[1] + direct_ns, so_far[2] + fill_ns]
+    for said in table(name, "ops_summary_by_category"):
+        found, direct_ns, fill_ns = in_category[said["op category"]]
+        assert found == int(said["Count"])
+        time = 1000 * float(said["total_direct_kernel_time_ms"])
+        assert agrees(direct_ns, time, found, fill_ns if name in RESNET else 0), said["op category"]
+
+
+@pytest.mark.parametrize("name", [one for one in OPERATORS if one not in RESNET])
+def test_outermost_operators(opened: Any, name: str) -> None:
+    """unified_perf_summary: each piece of work once, at the outermost operator that the table lists.
+
+    A kernel that they give a row of its own, as a synthetic operator, is left to the test of kernels.
+    """
+    said = theirs_by(
+        name, "unified_perf_summary", key_of, "operation_count", "total_duration_us", "Kernel Time (µs)_sum"
+    )  # fmt: skip
+    said = {key: values for key, values in said.items() if "(Synthetic Op)" not in key[0]}
+    calls = {(row["file_id"], row["line"]): row for row in operator_calls(opened(name), name)}
+
+    def is_outermost(row: dict[str, Any]) -> bool:
+        while row := calls.get((row["file_id"], row["parent_line"])):  # type: ignore[assignment]
+            if row["key"] in said:
+                return False
+        return True
+
+    ours = sums_by([row for row in calls.values() if is_outermost(row)], "key", "duration_ns", "subtree_kernel_ns")
+    assert said
+    for key, (count, duration, kernels) in said.items():
+        assert ours[key][0] == count, key
+        assert agrees(ours[key][1], duration, ours[key][0]) and agrees(ours[key][2], kernels, ours[key][0]), key
+
+
+@pytest.mark.parametrize("name", ["h100_owlv2", "mi300x_owlv2"])
+def test_work_of_the_outermost_operators(opened: Any, name: str) -> None:
+    """unified_perf_summary: operations and bytes, where ours are those of the same operator."""
+    ours = {
+        (row["name"], normal(row["shapes"]), normal(row["types"])): row
+        for row in ask(
+            opened(name),
+            "SELECT o.*, e.args->>'Input type' AS types FROM op_work() AS o JOIN events AS e USING (file_id, line)",
+        )
+    }
+    checked = 0
+    for said in table(name, "unified_perf_summary"):
+        key = (said["name"], normal(said["Input Dims"] or "[]"), normal(said["Input type"] or "[]"))
+        row = ours.get(key)
+        if row and said["GFLOPS"] and not their_mistake(key, {"Concrete Inputs_first": said["Concrete Inputs"],
+                                                              "Data Moved (MB)_first": said["Data Moved (MB)"]}):  # fmt: skip
+            assert row["flops"] == pytest.approx(1e9 * float(said["GFLOPS"]), rel=1e-9), key
+            assert row["moved_bytes"] == round(2**20 * float(said["Data Moved (MB)"])), key
+            checked += 1
+    assert checked > 20
+
+
+# Kernels
+
+
+@pytest.mark.parametrize("name", [one for one in OPERATORS if "unlinked" not in one])
+def test_kernels(opened: Any, name: str) -> None:
+    """kernel_summary: theirs are apart by operator and stream, and without copies and fills."""
+    theirs: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for said in table(name, "kernel_summary"):
+        theirs[said["Kernel name"]].append(said)
+    ours = {
+        row["name"]: row
+        for row in ask(
+            opened(name), f"FROM kernel_summary() WHERE coalesce(rank, 0) = {RANKS.get(name, 0)}"
+        )
+    }  # fmt: skip
+    assert {row["class"] for kernel, row in ours.items() if kernel not in theirs} <= {"memory"}
+    all_us = sum(ours[kernel]["total_ns"] for kernel in theirs) / 1000
+    for kernel, rows in theirs.items():
+        row = ours[kernel]
+
+        def of(column: str, rows: list[dict[str, str]] = rows) -> list[float]:
+            return [float(said[f"Kernel duration (µs)_{column}"]) for said in rows]
+
+        assert row["calls"] == sum(of("count")), kernel
+        assert row["total_ns"] / 1000 == pytest.approx(sum(of("sum")), abs=0.002 * row["calls"])
+        assert row["min_ns"] / 1000 == pytest.approx(min(of("min")), abs=0.002)
+        assert row["max_ns"] / 1000 == pytest.approx(max(of("max")), abs=0.002)
+        share = sum(float(said["Percent of kernels time (%)"]) for said in rows)
+        assert 0.1 * row["total_ns"] / all_us == pytest.approx(share, abs=1e-4), kernel
+
+
+@pytest.mark.parametrize("name", [one for one in OPERATORS if "unlinked" not in one])
+def test_kernels_by_operator(opened: Any, name: str) -> None:
+    """kernel_summary: the innermost operator around the launch, and none where the trace lacks the launch."""
+    ours = {
+        (row["operator"], row["name"]): row
+        for row in ask(
+            opened(name),
+            f"""SELECT split_part(operators, ' / ', -1) AS operator, name, sum(calls) AS calls, sum(total_ns) AS total_ns
+            FROM kernel_tree() WHERE coalesce(rank, 0) = {RANKS.get(name, 0)} GROUP BY ALL""",
+        )
+    }
+    theirs = theirs_by(
+        name, "kernel_summary", lambda said: (said["Parent cpu_op"] or None, said["Kernel name"]),
+        "Kernel duration (µs)_count", "Kernel duration (µs)_sum",
+    )  # fmt: skip
+    for key, (calls, total) in theirs.items():
+        assert ours[key]["calls"] == calls, key
+        assert ours[key]["total_ns"] / 1000 == pytest.approx(total, abs=0.002 * calls), key

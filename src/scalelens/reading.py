@@ -38,7 +38,9 @@ UNREAD = (
         "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
     ),
     (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+    (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
 )
+EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
 LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
 LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
 COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
@@ -306,11 +308,13 @@ def recognised(format: Any, head: bytes, name: str) -> bool:
 
 
 def stand_in(head: bytes) -> str | None:
-    """What a file is that only says where the real one lies."""
+    """What a file is that only says where the real one lies, or is not what it seems."""
     if pointer := LFS_POINTER.match(head):
         return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
     if link := LINK.fullmatch(head):
         return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
+    if EXECUTION_TRACE.match(head):
+        return "an execution trace of PyTorch, operators without times; ingest the trace of the profiler beside it"
     return None
 
 

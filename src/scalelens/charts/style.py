@@ -126,6 +126,7 @@ class Panel(NamedTuple):
 
     chart: Any
     has_axis: bool = True
+    height: float | None = None  # else that of all figures of its width
 
 
 def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], caption: Sequence[str], width: Width) -> Any:
@@ -134,7 +135,7 @@ def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], captio
     parts = [_legend(legend, room - Y_AXIS)] if legend else []
     for row in grid:
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
-        sized = [panel.chart.properties(width=inner / len(row), height=HEIGHTS[width]) for panel in row]
+        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or HEIGHTS[width]) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
     parts.append(_caption(" ".join(caption), room))
     return alt.vconcat(*parts, spacing=6).configure(**CONFIG)
