@@ -1,13 +1,17 @@
 """Energy: what readings integrate to, on which clock, of which devices; and published tables, column by column."""
 
+import json
 import random
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scalelens
+from scalelens.ingestion import ingest
 from test_queries import Warehouse
 
 WATTS = 300.0
@@ -357,3 +361,41 @@ def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
     assert [row["relative_energy"] for row in rows] == [
         pytest.approx(1.1**n * watts / (1.1 * 300)) for n, watts in ((1, 300), (2, 280), (4, 270))
     ]
+
+
+# MLPerf
+
+
+def mllog(time_s: float, key: str, value: Any = None, **metadata: Any) -> str:
+    """A line of MLPerf, at a second of 2027."""
+    record = {"time_ms": round(1.8e12 + 1000 * time_s), "event_type": "POINT_IN_TIME", "key": key, "value": value}
+    return f":::MLLOG {json.dumps({'namespace': '', **record, 'metadata': metadata or ''})}\n"
+
+
+def test_two_nodes_with_the_same_bytes_are_reported_and_not_added(tmp_path: Path) -> None:
+    result = tmp_path / "acme-ac-power" / "results" / "2xACME" / "bert"
+    power = result / "power" / "result_1"
+    power.mkdir(parents=True)
+    readings = mllog(0, "power_measurement_start") + "".join(mllog(2 * k, "power_reading", 1000) for k in range(1, 51))
+    for node in ("node_0.txt", "node_1.txt"):
+        (power / node).write_text(readings + mllog(100, "power_measurement_stop"))
+    trained = mllog(50, "tracked_stats", {"throughput": 900.0}, step=100)
+    (result / "result_1.txt").write_text(mllog(20, "run_start") + trained + mllog(80, "run_stop", status="success"))
+    ingest([tmp_path / "acme-ac-power"], tmp_path / "w", jobs=1)
+    (sensor,) = scalelens.query("energy_integrated", tmp_path / "w").to_dicts()
+    assert "same_bytes" in sensor["flags"] and sensor["energy_j"] == pytest.approx(60_000)
+    (row,) = scalelens.query("mlperf_energy", tmp_path / "w").to_dicts()
+    assert row["note"] == "another file of the run holds the same bytes, and is not added"
+    assert (row["official_j"], row["energy_j"]) == (pytest.approx(60_000), pytest.approx(60_000))
+
+
+def test_mlperf_counts_the_run_without_its_initialisation(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r"}])
+    for phase, span_s, end_s in (("startup", 40.0, 40), ("run", 60.0, 100)):
+        stamp = {"ts": (DAY_NS + end_s * 10**9) // 1000, "ts_origin": "utc"}
+        warehouse.insert("phases", [{"run_id": "r", "file_id": "l", "phase": phase, "span_s": span_s, **stamp}])
+    said = {"run_id": "r", "file_id": "p", "name": "power_measurement_start", "value": DAY_NS / 1e9, "unit": "s"}
+    warehouse.insert("metrics", [said | {"place": "n1"}])
+    readings(warehouse, [(k, 100 if k <= 40 else 900) for k in range(101)], device="node", scope="node_ac")
+    (row,) = warehouse.ask("FROM mlperf_energy()")
+    assert (row["energy_j"], row["coverage"]) == (pytest.approx(60 * 900 - 400), 1)
