@@ -5,7 +5,7 @@ Shows: what every device draws from start-up to the end, with what the run did m
 Query: power_over_time
 Encodings:
     x        time since the first time of the log; since the first sample where the clocks do not join
-    y        watts, from 0
+    y        watts or kilowatts, from 0
     line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
              measured
     shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing
@@ -72,13 +72,16 @@ def draw(
         "at:Q", title=f"time [{unit}]", axis=alt.Axis(tickCount=6),
         scale=alt.Scale(domain=[begins / second, max(ends, begins + 1e-3) / second], nice=False),
     )  # fmt: skip
-    ticks = style.ticks(max(point["power_w"] for point in points) or 1)
+    watts, power = (1000, "kW") if max(point["power_w"] for point in points) >= 5000 else (1, "W")
+    for point in points:
+        point["power"] = point["power_w"] / watts
+    ticks = style.ticks(max(point["power"] for point in points) or 1)
     y = alt.Y(
-        "power_w:Q", title="power [W]", scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
+        "power:Q", title=f"power [{power}]", scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
         axis=alt.Axis(values=ticks, tickCount=len(ticks)),
     )  # fmt: skip
     by = style.encodings(looks)
-    fields = ("at", "power_w", "label", "series")
+    fields = ("at", "power", "label", "series")
     lines = alt.Chart(style.values([{name: point[name] for name in fields} for point in points]))
     lines = lines.mark_line(strokeWidth=0.4 if by_scope else 0.8, clip=True)
     layers = [
@@ -138,7 +141,7 @@ def _caption(points: list[Row], sensors: int, has_phases: bool) -> list[str]:
     if len({point["segment"] for point in points}) > 1:
         said.append("Lines break where nothing was measured for more than three sampling periods.")
     if not first["has_clock"]:
-        said.append("Time since the first sample: the clocks of readings and log do not join (power_clock).")
+        said.append("Time since the first sample: the run has no log on the clock of the readings (power_clock).")
     elif has_phases:
         said.append("Time since the first time of the log. White: it says nothing of that time.")
     else:

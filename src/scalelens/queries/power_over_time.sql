@@ -9,9 +9,10 @@
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --
 -- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
---   extent := 'readings'     'readings' all samples, 'run' those from the first to the last time of the log
---   points := 1000           samples of a sensor that stay, at most
+--   runs := ''           SQL condition over the columns of `runs`, as text; empty takes all
+--   points := 1000       samples of a sensor that stay, at most
+--   margin_s := 600.0    seconds before the first and after the last time of the log within which samples count; all
+--                        where the clocks do not join
 --
 -- Columns:
 --   run_id       VARCHAR      run
@@ -41,8 +42,7 @@ samples AS (
     SELECT run_id, node, device, scope, sensor, has_clock, first_ns, last_ns, begins_ns, begins_w, false
     FROM intervals QUALIFY row_number() OVER (PARTITION BY sensor ORDER BY begins_ns) = 1),
 cut AS (
-    FROM samples WHERE CASE extent WHEN 'readings' THEN true WHEN 'run' THEN NOT has_clock OR t BETWEEN first_ns AND last_ns
-        ELSE error('extent is ''run'' or ''readings''') END),
+    FROM samples WHERE NOT has_clock OR t BETWEEN first_ns - margin_s * 1e9 AND last_ns + margin_s * 1e9),
 placed AS (
     SELECT *, sum(after_gap::BIGINT) OVER (PARTITION BY sensor ORDER BY t)::BIGINT AS segment,
         count(*) OVER (PARTITION BY sensor) AS readings, min(t) OVER of_run AS since, max(t) OVER of_run AS until,
