@@ -234,6 +234,7 @@ def test_devices_that_took_no_part_do_not_count(warehouse: Warehouse) -> None:
     readings(warehouse, [(0, 300), (40, 300)], device="pynvml:2")
     (row,) = warehouse.ask("FROM energy_efficiency()")
     assert (row["units"], row["energy_j"]) == (1, pytest.approx(12_000))
+    assert (row["step_j"], row["steps_share"]) == (pytest.approx(600), pytest.approx(1))
     assert row["note"] == "more devices were measured: those that took most count"
 
 
@@ -403,6 +404,20 @@ def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
     assert [row["relative_energy"] for row in rows] == [
         pytest.approx(1.1**n * watts / (1.1 * 300)) for n, watts in ((1, 300), (2, 280), (4, 270))
     ]
+
+
+def test_half_of_the_devices_measured_is_no_half_of_the_energy(warehouse: Warehouse) -> None:
+    stepped(warehouse, 0, 2, 20, devices=1, global_batch_size=8, model="m")
+    readings(warehouse, [(0, 300), (40, 300)])
+    facts = {"run_id": "s", "devices": 2, "global_batch_size": 8, "model": "m"}
+    warehouse.insert("runs", [facts])
+    for table in ("steps", "step_times"):
+        warehouse.connection.execute(f"INSERT INTO {table} SELECT * REPLACE ('s' AS run_id) FROM {table}")
+    readings(warehouse, [(0, 300), (40, 300)], run_id="s", file_id="q")
+    rows = warehouse.ask("FROM energy_scaling()")
+    assert [(row["devices"], row["energy_of"], row["relative_energy"]) for row in rows] == [
+        (1, "steps", 1), (2, "steps", pytest.approx(2))
+    ]  # fmt: skip
 
 
 # Over time

@@ -51,7 +51,7 @@ placed AS (
 slotted AS (
     SELECT *, {'t': t, 'power_w': power_w, 'segment': segment} AS s,
         CASE WHEN readings <= points THEN t - since
-            ELSE (t - since) * greatest(points // 4, 1) // (until - since + 1) END AS slot
+            ELSE floor((t - since)::DOUBLE / (until - since + 1) * greatest(points // 4, 1))::BIGINT END AS slot
     FROM placed),
 kept AS (
     SELECT run_id, node, device, scope, sensor, readings, has_clock, zero_ns, unnest(list_distinct([
