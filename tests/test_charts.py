@@ -36,6 +36,12 @@ NUMBERS = {
     "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
+    "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
+    "has_clock": pl.Boolean, "samples_per_s_low": pl.Float64, "samples_per_s_high": pl.Float64,
+    "tokens_per_s": pl.Float64, "unit_wh": pl.Float64, "unit_wh_low": pl.Float64, "unit_wh_high": pl.Float64,
+    "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
+    "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
+    "relative_low": pl.Float64, "relative_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -49,6 +55,8 @@ SUFFIXES = list(render.WRITERS)
 def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
+    if "has_clock" in rows.columns:  # of text there is no cast
+        rows = rows.with_columns(has_clock=pl.col("has_clock") == "true")
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns]
     if "run_ids" in rows.columns:
         known.append(pl.col("run_ids").str.split(" "))
@@ -121,7 +129,16 @@ def test_long_names_stay_within_the_column():
 
 
 @pytest.mark.parametrize(
-    "case", ["scaling/repeats", "batch_cdf/kinds_of_record", "collective_arrivals/three_ranks", "roofline/families"]
+    "case",
+    [
+        "scaling/repeats",
+        "batch_cdf/kinds_of_record",
+        "collective_arrivals/three_ranks",
+        "roofline/families",
+        "power_over_time/four_gpus",
+        "energy_by_batch/repeats",
+        "energy_scaling/strong",
+    ],
 )
 def test_order_of_rows_changes_nothing(case):
     rows = rows_of(case)
@@ -345,6 +362,56 @@ def test_roofline_is_drawn_where_peaks_are_given():
     ]  # fmt: skip
     assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
     assert "Not drawn: those that take the least time, 1." in text_of(drawn)
+
+
+def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
+    text = text_of("power_over_time/four_gpus")
+    for said in ("pynvml:3", "start-up", "steps", "evaluation", "checkpoint", "4 sensors, 3161 samples."):
+        assert said in text
+    (shade,) = [mark for mark in marks(spec_of("power_over_time/four_gpus")) if mark["mark"]["type"] == "rect"]
+    assert sum(row["phase"] == "steps" for row in shade["data"]["values"]) == 3
+    (line,) = [mark for mark in marks(spec_of("power_over_time/four_gpus")) if mark["mark"]["type"] == "line"]
+    assert {row["series"] for row in line["data"]["values"]} == {
+        "pynvml:0 0", "pynvml:1 0", "pynvml:2 0", "pynvml:3 0", "pynvml:3 1"
+    }  # fmt: skip
+    rows = rows_of("power_over_time/four_gpus")
+    unjoined = rows.filter(pl.col("phase").is_null()).with_columns(has_clock=pl.lit(False))
+    assert "the run has no log on the clock of the readings" in text_of(draw("power_over_time/four_gpus", unjoined))
+    with pytest.raises(UserError, match="of one run, not of 2"):
+        draw("power_over_time/four_gpus", pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))]))
+    with pytest.raises(UserError, match="no power readings"):
+        draw("power_over_time/four_gpus", rows.filter(pl.col("phase").is_not_null()))
+
+
+def test_many_sensors_are_coloured_by_what_they_cover():
+    rows = rows_of("power_over_time/four_gpus")
+    nodes = [rows.with_columns(node=pl.lit(f"n{k}"), scope=pl.lit("cpu" if k else "gpu")) for k in range(4)]
+    text = text_of(draw("power_over_time/four_gpus", pl.concat(nodes)))
+    assert "16 sensors" in text and "cpu" in text and "gpu" in text and "pynvml" not in text
+
+
+def test_panels_of_energy_by_batch():
+    text = text_of("energy_by_batch/gpt_table")
+    for said in (
+        "tokens/s",
+        "Wh per IPU",
+        "tokens/Wh, log.",
+        "gpt-117m · seq 1024 · 4 IPUs.",
+        "as the tool reports it",
+    ):
+        assert said in text
+    text = text_of("energy_by_batch/repeats")
+    assert "samples/Wh, log." in text and "Wh per device" in text and "range, repeated runs" in text
+    with pytest.raises(UserError, match="batch size and energy are known"):
+        draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
+
+
+def test_energy_scaling_names_its_base():
+    text = text_of("energy_scaling/strong")
+    assert "Base: 42.87 J a sample on 8 GCDs (bf16), 75.91 J a sample on 8 GCDs (fp32)." in text
+    rows = rows_of("energy_scaling/strong")
+    with pytest.raises(UserError, match="no series with an energy"):
+        draw("energy_scaling/strong", rows.with_columns(relative_energy=None))
 
 
 # The files.

@@ -354,6 +354,11 @@ def test_a_table_shows_what_is_known(run: Run, home: Path) -> None:
     assert "nothing known of: nothing" in ran.err
 
 
+def test_lists_that_all_rows_share_stand_above_the_table(run: Run, home: Path) -> None:
+    ran = run("sql", "SELECT n, ['gap', 'zero'] AS flags FROM range(2) AS t(n)", "-w", home, "--format", "table")
+    assert ran.out.startswith("flags gap zero\n")
+
+
 def test_nested_values_have_a_place_in_csv(run: Run, home: Path) -> None:
     statement = "SELECT [1, 2] AS numbers, {'a': 1} AS pair, 'x'::BLOB AS bytes, [[1], [2]] AS deep"
     (row,) = csv.DictReader(io.StringIO(run("sql", statement, "-w", home).out))

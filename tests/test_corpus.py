@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 import scalelens
@@ -351,3 +352,58 @@ def test_memory_timeline_by_category(traces: duckdb.DuckDBPyConnection) -> None:
     assert min(held.values()) >= 0
     peak = traces.execute(f"SELECT max(held) FROM (SELECT sum(changed) OVER (ORDER BY line) AS held FROM ({changes}))")
     assert peak.fetchall() == [(most,)]
+
+
+@pytest.mark.parametrize("folder", ["out_gh", "out_gc2", "out_h5", "out_caraml"])
+def test_jpwrs_own_energies_come_out_of_its_rule(corpus: Path, tmp_path: Path, folder: str) -> None:
+    ingest([corpus / "generated" / "jpwr" / folder], tmp_path / "w", jobs=1)
+    rows = scalelens.query("energy_integrated", tmp_path / "w", extent="readings", method="right")
+    for ours, said in zip(rows["energy_j"], rows["reported_j"], strict=True):
+        assert ours == pytest.approx(said, rel=1e-9)
+    assert set(rows["reported_method"]) == {"riemann_right"}
+    assert rows["run_id"].n_unique() == 1
+    devices = rows.filter(rows["scope"].is_in(["gpu", "ipu"]))["device"].to_list()
+    assert devices == [f"{'gc' if folder == 'out_gc2' else 'pynvml'}:{k}" for k in range(4)]
+
+
+def test_two_ranks_of_caraml_measure_four_gpus_once(corpus: Path, tmp_path: Path) -> None:
+    """Each rank's files name all GPUs of the node, and combined_energy.csv both ranks."""
+    ingest([corpus / "generated" / "jpwr" / "out_caraml"], tmp_path / "w", jobs=1)
+    said = (corpus / "generated" / "jpwr" / "out_caraml" / "combined_energy.csv").read_text().splitlines()
+    watt_hours = [float(cell) for cell in said[1].split(",")[3:]]  # of rank 0, whose readings are the longer
+    (row,) = scalelens.query("energy_of_runs", tmp_path / "w", extent="readings", method="right").to_dicts()
+    assert (row["units"], row["energy_j"]) == (4, pytest.approx(3600 * sum(watt_hours), rel=1e-9))
+    assert row["reported_j"] == pytest.approx(3600 * sum(watt_hours), rel=1e-12)
+
+
+def mllog(path: Path, *keys: str) -> list[tuple[str, float, float]]:
+    """Key, seconds and value of the lines of a :::MLLOG file that have one of these keys."""
+    lines = [json.loads(line[line.index("{") :]) for line in path.read_text().splitlines() if ":::MLLOG" in line]
+    return [(line["key"], line["time_ms"] / 1000, line["value"]) for line in lines if line["key"] in keys]
+
+
+@pytest.mark.parametrize("benchmark", ["bert", "llama2_70b_lora"])
+def test_mlperf_power_by_its_rule_and_by_ours(corpus: Path, tmp_path: Path, benchmark: str) -> None:
+    """The official energy is mean power, idling included, times the time to train; ours what the run itself took."""
+    v4 = corpus / "power" / "mlcommons__training_results_v4.0"
+    folder = v4 / "smc-ac-power" / "results" / "1xSMC-H100-SXM-80GB" / benchmark
+    ingest([folder], tmp_path / "w", jobs=1)
+    (row,) = scalelens.query("mlperf_energy", tmp_path / "w").to_dicts()
+
+    (power,), (result,) = folder.glob("power/*/node_0.txt"), folder.glob("result_*.txt")
+    ((_, begun, _), (_, ended, _)) = mllog(power, "power_measurement_start", "power_measurement_stop")
+    assert begun == ended and row["note"] == "the stop is not after the start: measured to the last reading"
+    readings = sorted((time, watts) for _, time, watts in mllog(power, "power_reading"))
+    ((_, start, _), (_, stop, _)) = mllog(result, "run_start", "run_stop")
+    assert row["time_to_train_s"] == pytest.approx(stop - start)
+    times = [begun, *(time for time, _ in readings)]
+    riemann = sum(
+        (after - before) * watts for before, after, (_, watts) in zip(times, times[1:], readings, strict=False)
+    )
+    assert row["official_j"] == pytest.approx(riemann / (times[-1] - begun) * (stop - start), rel=1e-6)
+
+    fine = np.linspace(start, stop, 2_000_001)
+    watts = np.interp(fine, [time for time, _ in readings], [watts for _, watts in readings])
+    assert row["energy_j"] == pytest.approx(float(watts.mean()) * (stop - start), rel=1e-5)
+    stops = scalelens.connect(tmp_path / "w").execute("SELECT reason FROM problems").fetchall()
+    assert ("power_measurement_stop has the time of the start",) in stops

@@ -1,14 +1,16 @@
 """The reference pages of docs/ are printed from the code; `pytest --update` prints them again.  README says what runs."""
 
 import re
+import shlex
 from pathlib import Path
 
 import typer.testing
 
-from conftest import ROOT
-from scalelens import formats, queries
+from conftest import FIXTURES, ROOT
+from scalelens import charts, formats, queries
 from scalelens.cli import app
 from scalelens.columns import ROLES, SPELLINGS, UNITS
+from scalelens.ingestion import ingest
 from scalelens.lines import name_of
 from scalelens.parsers import generic_csv
 from scalelens.tables import documented
@@ -99,6 +101,23 @@ def test_every_command_has_help_with_an_example_or_a_sentence() -> None:
 
 
 def test_files_that_the_pages_name_exist() -> None:
-    for page in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+    for page in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/energy.md"):
         for name in re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text()):
-            assert Path(ROOT / name).exists(), f"{page} names {name}"
+            assert (ROOT / page).parent.joinpath(name).exists(), f"{page} names {name}"
+
+
+def test_commands_of_the_energy_page_run(tmp_path: Path) -> None:
+    ingest([FIXTURES / "jpwr" / "pynvml.csv"], tmp_path / "w", jobs=1)
+    page = (ROOT / "docs" / "energy.md").read_text()
+    runner = typer.testing.CliRunner()
+    outputs = []
+    for line in re.findall(r"^scalelens (?:query|sql) .*", page, re.MULTILINE):
+        command = shlex.split(line, comments=True)[1:]
+        result = runner.invoke(app, [*command, "-w", str(tmp_path / "w"), "--format", "table"])
+        assert result.exit_code == 0, line
+        outputs += [result.stdout] if command[0] == "sql" else []
+    assert len(outputs) == 2
+    for output in outputs:
+        assert re.sub(r" +\n", "\n", output).strip() in page
+    drawn = set(re.findall(r"^scalelens plot (\w+)", page, re.MULTILINE))
+    assert drawn == {"power_over_time", "energy_by_batch", "energy_scaling"} and drawn <= set(charts.load())

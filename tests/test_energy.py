@@ -1,13 +1,17 @@
 """Energy: what readings integrate to, on which clock, of which devices; and published tables, column by column."""
 
+import json
 import random
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scalelens
+from scalelens.ingestion import ingest
 from test_queries import Warehouse
 
 WATTS = 300.0
@@ -230,6 +234,7 @@ def test_devices_that_took_no_part_do_not_count(warehouse: Warehouse) -> None:
     readings(warehouse, [(0, 300), (40, 300)], device="pynvml:2")
     (row,) = warehouse.ask("FROM energy_efficiency()")
     assert (row["units"], row["energy_j"]) == (1, pytest.approx(12_000))
+    assert (row["step_j"], row["steps_share"]) == (pytest.approx(600), pytest.approx(1))
     assert row["note"] == "more devices were measured: those that took most count"
 
 
@@ -242,6 +247,44 @@ def test_a_package_is_two_gcds(warehouse: Warehouse) -> None:
         "device": (4, pytest.approx(200)), "package": (2, pytest.approx(400)), "node": (1, pytest.approx(800))
     }  # fmt: skip
     assert found["device"]["samples_per_wh"] == found["package"]["samples_per_wh"]
+
+
+CATALOG = (
+    ("NVIDIA H100", "gpu", "h100", 700), ("AMD MI250X OAM", "gpu", "mi250x oam", 560), ("AMD MI250X GCD", "gcd", "mi250x", None)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("device_model", "device_unit", "scope", "limits"),
+    [
+        ("NVIDIA H100", "gpu", "gpu", {"device": 700, "package": 700, "node": None}),
+        ("NVIDIA H100", None, "gpu", {"device": 700, "package": 700, "node": None}),
+        ("AMD MI250X", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
+        ("AMD MI250X", "gcd", "gcd", {"device": 280, "package": 560, "node": None}),
+        ("AMD MI250X OAM", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
+        ("AMD MI250X", "gpu", "oam", {"device": None, "package": None}),  # of a half or a whole one, who knows
+        ("Unheard of", "gpu", "gpu", {"device": None}),
+    ],
+)
+def test_share_of_the_power_limit(
+    warehouse: Warehouse, device_model: str, device_unit: str | None, scope: str, limits: dict[str, float | None]
+) -> None:
+    fields = ("place", "device", "unit", "pattern", "tdp_w")
+    rows = [dict(zip(fields, (place, *row), strict=True)) for place, row in enumerate(CATALOG, 1)]
+    warehouse.insert("devices_catalog", rows)
+    devices = 4 if scope == "oam" and device_unit == "gcd" else 2
+    stepped(warehouse, 0, 2, 20, devices=devices, device_unit=device_unit, device_model=device_model, nodes=1)
+    for device in ("d:0", "d:1"):
+        readings(warehouse, [(0, 140), (40, 140)], device=device, scope=scope)
+    for per, limit in limits.items():
+        (row,) = warehouse.ask(f"FROM energy_efficiency(per := '{per}')")
+        assert row["tdp_w"] == limit
+        assert row["tdp_share"] == (limit and pytest.approx(row["unit_w"] / limit))
+    if scope in ("oam", "gcd") and device_unit == "gcd":  # 140 W of an OAM are 70 W of each GCD, the same share of both
+        shares = [
+            warehouse.ask(f"FROM energy_efficiency(per := '{per}')")[0]["tdp_share"] for per in ("device", "package")
+        ]
+        assert shares == [pytest.approx(140 / 560 if scope == "oam" else 280 / 560)] * 2
 
 
 def test_energy_that_the_log_prints(warehouse: Warehouse) -> None:
@@ -325,6 +368,10 @@ def test_published_resnet_table(warehouse: Warehouse) -> None:
     for row, (batch, _, watt_hours, published) in zip(rows, RESNET, strict=True):
         assert (row["global_batch_size"], row["epoch_wh"]) == (batch, pytest.approx(watt_hours))
         assert row["samples_per_wh"] == within_print(published, watt_hours, 0.005)
+    rates = warehouse.ask("FROM energy_by_batch() ORDER BY global_batch_size")
+    assert [(row["rate_of"], row["samples_per_s"]) for row in rates] == [
+        ("epochs", pytest.approx(rate)) for _, rate, _, _ in RESNET
+    ]
 
 
 def test_fixed_part_of_the_gpt_table(warehouse: Warehouse) -> None:
@@ -357,3 +404,100 @@ def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
     assert [row["relative_energy"] for row in rows] == [
         pytest.approx(1.1**n * watts / (1.1 * 300)) for n, watts in ((1, 300), (2, 280), (4, 270))
     ]
+
+
+def test_half_of_the_devices_measured_is_no_half_of_the_energy(warehouse: Warehouse) -> None:
+    stepped(warehouse, 0, 2, 20, devices=1, global_batch_size=8, model="m")
+    readings(warehouse, [(0, 300), (40, 300)])
+    facts = {"run_id": "s", "devices": 2, "global_batch_size": 8, "model": "m"}
+    warehouse.insert("runs", [facts])
+    for table in ("steps", "step_times"):
+        warehouse.connection.execute(f"INSERT INTO {table} SELECT * REPLACE ('s' AS run_id) FROM {table}")
+    readings(warehouse, [(0, 300), (40, 300)], run_id="s", file_id="q")
+    rows = warehouse.ask("FROM energy_scaling()")
+    assert [(row["devices"], row["energy_of"], row["relative_energy"]) for row in rows] == [
+        (1, "steps", 1), (2, "steps", pytest.approx(2))
+    ]  # fmt: skip
+
+
+# Over time
+
+
+@given(st.lists(st.floats(0, 700), min_size=2, max_size=400), st.sampled_from([4, 20, 100, 1000]))
+@settings(max_examples=30, deadline=None)
+def test_thinned_power_keeps_its_ends_and_extremes(watts: list[float], points: int) -> None:
+    warehouse = Warehouse()
+    warehouse.insert("runs", [{"run_id": "r"}])
+    readings(warehouse, [(k / 2, value) for k, value in enumerate(watts)])
+    rows = warehouse.ask(f"FROM power_over_time(points := {points})")
+    drawn = [(row["begins_s"], row["power_w"]) for row in rows]
+    assert len(drawn) <= max(points, 4) and set(drawn) <= {(k / 2, value) for k, value in enumerate(watts)}
+    assert (drawn[0], drawn[-1]) == ((0, watts[0]), ((len(watts) - 1) / 2, watts[-1]))
+    assert {min(watts), max(watts)} <= {value for _, value in drawn}
+    if len(watts) <= points:
+        assert len(drawn) == len(watts)
+
+
+def test_phases_of_a_run_lie_over_its_readings(warehouse: Warehouse) -> None:
+    stepped(warehouse, 60, 2, 20, devices=1)
+    span = {"run_id": "r", "file_id": "l", "line": 1, "phase": "startup", "span_s": 50.0, "ts_origin": "utc"}
+    warehouse.insert("phases", [{**span, "ts": (DAY_NS + 50 * 10**9) // 1000}])
+    readings(warehouse, [(k - 10, WATTS) for k in range(140) if not 80 < k < 90])
+    rows = warehouse.ask("FROM power_over_time()")
+    spans = {row["phase"]: (row["begins_s"], row["ends_s"]) for row in rows if row["phase"]}
+    assert spans == {"startup": (0, 50), "steps": (60, 100)}
+    samples = [row for row in rows if row["phase"] is None]
+    assert {row["segment"] for row in samples if row["begins_s"] <= 70} == {0}
+    assert {row["segment"] for row in samples if row["begins_s"] >= 80} == {1}
+    cut = warehouse.ask("FROM power_over_time(margin_s := 0) WHERE phase IS NULL")
+    assert (cut[0]["begins_s"], cut[-1]["begins_s"]) == (0, 100)
+
+
+def test_batches_of_repeats_have_a_range(warehouse: Warehouse) -> None:
+    for batch, joules in ((8, 3600), (8, 7200), (16, 7200)):
+        run_id = f"{batch}-{joules}"
+        warehouse.run(run_id, [1.0] * 4, steps={"samples": batch}, model="m", devices=1, global_batch_size=batch)
+        energy = {"run_id": run_id, "file_id": run_id, "device": "0", "scope": "gpu", "energy_j": joules}
+        warehouse.insert("energy", [energy])
+    small, large = warehouse.ask("FROM energy_by_batch(warmup := 0)")
+    assert (small["n_runs"], small["unit_wh"], small["unit_wh_low"], small["unit_wh_high"]) == (2, 1.5, 1, 2)
+    assert (large["n_runs"], large["unit_wh"], large["unit_wh_low"]) == (1, 2, None)
+    assert (small["samples_per_s"], large["samples_per_wh"], large["series"]) == (8, 32, "m · 1 device")
+
+
+# MLPerf
+
+
+def mllog(time_s: float, key: str, value: Any = None, **metadata: Any) -> str:
+    """A line of MLPerf, at a second of 2027."""
+    record = {"time_ms": round(1.8e12 + 1000 * time_s), "event_type": "POINT_IN_TIME", "key": key, "value": value}
+    return f":::MLLOG {json.dumps({'namespace': '', **record, 'metadata': metadata or ''})}\n"
+
+
+def test_two_nodes_with_the_same_bytes_are_reported_and_not_added(tmp_path: Path) -> None:
+    result = tmp_path / "acme-ac-power" / "results" / "2xACME" / "bert"
+    power = result / "power" / "result_1"
+    power.mkdir(parents=True)
+    readings = mllog(0, "power_measurement_start") + "".join(mllog(2 * k, "power_reading", 1000) for k in range(1, 51))
+    for node in ("node_0.txt", "node_1.txt"):
+        (power / node).write_text(readings + mllog(100, "power_measurement_stop"))
+    trained = mllog(50, "tracked_stats", {"throughput": 900.0}, step=100)
+    (result / "result_1.txt").write_text(mllog(20, "run_start") + trained + mllog(80, "run_stop", status="success"))
+    ingest([tmp_path / "acme-ac-power"], tmp_path / "w", jobs=1)
+    (sensor,) = scalelens.query("energy_integrated", tmp_path / "w").to_dicts()
+    assert "same_bytes" in sensor["flags"] and sensor["energy_j"] == pytest.approx(60_000)
+    (row,) = scalelens.query("mlperf_energy", tmp_path / "w").to_dicts()
+    assert row["note"] == "another file of the run holds the same bytes, and is not added"
+    assert (row["official_j"], row["energy_j"]) == (pytest.approx(60_000), pytest.approx(60_000))
+
+
+def test_mlperf_counts_the_run_without_its_initialisation(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r"}])
+    for phase, span_s, end_s in (("startup", 40.0, 40), ("run", 60.0, 100)):
+        stamp = {"ts": (DAY_NS + end_s * 10**9) // 1000, "ts_origin": "utc"}
+        warehouse.insert("phases", [{"run_id": "r", "file_id": "l", "phase": phase, "span_s": span_s, **stamp}])
+    said = {"run_id": "r", "file_id": "p", "name": "power_measurement_start", "value": DAY_NS / 1e9, "unit": "s"}
+    warehouse.insert("metrics", [said | {"place": "n1"}])
+    readings(warehouse, [(k, 100 if k <= 40 else 900) for k in range(101)], device="node", scope="node_ac")
+    (row,) = warehouse.ask("FROM mlperf_energy()")
+    assert (row["energy_j"], row["coverage"]) == (pytest.approx(60 * 900 - 400), 1)

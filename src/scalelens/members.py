@@ -110,7 +110,9 @@ def settle(left: list[Part], runs: list[Run]) -> None:
     for run in runs:
         for folder in {part.folder for part in run.parts}:
             at_home[folder].append(run)
-        for log in {posixpath.splitext(part.path)[0] for part in run.parts if part.facts["steps"]}:
+        for log in {
+            posixpath.splitext(part.path)[0] for part in run.parts if {"steps", "phases"} & set(part.facts["rows"])
+        }:
             by_log[log].append(run)
     homeless: dict[str, list[Part]] = defaultdict(list)
     for part in left:

@@ -62,7 +62,9 @@ def draw(
         )
     undrawn = len(points) - len(efficient) - len(growing)
     points = [*efficient, *growing]
-    shared = [_name(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group]
+    shared = [
+        words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
+    ]
     _judge(points)
     notes = _mark(points)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural))
@@ -159,23 +161,6 @@ def _series(rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str
 def _values(rows: Sequence[Row], *fields: str) -> Any:
     """What a layer draws, and no more."""
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])
-
-
-def _name(points: list[Row], whose: str) -> str:
-    """Gives each row the label of its series: what sets it apart from the others.  Returns what all share."""
-    tokens = {row["series"]: row["series"].split(" · ") for row in points}
-    batches = {name: "".join(re.findall(r"\(([^,)]*)", parts.pop())) for name, parts in tokens.items()}
-    shared = [token for token in next(iter(tokens.values())) if all(token in parts for parts in tokens.values())]
-    labels = {name: [token for token in parts if token not in shared] for name, parts in tokens.items()}
-    for row in points:
-        row["batch"] = batches[row["series"]]
-        same = {
-            other["series"]
-            for other in points
-            if other["scaling"] == row["scaling"] and labels[other["series"]] == labels[row["series"]]
-        }
-        row["label"] = " · ".join([*labels[row["series"]], *([row["batch"]] if len(same) > 1 else [])])
-    return f"{whose}{' · '.join(shared)}." if shared else ""
 
 
 def _judge(points: list[Row]) -> None:

@@ -63,6 +63,33 @@ def unit(rows: Iterable[Mapping[str, Any]]) -> str:
     return f"{one.upper()}s" if one else "devices"
 
 
+def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """What names of the kind `gpt · bf16 · lumi` share, and of each what sets it apart from the others."""
+    tokens = {name: name.split(" · ") for name in names}
+    first = next(iter(tokens.values()), [])
+    shared = [token for token in first if all(token in parts for parts in tokens.values())]
+    labels = {name: " · ".join(token for token in parts if token not in shared) for name, parts in tokens.items()}
+    return " · ".join(shared), labels
+
+
+def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
+    """Gives rows of scaling series a label, what sets each apart, and the batch it holds.  Returns what all share."""
+    # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
+    names = {row["series"]: row["series"].rpartition(" · ") for row in points}
+    batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
+    shared, labels = apart(dict.fromkeys(first for first, _, _ in names.values()))
+    for row in points:
+        row["label"], row["batch"] = labels[names[row["series"]][0]], batches[row["series"]]
+    for label, kind in {(row["label"], row["scaling"]) for row in points}:
+        same = [row for row in points if row["scaling"] == kind and row["label"] == label]
+        if len({row["series"] for row in same}) > 1:
+            for row in same:
+                row["name"] = " · ".join(filter(None, (label, row["batch"])))
+    for row in points:
+        row["label"] = row.pop("name", row["label"])
+    return f"{whose}{shared}." if shared else ""
+
+
 def natural(text: str) -> list[tuple[bool, float, str]]:
     """Order in which `batch 16` comes before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]

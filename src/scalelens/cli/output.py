@@ -172,8 +172,9 @@ def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
     known = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
     same = [name for name in known if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]
     if same:
-        head = cell(rows["series"][0]) if "series" in same else ""
-        shared = ((name, cell(rows[name][0])) for name in same if name != "series")
+        first = rows.row(0, named=True)  # plain values: a column gives a list as a Series
+        head = cell(first["series"]) if "series" in same else ""
+        shared = ((name, cell(first[name])) for name in same if name != "series")
         said = [f"{name} {value}" for name, value in shared if value not in head.split(" \u00b7 ")]
         console.print(Text(head, style="bold"), end="\n" if head else "")
         console.print(Text(" \u00b7 ".join(said)), end="\n" if said else "", soft_wrap=False)

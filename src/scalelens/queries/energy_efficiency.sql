@@ -4,7 +4,7 @@
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --
--- Sources: runs, energy_of_runs, energy_of_steps, work_done
+-- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -29,6 +29,9 @@
 --   energy_j             DOUBLE J            of all units
 --   unit_wh              DOUBLE Wh           of one unit
 --   unit_w               DOUBLE W            of one unit, mean over the time that was measured
+--   tdp_w                DOUBLE W            power limit of one unit, as the vendor says (run_devices); of a GCD half of
+--                                            the package's; NULL for nodes, which hold more than accelerators
+--   tdp_share            DOUBLE              unit_w over tdp_w
 --   coverage             DOUBLE              share of the extent between samples that are no gap, the worst sensor's
 --   idle_share           DOUBLE              what the lowest power of each sensor would have taken by itself
 --   steps_share          DOUBLE              what went into steps, warm-up included; NULL where the clocks do not join
@@ -55,9 +58,17 @@ steps AS (
         median(energy_j) FILTER (WHERE left_out IS NULL) AS step_j,
         median_interval(list(energy_j ORDER BY place_in_run) FILTER (WHERE left_out IS NULL)) AS around,
         sum(energy_j * averaged_steps ORDER BY place_in_run) AS steps_j
-    FROM records GROUP BY run_id)
+    FROM records GROUP BY run_id),
+-- The catalog has a GCD without a power limit, and under the same name the package of two, an OAM, with one.
+limits AS (
+    SELECT run_id, CASE
+        WHEN device_unit = 'gcd' THEN coalesce(package.tdp_w, CASE WHEN ends_with(d.device, ' OAM') THEN d.tdp_w END)
+            / CASE per WHEN 'device' THEN 2 WHEN 'package' THEN 1 END
+        WHEN d.unit <> 'gcd' AND coalesce(device_unit, d.unit) = d.unit AND per <> 'node' THEN d.tdp_w END AS tdp_w
+    FROM run_devices(runs := runs) AS d JOIN runs USING (run_id)
+    LEFT JOIN devices_catalog AS package ON d.unit = 'gcd' AND package.device = replace(d.device, ' GCD', ' OAM'))
 SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_kind, unit, units, e.energy_j,
-    e.energy_j / units / 3600 AS unit_wh, unit_w, coverage, idle_share,
+    e.energy_j / units / 3600 AS unit_wh, unit_w, tdp_w, unit_w / tdp_w AS tdp_share, coverage, idle_share,
     CASE energy_kind WHEN 'integrated' THEN steps_j / e.energy_j END AS steps_share,
     samples, samples * share / e.energy_j * 3600 AS samples_per_wh, tokens * share / e.energy_j * 3600 AS tokens_per_wh,
     global_batch_size / unit_wh AS batch_per_wh, e.energy_j / share / 3600 / n_epochs AS epoch_wh,
@@ -71,5 +82,5 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
         CASE WHEN contains(flags, 'no_clock') THEN 'the clocks do not join (power_clock)' END,
         CASE energy_kind WHEN 'reported' THEN 'start-up is in the energy, as far as the tool measured it' END), '') AS note
 FROM (SELECT *, coalesce(measured_share, 1) AS share FROM energies) AS e JOIN runs AS r USING (run_id)
-LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id)
+LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id) LEFT JOIN limits USING (run_id)
 ORDER BY system, model, r.precision, devices, global_batch_size, e.run_id

@@ -6,7 +6,7 @@
 --   Between two samples of one file more than three sampling periods apart nothing was measured: the method bridges
 --   such a gap, as the tools do, and `coverage` leaves it out.  Between two files it is not bridged.
 --
--- Sources: power_readings, power_intervals, power_clock, power, energy, files, selected_runs
+-- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -26,7 +26,7 @@
 --   mean_w             DOUBLE W     energy over the time that it was integrated over
 --   coverage           DOUBLE       share of the extent between samples that are no gap
 --   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than it
---   reported_j         DOUBLE J     energy as the tool says, of the longest measurement
+--   reported_j         DOUBLE J     energy as the tool says: of the rank whose readings count, else the longest measured
 --   reported_method    VARCHAR      how the tool came to it
 --   flags              VARCHAR[]    gap, no_run_times, no_clock (it cannot be joined to the log: extent is that of the
 --                                   readings), not_in_run (no sample within the run: of another one), one_reading,
@@ -71,10 +71,28 @@ marks AS (
         list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks
     FROM power LEFT JOIN files USING (file_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
+by_rank AS (SELECT run_id, file_id, line, value AS said_rank FROM params WHERE key = 'measured_by_rank'),
+-- A rank is said below its devices or on their line; one of the file's name is for all lines.
+said_on_line AS (
+    SELECT e.run_id, e.node, device, scope, energy_j, span_s, e.method,
+        arg_min(said_rank, r.line) FILTER (WHERE r.line >= e.line) AS line_rank, arg_min(said_rank, r.line) AS any_rank,
+        any_value(said_rank) FILTER (WHERE r.line IS NULL) AS path_rank
+    FROM energy AS e LEFT JOIN by_rank AS r ON r.run_id = e.run_id AND r.file_id = e.file_id
+    WHERE energy_j IS NOT NULL
+    GROUP BY e.run_id, e.node, device, scope, energy_j, span_s, e.method, e.file_id, e.line),
+counted AS (
+    SELECT c.run_id, c.node, c.device, c.scope, min(said_rank) AS counted_rank
+    FROM (SELECT DISTINCT run_id, file_id, node, device, scope FROM power_readings(runs := runs)) AS c
+    JOIN by_rank AS r ON r.run_id = c.run_id AND r.file_id = c.file_id
+    GROUP BY ALL),
 reported AS (
-    SELECT run_id, node, device, scope,
-        arg_max({'j': energy_j, 'method': e.method}, coalesce(span_s, energy_j)) AS said
-    FROM energy AS e GROUP BY ALL),
+    SELECT e.run_id, e.node, e.device, e.scope,
+        arg_max({'j': energy_j, 'method': e.method},
+            {'is_of_rank': coalesce(coalesce(line_rank, path_rank, any_rank) = counted_rank, false),
+            'extent': coalesce(span_s, energy_j)}) AS said
+    FROM said_on_line AS e LEFT JOIN counted AS c ON c.run_id = e.run_id AND c.node IS NOT DISTINCT FROM e.node
+        AND c.device IS NOT DISTINCT FROM e.device AND c.scope IS NOT DISTINCT FROM e.scope
+    GROUP BY ALL),
 -- What lies within what, from the inside out.
 nests AS (
     SELECT unnest(string_split(inside, ' ')) AS scope, outside, place

@@ -2,7 +2,8 @@
 --
 -- Answers: How many joules is a step, and how much of a run's energy went into steps at all?
 --   Power of every accelerator that was measured (gpu, gcd, oam, ipu), integrated by trapezoids over the record's
---   interval, which ends at its time stamp.  Records without a time stamp, and those not measured throughout, are not
+--   interval, which ends at its time stamp.  Where more were measured than the run had devices (a tool reads all of a
+--   node), those that took most over all records count.  Records without a time stamp, and those not measured throughout, are not
 --   here, nor are runs whose two clocks cannot be joined (power_clock).  Where nothing was measured, what the log prints
 --   per step and device, times the devices.
 --
@@ -33,19 +34,27 @@ records AS (
     FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
     WHERE ts IS NOT NULL AND step_s > 0 AND NOT contains(coalesce(left_out, []), 'summary')),
 parts AS (
-    SELECT r.run_id, place_in_run, sensor, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
+    SELECT r.run_id, place_in_run, sensor, scope, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
         b - a AS part_ns,
         begins_w + (ends_w - begins_w) * ((a - begins_ns) + (b - begins_ns)) / (2 * (ends_ns - begins_ns)) AS power_w
     FROM records AS r JOIN power_intervals(runs := runs) AS i
         ON i.run_id = r.run_id AND begins_ns < until_ns AND ends_ns > since_ns
     WHERE has_clock AND scope IN ('gpu', 'gcd', 'oam', 'ipu')),
 of_sensors AS (
-    SELECT run_id, place_in_run, sensor, sum(power_w * (part_ns / 1e9) ORDER BY a) AS energy_j,
+    SELECT run_id, place_in_run, sensor, scope, sum(power_w * (part_ns / 1e9) ORDER BY a) AS energy_j,
         sum(part_ns) FILTER (WHERE kind = 'sampled') AS sampled_ns
-    FROM parts GROUP BY run_id, place_in_run, sensor),
+    FROM parts GROUP BY run_id, place_in_run, sensor, scope),
+took AS (
+    SELECT run_id, sensor, devices, CASE WHEN scope = 'oam' AND device_unit = 'gcd' THEN 2 ELSE 1 END AS holds_devices,
+        sum(energy_j ORDER BY place_in_run) AS took_j
+    FROM of_sensors JOIN runs USING (run_id) GROUP BY run_id, sensor, scope, devices, device_unit),
+counting AS (
+    SELECT run_id, sensor FROM took
+    QUALIFY coalesce(devices, 0) = 0 OR sum(holds_devices) OVER (
+        PARTITION BY run_id ORDER BY took_j DESC, sensor ROWS UNBOUNDED PRECEDING) <= devices),
 integrated AS (
     SELECT run_id, place_in_run, count(*) AS sensors, sum(energy_j ORDER BY sensor) AS record_j
-    FROM of_sensors JOIN records AS r USING (run_id, place_in_run)
+    FROM of_sensors JOIN counting USING (run_id, sensor) JOIN records AS r USING (run_id, place_in_run)
     WHERE sampled_ns >= 0.999 * (until_ns - since_ns)
     GROUP BY run_id, place_in_run)
 SELECT run_id, file_id, line, attempt, step, averaged_steps, 'integrated' AS energy_kind, sensors,

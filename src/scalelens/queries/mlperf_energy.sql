@@ -4,9 +4,10 @@
 --   Official: conversion efficiency times the right Riemann sum of the readings since power_measurement_start, over the
 --   time measured, times the time to train (mlcommons/logging, result_summarizer); a switch is its estimate times the
 --   time to train.  That is mean power, idle time before and after the run included, for as long as the run.
---   Integrated: trapezoids from run_start to run_stop (energy_integrated), times the conversion efficiency.
+--   Integrated: trapezoids from run_start to run_stop, without the initialisation before it that energy_integrated
+--   counts to the log, times the conversion efficiency.
 --
--- Sources: power, phases, metrics, files, energy_integrated, selected_runs
+-- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -20,13 +21,14 @@
 --   measured_s           DOUBLE s    from power_measurement_start to the stop, or to the last reading where that is none
 --   time_to_train_s      DOUBLE s    from run_start to run_stop; NULL without the result's log
 --   official_j           DOUBLE J    by MLPerf's rule
---   energy_j             DOUBLE J    integrated over the run, times the conversion efficiency
---   coverage             DOUBLE      share of the extent between samples that are no gap
+--   energy_j             DOUBLE J    integrated over the time to train, times the conversion efficiency
+--   coverage             DOUBLE      share of the time to train between samples that are no gap
 --   note                 VARCHAR     what to doubt
 WITH
 trained AS (
-    SELECT run_id, max(span_s) AS time_to_train_s FROM phases
-    WHERE phase = 'run' AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id),
+    SELECT run_id, max(span_s) AS time_to_train_s, epoch_ns(arg_max(ts, span_s)) AS stop_ns,
+        stop_ns - (time_to_train_s * 1e9)::BIGINT AS start_ns
+    FROM phases WHERE phase = 'run' AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id),
 said AS (
     SELECT run_id, place AS node, max(value) FILTER (WHERE name = 'conversion_eff') AS conversion_eff,
         min(value) FILTER (WHERE name = 'power_measurement_start') AS begins_s,
@@ -53,17 +55,27 @@ official AS (
     SELECT run_id, node, device, scope, conversion_eff, measured_s, lacks_stop, has_twin,
         conversion_eff * sum_j / nullif(measured_s, 0) AS official_w FROM nodes
     UNION ALL
-    SELECT run_id, node, device, scope, conversion_eff, NULL, false, false, conversion_eff * power_w FROM switches)
+    SELECT run_id, node, device, scope, conversion_eff, NULL, false, false, conversion_eff * power_w FROM switches),
+parts AS (
+    SELECT i.run_id, node, device, scope, kind, greatest(begins_ns, start_ns) AS a, least(ends_ns, stop_ns) AS b,
+        b - a AS part_ns,
+        begins_w + (ends_w - begins_w) * ((a - begins_ns) + (b - begins_ns)) / (2 * (ends_ns - begins_ns)) AS power_w
+    FROM power_intervals(runs := runs) AS i JOIN trained AS t ON t.run_id = i.run_id
+        AND begins_ns < stop_ns AND ends_ns > start_ns
+    WHERE has_clock),
+integrated AS (
+    SELECT run_id, node, device, scope, sum(power_w * (part_ns / 1e9) ORDER BY a) FILTER (WHERE kind <> 'open') AS energy_j,
+        coalesce(sum(part_ns) FILTER (WHERE kind = 'sampled'), 0) / 1e9 AS sampled_s
+    FROM parts GROUP BY run_id, node, device, scope)
 SELECT o.run_id, o.node, o.device, o.scope, conversion_eff, measured_s, time_to_train_s,
     official_w * time_to_train_s AS official_j,
-    CASE WHEN contains(coalesce(flags, []), 'no_run_times') THEN NULL ELSE conversion_eff * energy_j END AS energy_j,
-    CASE WHEN contains(coalesce(flags, []), 'no_run_times') THEN NULL ELSE coverage END AS coverage,
+    conversion_eff * energy_j AS energy_j, sampled_s / time_to_train_s AS coverage,
     nullif(concat_ws('; ',
         CASE WHEN time_to_train_s IS NULL THEN 'no run_start and run_stop: the time to train is unknown' END,
         CASE WHEN lacks_stop THEN 'the stop is not after the start: measured to the last reading' END,
         CASE WHEN has_twin THEN 'another file of the run holds the same bytes, and is not added' END,
         CASE o.scope WHEN 'switch' THEN 'an estimate, not a measurement' END), '') AS note
 FROM official AS o LEFT JOIN trained USING (run_id)
-LEFT JOIN energy_integrated(runs := runs) AS e ON e.run_id = o.run_id AND e.node IS NOT DISTINCT FROM o.node
+LEFT JOIN integrated AS e ON e.run_id = o.run_id AND e.node IS NOT DISTINCT FROM o.node
     AND e.device IS NOT DISTINCT FROM o.device AND e.scope = o.scope
 ORDER BY o.run_id, o.scope, o.node, o.device

@@ -1,0 +1,79 @@
+-- Throughput and energy against batch size: the three panels of CARAML.
+--
+-- Answers: Which batch gives most throughput, and which most work for a watt-hour?
+--   One row for each batch of runs that are equal but for it; of repeats the median, with their range.
+--   A tool's watt-hours may mostly be start-up, which a larger batch only spreads over more work: energy_fixed_part.
+--
+-- Sources: runs, labels, energy_efficiency, batch_stats, phases
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2              records left out at the start of each attempt
+--   exclude := 'default'     'none' leaves nothing out
+--   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   series                 VARCHAR             what the runs share
+--   devices                INTEGER             devices
+--   device_unit            VARCHAR             gpu, gcd, ipu, hpu or cpu
+--   global_batch_size      BIGINT samples      per step over all devices
+--   run_ids                VARCHAR[]           runs of that batch
+--   n_runs                 BIGINT              how many
+--   n_steps                BIGINT              records that the throughput rests on, of all these runs
+--   rate_of                VARCHAR             steps, or epochs where the log has no steps
+--   samples_per_s          DOUBLE samples/s    of the whole job
+--   samples_per_s_low      DOUBLE samples/s    lower end of the range of repeats; NULL for one run
+--   samples_per_s_high     DOUBLE samples/s    upper end
+--   tokens_per_s           DOUBLE tokens/s     of the whole job
+--   unit                   VARCHAR             device, package or node
+--   energy_kind            VARCHAR             integrated, reported or printed
+--   unit_wh                DOUBLE Wh           of one unit
+--   unit_wh_low            DOUBLE Wh           lower end of the range of repeats; NULL for one run
+--   unit_wh_high           DOUBLE Wh           upper end
+--   samples_per_wh         DOUBLE samples/Wh   over the energy of all units
+--   samples_per_wh_low     DOUBLE samples/Wh   lower end of the range of repeats; NULL for one run
+--   samples_per_wh_high    DOUBLE samples/Wh   upper end
+--   tokens_per_wh          DOUBLE tokens/Wh    over the energy of all units
+--   note                   VARCHAR             what to doubt
+WITH
+rates AS (
+    SELECT run_id, n_steps, 'steps' AS rate_of, samples_per_s, tokens_per_s
+    FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE samples_per_s IS NOT NULL
+    UNION ALL
+    SELECT run_id, NULL, 'epochs', sum(samples) / sum(span_s), NULL
+    FROM phases
+    WHERE phase = 'epoch' AND coalesce(rank, 0) = 0 AND samples > 0 AND span_s > 0
+        AND run_id NOT IN (
+            SELECT run_id FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+            WHERE samples_per_s IS NOT NULL)
+    GROUP BY run_id),
+points AS (
+    SELECT e.*, device_unit, n_rate_steps, rate_of, samples_per_s, tokens_per_s,
+        concat_ws(' · ', r.model, r.precision, r.system, dataset, 'seq ' || seq_length, framework, labels,
+            format('{} {}{}', r.devices, coalesce(upper(device_unit), 'device'), CASE r.devices WHEN 1 THEN '' ELSE 's' END)
+        ) AS series
+    FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, per := per,
+        extent := extent, method := method) AS e
+    JOIN runs AS r USING (run_id) LEFT JOIN labels() USING (run_id)
+    LEFT JOIN (SELECT * EXCLUDE (n_steps), n_steps AS n_rate_steps FROM rates) USING (run_id)
+    WHERE e.global_batch_size > 0)
+SELECT series, devices, device_unit, global_batch_size, list(run_id ORDER BY run_id) AS run_ids, count(*) AS n_runs,
+    sum(n_rate_steps)::BIGINT AS n_steps, string_agg(DISTINCT rate_of, ' ' ORDER BY rate_of) AS rate_of,
+    median(samples_per_s) AS samples_per_s,
+    CASE WHEN count(samples_per_s) > 1 THEN min(samples_per_s) END AS samples_per_s_low,
+    CASE WHEN count(samples_per_s) > 1 THEN max(samples_per_s) END AS samples_per_s_high,
+    median(tokens_per_s) AS tokens_per_s, unit,
+    string_agg(DISTINCT energy_kind, ' ' ORDER BY energy_kind) AS energy_kind,
+    median(unit_wh) AS unit_wh, CASE WHEN n_runs > 1 THEN min(unit_wh) END AS unit_wh_low,
+    CASE WHEN n_runs > 1 THEN max(unit_wh) END AS unit_wh_high,
+    median(samples_per_wh) AS samples_per_wh,
+    CASE WHEN count(samples_per_wh) > 1 THEN min(samples_per_wh) END AS samples_per_wh_low,
+    CASE WHEN count(samples_per_wh) > 1 THEN max(samples_per_wh) END AS samples_per_wh_high,
+    median(tokens_per_wh) AS tokens_per_wh, string_agg(DISTINCT note, '; ' ORDER BY note) AS note
+FROM points GROUP BY series, devices, device_unit, global_batch_size, unit
+ORDER BY series, devices, global_batch_size
