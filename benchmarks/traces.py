@@ -1,11 +1,23 @@
-"""Speed and memory of reading profiler traces, from file to Parquet, beside HTA's parser in the same run.
+"""Speed and memory of reading and asking profiler traces, beside HTA in the same run.
 
     python benchmarks/traces.py TRACE... --hta PYTHON [--rounds 5] [--ranks 8]
 
 PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3; without
-it our own figures are printed.  One process per measurement, ours and HTA's in turn; the least of the rounds counts.
-What is timed: ours from the file to the committed warehouse, theirs from the file to the data frame, imports left out.
-The ranks are copies of the first trace, read by one process and by two.  Prints one JSON object.
+it our own figures are printed.  Each measurement is a process of its own, which first imports what it measures: neither
+side's imports count.  Ours and HTA's take turns, and the least of the rounds counts.
+
+- `to_parquet`: ours from the file to the committed warehouse in one process; theirs from the file to the data frame
+  (`parse_trace_dataframe`)
+- `end_to_end`: ours from the file through a new warehouse to temporal_breakdown, comm_overlap and kernel_summary;
+  theirs from the file through TraceAnalysis to get_temporal_breakdown, get_comm_comp_overlap and
+  get_gpu_kernel_breakdown
+- `from_warehouse`: the three queries on a warehouse that is there, its opening included, against all of theirs, which
+  keeps nothing between processes
+- `in_parallel`: copies of the first trace, ingested by one process and by two, the command's start included; as in a
+  Slurm job, for elsewhere workers give way to other processes and a single one does not
+
+CPU time is that of all threads of the process.  Where a machine has other work, its ratios are the ones to trust.
+Prints one JSON object.
 """
 
 import argparse
@@ -29,14 +41,37 @@ print(json.dumps({{
     "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2),
 }}))
 """
-OURS = MEASURED.format(
-    imports="from pathlib import Path\nfrom scalelens import formats\nfrom scalelens.ingestion import ingest\nformats.load()",
-    work="ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)",
+QUERIES = "temporal_breakdown", "comm_overlap", "kernel_summary"
+ASK = f"""
+connection = connect(Path(sys.argv[2]), asked="{" ".join(QUERIES)}")
+for name in {QUERIES}:
+    rows_of(connection, f"FROM {{name}}()")
+"""
+ANALYSE = """
+one = TraceAnalysis(trace_files={0: sys.argv[1]})
+one.get_temporal_breakdown(visualize=False)
+one.get_comm_comp_overlap(visualize=False)
+one.get_gpu_kernel_breakdown(visualize=False)
+"""
+READING = (
+    "from pathlib import Path\nfrom scalelens import formats\nfrom scalelens.ingestion import ingest\nformats.load()"
 )
-HTA = MEASURED.format(
-    imports="from hta.common.trace_parser import parse_trace_dataframe\nfrom hta.configs.parser_config import ParserConfig",
-    work="parse_trace_dataframe(sys.argv[1], ParserConfig.get_default_cfg())",
-)
+INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
+ASKING = "from scalelens.database import connect, rows_of"
+OURS = {
+    "to_parquet": MEASURED.format(imports=READING, work=INGEST),
+    "end_to_end": MEASURED.format(imports=f"{READING}\n{ASKING}", work=f"{INGEST}\n{ASK}"),
+    "from_warehouse": MEASURED.format(imports=f"from pathlib import Path\n{ASKING}", work=ASK),
+}
+HTA = {
+    "to_parquet": MEASURED.format(
+        imports="from hta.common.trace_parser import parse_trace_dataframe\n"
+        "from hta.configs.parser_config import ParserConfig",
+        work="parse_trace_dataframe(sys.argv[1], ParserConfig.get_default_cfg())",
+    ),
+    "end_to_end": MEASURED.format(imports="from hta.trace_analysis import TraceAnalysis", work=ANALYSE),
+}
+AGAINST = {"to_parquet": "to_parquet", "end_to_end": "end_to_end", "from_warehouse": "end_to_end"}
 
 
 def measured(python: str, script: str, *arguments: str) -> dict[str, float]:
@@ -52,18 +87,24 @@ def least(rounds: list[dict[str, float]]) -> dict[str, float]:
 
 
 def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
-    """One trace, read by both in turn."""
-    ours, theirs = [], []
+    """One trace, read and asked by both in turn."""
+    ours: dict[str, list[dict[str, float]]] = {name: [] for name in OURS}
+    theirs: dict[str, list[dict[str, float]]] = {name: [] for name in HTA}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as scratch:
-            ours.append(measured(sys.executable, OURS, str(trace), f"{scratch}/w"))
-        theirs += [measured(hta, HTA, str(trace))] if hta else []
+            for name, script in OURS.items():  # the last asks the warehouse that the one before it made
+                home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
+                ours[name].append(measured(sys.executable, script, str(trace), home))
+                if hta and name in HTA:
+                    theirs[name].append(measured(hta, HTA[name], str(trace)))
     data = trace.read_bytes()
     size = len(gzip.decompress(data) if trace.suffix == ".gz" else data) / 1e6
-    found: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1), "ours": least(ours)}
-    if hta:
-        a, b = least(ours), least(theirs)
-        found |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}
+    found: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1)}
+    for name, other in AGAINST.items():
+        found[name] = {"ours": (a := least(ours[name]))}
+        if hta:
+            b = least(theirs[other])
+            found[name] |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
     return found
 
 
@@ -71,6 +112,7 @@ def ranks_on_two_cores(trace: Path, ranks: int, rounds: int) -> dict[str, object
     """Copies of a trace, ingested by one process and by two."""
     data = trace.read_bytes()
     took: dict[int, list[float]] = {1: [], 2: []}
+    in_a_job = os.environ | {"SLURM_JOB_ID": os.environ.get("SLURM_JOB_ID", "1")}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "traces"
         folder.mkdir()
@@ -82,7 +124,9 @@ def ranks_on_two_cores(trace: Path, ranks: int, rounds: int) -> dict[str, object
             for jobs, times in took.items():
                 start = time.perf_counter()
                 command = ["ingest", str(folder), "-w", f"{scratch}/w{k}-{jobs}", "--jobs", str(jobs)]
-                subprocess.run([sys.executable, "-m", "scalelens", *command], check=True, capture_output=True)
+                subprocess.run(
+                    [sys.executable, "-m", "scalelens", *command], check=True, capture_output=True, env=in_a_job
+                )
                 times.append(time.perf_counter() - start)
     one, two = min(took[1]), min(took[2])
     return {
@@ -102,6 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     print(json.dumps({
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "load": [round(load, 1) for load in os.getloadavg()],
         "traces": [compared(trace, options.hta, options.rounds) for trace in options.traces],
         "in_parallel": ranks_on_two_cores(options.traces[0], options.ranks, options.rounds),
     }, indent=1))  # fmt: skip

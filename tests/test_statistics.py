@@ -132,3 +132,14 @@ def test_registering_twice_changes_nothing() -> None:
         statistics.register(connection)
         statistics.register(connection.cursor())
         assert connection.execute("SELECT median_interval([1, 3, 2]::DOUBLE[]).high").fetchall() == [(3.0,)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.sampled_from([1, 2, 4])), min_size=1, max_size=20))
+def test_spans_of_classes_are_those_of_each_nanosecond(work: list[tuple[int, int, int]]) -> None:
+    starts, durations, classes = (np.array(column, np.int64) for column in zip(*work, strict=True))
+    ends = starts + durations
+    expected = [0] * 8
+    for moment in range(starts.min(), ends.max()):
+        running = classes[(starts <= moment) & (moment < ends)]
+        expected[np.bitwise_or.reduce(running, initial=0)] += 1
+    assert statistics.class_spans(starts, ends, classes) == expected

@@ -863,3 +863,23 @@ def test_rows_know_their_run(tmp_path: Path, home: Path) -> None:
     assert outcome == "time_limit"
     tables = ("steps", "params", "power", "members")
     assert {ask(home, f"SELECT DISTINCT run_id FROM {table}")[0][0] for table in tables} == {run_id}
+
+
+def test_compressed_files_are_batched_by_what_comes_out_of_them() -> None:
+    traces = [ingestion.Found("/logs", f"/logs/rank{k}.json.gz", 3 << 20, 0) for k in range(8)]
+    assert [len(batch) for batch in ingestion.batched(traces)] == [2, 2, 2, 2]
+    logs = [ingestion.Found("/logs", f"/logs/{k}.out", 3 << 20, 0) for k in range(8)]
+    assert [len(batch) for batch in ingestion.batched(logs)] == [8]
+
+
+def test_a_question_makes_only_what_it_needs(tmp_path: Path) -> None:
+    home = tmp_path / "w"
+    warehouse.Warehouse(home).create()
+    connection = database.connect(home, asked="FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')")
+    made = {
+        name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    }
+    assert {"events", "power", "runs"} <= made and not made & {"energy", "step_times"}
+    assert connection.execute("FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')").fetchall() == []
+    with pytest.raises(UserError):
+        database.rows_of(connection, "FROM scaling()")

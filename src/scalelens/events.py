@@ -46,21 +46,22 @@ class Events:
 
     def columns(self, items: Items) -> tuple[list[Event], Columns]:
         """The events that become rows, and their columns."""
-        phases = [None if type(item) is bytes else item.ph for item in items]  # type: ignore[union-attr]
+        damaged = bytes in {*map(type, items)}
+        phases = [None if damaged and type(item) is bytes else item.ph for item in items]  # type: ignore[union-attr]
         first = self.line + 1
         self.line += len(items)
         if not items:
             return [], {}
         self.cut = phases[-1] is None
-        kinds = Counter(phases)
-        for ph, count in kinds.items():
-            if ph and ph not in TIMED:
-                self.counts[ph if len(ph) == 1 else "other"] += count
+        kinds = {*phases}
+        for ph in kinds - TIMED:
+            if ph:
+                self.counts[ph if len(ph) == 1 else "other"] += phases.count(ph)
         if None in kinds or "" in kinds:
             self._no_events(items, first)
-        chosen = [k for k, ph in enumerate(phases) if ph in TIMED] if kinds.keys() - TIMED else range(len(items))
+        chosen = [k for k, ph in enumerate(phases) if ph in TIMED] if kinds - TIMED else range(len(items))
         events: list[Event] = [items[k] for k in chosen]  # type: ignore[misc]
-        if kinds.keys() & {*INSTANT}:
+        if kinds & {*INSTANT}:
             for event in events:
                 event.ph = "i" if event.ph in INSTANT else event.ph
         lines = np.fromiter(chosen, np.int64, len(events)) + first
@@ -131,8 +132,8 @@ class Events:
         return [event for _, event, _ in found], numbers[:, 0], numbers[:, 1]
 
     def _shared(self, events: list[Event], lines: Numbers, starts: Numbers, exact: bool) -> Columns:
-        phases = texts([event.ph for event in events])
-        complete = pc.equal(phases, "X").to_numpy(zero_copy_only=False)
+        letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not TIMED
+        complete = np.frombuffer(letters, np.uint8) == ord("X")
         durations, known = nanoseconds([event.dur for event in events], exact)
         wrong = known & (durations < 0)
         for k in np.flatnonzero(~known & complete) if exact else ():
@@ -144,7 +145,7 @@ class Events:
         self.mended |= mended
         return {
             "line": pa.array(lines),
-            "ph": phases,
+            "ph": strings(letters, np.ones(len(events), np.int32)),
             "name": texts([event.name for event in events]),
             "category": pc.utf8_lower(texts([event.cat or None for event in events])),
             "start_ns": pa.array(starts),
@@ -199,10 +200,14 @@ def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
         joined.isascii() or str(joined, "utf-8")
     except UnicodeDecodeError:
         return pa.array([bytes(value).decode("utf-8", "replace") or None for value in values], pa.string()), True
-    lengths = np.fromiter(map(len, values), np.int32, len(values))
+    return strings(joined, np.fromiter(map(len, values), np.int32, len(values))), False
+
+
+def strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:
+    """A column of texts that stand one behind the other, NULL for those without length."""
     offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)))
     _, given = pa.array(lengths > 0).buffers()
-    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(joined), given), False
+    return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined), given)
 
 
 def text_of(value: Any) -> str | None:

@@ -18,12 +18,13 @@ from scalelens.errors import UserError
 from scalelens.formats import Formats
 from scalelens.reading import Found, Options, Progress, held, ignore, is_sidecar, read_batch, sidecar_text, version
 from scalelens.sidecar import NAME, Sidecars
-from scalelens.source import open_source
+from scalelens.source import COMPRESSED, open_source
 from scalelens.warehouse import Entry, Warehouse
 from scalelens.workers import default_jobs, in_parallel, interruptible
 
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
+EXPANSION = 10  # of compressed logs and traces, rather less than more
 JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz")
 
@@ -195,14 +196,15 @@ def is_current(entry: Entry | None, file: Found, formats: Formats, options: Opti
 
 
 def batched(files: list[Found]) -> Iterator[list[Found]]:
-    """Files in groups of about 64 MB."""
+    """Files in groups of about 64 MB as they are unpacked."""
     batch: list[Found] = []
     size = 0
     for file in files:
-        if batch and (size + file.size_bytes > BATCH_BYTES or len(batch) >= BATCH_FILES):
+        unpacked = file.size_bytes * (EXPANSION if file.path.endswith(COMPRESSED) else 1)
+        if batch and (size + unpacked > BATCH_BYTES or len(batch) >= BATCH_FILES):
             yield batch
             batch, size = [], 0
         batch.append(file)
-        size += file.size_bytes
+        size += unpacked
     if batch:
         yield batch

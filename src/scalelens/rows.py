@@ -22,7 +22,7 @@ from scalelens.tables import SCHEMAS, SMALL
 
 EPOCH = datetime(1970, 1, 1)
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
-BATCH_BYTES = 8 << 20  # of rows held as Arrow columns
+BATCH_BYTES = 4 << 20  # of rows held as Arrow columns
 TEXT_LIMIT = 500
 WHOLE_RUN = ("run_mean", "run_median")
 SETTINGS = (
@@ -70,6 +70,7 @@ class Rows:
         self._write = write
         self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._columns: dict[tuple[str, int], list[pa.Table]] = {}
+        self._bytes: dict[tuple[str, int], int] = {}  # of these
         self._metrics: list[tuple[Any, ...]] = []
         self._facts: set[tuple[int, str, str, str]] = set()
 
@@ -94,10 +95,11 @@ class Rows:
         if table == "events":
             part["traced"] = list({*part.get("traced", ()), *pc.unique(rows["rank"]).to_pylist()})
         self.rows_of[self.format] = self.rows_of.get(self.format, 0) + rows.num_rows
-        held = self._columns.setdefault((table, self.part), [])
-        held.append(rows)
-        if sum(rows.nbytes for rows in held) >= BATCH_BYTES:
-            self._hand_over_columns(table, self.part)
+        key = table, self.part
+        self._columns.setdefault(key, []).append(rows)
+        self._bytes[key] = self._bytes.get(key, 0) + rows.nbytes
+        if self._bytes[key] >= BATCH_BYTES:
+            self._hand_over_columns(*key)
 
     def metric(
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
@@ -182,6 +184,7 @@ class Rows:
 
     def _hand_over_columns(self, table: str, part: int) -> None:
         held = self._columns.pop((table, part))
+        self._bytes.pop((table, part))
         if self._write:
             schema = SCHEMAS[table]
             rows = pa.concat_tables(held, promote_options="default").combine_chunks()

@@ -3,6 +3,7 @@
 Times are in seconds; a list of times is in the order in which the steps were taken.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from math import ceil, comb, floor, sqrt
 from typing import Any, NamedTuple
@@ -128,6 +129,23 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
     return found
 
 
+def class_spans(
+    starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]
+) -> list[int]:
+    """How long each combination of classes runs, from the first start to the last end; place n is that of bits n.
+
+    Classes are 1, 2 and 4: place 3 is the time in which work of 1 and of 2 runs and none of 4, place 0 that of no work.
+    """
+    times = np.concatenate((starts, ends))
+    order = np.argsort(times, kind="stable")
+    running = np.zeros(len(times), np.int64)
+    for bit in (1, 2, 4):
+        change = (classes == bit).astype(np.int64)
+        running |= np.where(np.cumsum(np.concatenate((change, -change))[order]) > 0, bit, 0)
+    lasted = np.diff(times[order])
+    return [int(lasted[running[:-1] == bits].sum()) for bits in range(8)]
+
+
 def student_t(freedom: Values) -> Values:
     """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
     return np.asarray(stdtrit(freedom, 0.975))
@@ -168,19 +186,25 @@ def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.Chunked
     return pa.array([innermost(*row) if all(row) else None for row in rows], type=pa.list_(pa.int64()))
 
 
+def _class_spans(starts: pa.ChunkedArray, ends: pa.ChunkedArray, classes: pa.ChunkedArray) -> pa.Array:
+    """`class_spans` of Arrow columns of lists."""
+    rows = zip(starts, ends, classes, strict=True)
+    return pa.array([class_spans(*(one.values.to_numpy() for one in row)) for row in rows], type=pa.list_(pa.int64()))
+
+
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
-    known = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
-    arrow: dict[str, Any] = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
-    for name, statistic in FUNCTIONS.items():
-        if name not in known:
-            connection.create_function(name, _over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})", **arrow)
-    if "binomial_tail" not in known:
-        connection.create_function("binomial_tail", _binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", **arrow)
-    if "innermost" not in known:
-        lists: list[Any] = ["BIGINT[]", "BIGINT[]", "BIGINT[]"]
-        connection.create_function("innermost", _innermost, lists, "BIGINT[]", **arrow)
-    if "student_t" not in known:
-        connection.create_function(
-            "student_t", lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE", **arrow
-        )
+    lists: list[Any] = ["BIGINT[]"] * 3
+    functions: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+        name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
+    }
+    functions |= {
+        "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
+        "class_spans": (_class_spans, lists, "BIGINT[]"),
+        "innermost": (_innermost, lists, "BIGINT[]"),
+        "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
+    }
+    arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
+    for name, (function, takes, gives) in functions.items():
+        with contextlib.suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # known already
+            connection.create_function(name, function, takes, gives, **arrow)

@@ -15,8 +15,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import h5py
-
 from scalelens.rows import Rows
 from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.source import Source
@@ -33,6 +31,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
+    import h5py  # 15 MB that hardly any folder needs
+
     try:
         with h5py.File(io.BytesIO(source.read()), "r") as file:
             kind, columns = table(file["jpwr"])

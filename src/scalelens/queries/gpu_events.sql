@@ -37,10 +37,14 @@
 --   launch_process        VARCHAR       process of the host that called
 --   launch_thread         VARCHAR       thread of the host that called
 WITH
+-- Names repeat: each is looked at once.
+classes AS MATERIALIZED (
+    SELECT name, category, kernel_class(name, category) AS class
+    FROM (SELECT DISTINCT name, category FROM events WHERE duration_ns IS NOT NULL)),
 work AS (
-    SELECT *, kernel_class(name, category) AS class FROM events
+    SELECT e.*, class FROM events AS e JOIN classes AS c ON e.category = c.category AND e.name IS NOT DISTINCT FROM c.name
     WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
-        AND duration_ns IS NOT NULL AND kernel_class(name, category) IS NOT NULL),
+        AND duration_ns IS NOT NULL AND class IS NOT NULL),
 calls AS (
     SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
     WHERE (launches OR steps <> 'all') AND correlation >= 0 AND duration_ns IS NOT NULL
@@ -52,7 +56,7 @@ first_calls AS (
     FROM calls WHERE steps <> 'hta' GROUP BY file_id, correlation),
 marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
-    FROM events WHERE starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id),
+    FROM events WHERE steps <> 'all' AND starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id),
 launched AS (
     SELECT work.*, first_calls.name AS launch_name, first_calls.start_ns AS launch_start_ns,
         first_calls.duration_ns AS launch_duration_ns, first_calls.process AS launch_process,
