@@ -87,13 +87,13 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
             raise UserError(f"{folder} is not a folder", "give --queries a folder of .sql files")
         paths |= {path.stem: path for path in sorted(folder.glob("*.sql"))}
     found: dict[str, Query] = {}
-    graph: dict[str, set[str]] = {}
+    graph: dict[str, list[str]] = {}  # sorted, so that the order is the same in every process
     wanted = sorted(paths if asked is None else words(asked) & paths.keys(), reverse=True)
     while wanted:
         name = wanted.pop()
         if name not in found:
             found[name] = read(paths[name])
-            graph[name] = calls(found[name], paths)
+            graph[name] = sorted(calls(found[name], paths))
             wanted += graph[name]
     try:
         order = list(TopologicalSorter(graph).static_order())
