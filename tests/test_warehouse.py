@@ -726,12 +726,17 @@ def names(found: list[Run]) -> list[list[str]]:
 
 
 def test_the_launchers_log_of_the_ranks_steps_is_of_their_run() -> None:
-    ranks = {"a/rank0.log": steps_of(0), "a/rank1.log": steps_of(1), "a/trace_rank0.json": trace_of(0)}
-    assert len(runs({**ranks, "a/job.out": steps_of(None, steps=(1, 4))})) == 1
-    (run,) = runs({"a/rank0.log": steps_of(0), "a/job.out": steps_of(None)})
+    utc = {"started_at": "2026-01-02T10:59:30", "ended_at": "2026-01-02T11:20:00"}
+    local = {"started_at": "2026-01-02T12:00:10", "ended_at": "2026-01-02T12:19:59"}
+    later = {"started_at": "2026-01-02T12:07:00", "ended_at": "2026-01-02T12:27:00"}
+    ranks = {"a/rank0.log": steps_of(0, **utc), "a/rank1.log": steps_of(1, **utc), "a/trace_rank0.json": trace_of(0)}
+    (run,) = runs({**ranks, "a/job.out": steps_of(None, steps=(1, 4), **local)})
     assert run.parts[0].path == "/r/a/rank0.log"
-    assert len(runs({**ranks, "a/job.out": steps_of(None, steps=(1, 6))})) == 3
-    assert len(runs({**ranks, "a/job.out": steps_of(None), "a/other.out": steps_of(None)})) > 1
+    assert [run.why_of(part) for part in run.parts if part.path.endswith("job.out")] == ["twin"]
+    assert len(runs({"a/rank0.log": steps_of(0, **utc), "a/job.out": steps_of(None, **local)})) == 1
+    for other in (steps_of(None, steps=(1, 6), **local), steps_of(None, **later), steps_of(None)):
+        assert len(runs({**ranks, "a/job.out": other})) == 3
+    assert len(runs({**ranks, "a/job.out": steps_of(None, **local), "a/other.out": steps_of(None, **local)})) > 1
 
 
 def test_logs_and_traces_of_the_ranks_of_a_folder_are_one_run() -> None:

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log
 SAYS_NOTHING = re.compile(
     r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}\.[^/]*$"
 )
+
+MINUTE = timedelta(minutes=1)
 
 
 class Part(NamedTuple):
@@ -107,10 +110,23 @@ class Run(NamedTuple):
 
 
 def repeats(launcher: Part, others: list[Part]) -> bool:
-    """Whether a log without ranks may be the launcher's, that says again what the ranks log: no other steps."""
+    """Whether a log without ranks is the launcher's, that says again what the ranks log: no other steps, no other time.
+
+    The times may differ by their zones, which are quarters of an hour.
+    """
     ranked = [part for part in others if part.facts["steps"] and part.ranks]
     steps = launcher.facts["steps"].get("None") if launcher.facts["steps"] else None
     spans = [span for part in ranked for span in part.facts["steps"].values()]
     if not spans or not steps or None in (*steps, *(step for span in spans for step in span)):
         return False
-    return bool(steps[0] >= min(span[0] for span in spans) and steps[1] <= max(span[1] for span in spans))
+    if steps[0] < min(span[0] for span in spans) or steps[1] > max(span[1] for span in spans):
+        return False
+    times = [(part.facts.get("started_at"), part.facts.get("ended_at")) for part in (launcher, *ranked)]
+    if any(None in pair for pair in times):
+        return False
+    (begin, end), *of_ranks = [
+        (datetime.fromisoformat(str(one)), datetime.fromisoformat(str(two))) for one, two in times
+    ]
+    first, last = min(one for one, _ in of_ranks), max(two for _, two in of_ranks)
+    zone = timedelta(minutes=15) * round((begin - first) / timedelta(minutes=15))
+    return abs(zone) <= timedelta(hours=15) and first - MINUTE <= begin - zone and end - zone <= last + MINUTE
