@@ -33,6 +33,11 @@ CREATE OR REPLACE MACRO kernel_class(name, category) AS CASE
 """
 
 
+# What `kernel_class` can be known for: a filter that a scan applies before it reads the names.
+ON_DEVICE = f"CREATE OR REPLACE MACRO is_on_device(category) AS category IN {KERNELS + MEMORY}"
+
+
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes `kernel_class` known to SQL."""
+    """Makes `kernel_class` and `is_on_device` known to SQL."""
     connection.execute(KERNEL_CLASS)
+    connection.execute(ON_DEVICE)

@@ -4,7 +4,7 @@
 --   One sweep over the work of a rank: at each instant a device is in one of these states, so that they add up to the
 --   span. `temporal_breakdown` and `comm_overlap` are sums of them. Times are whole nanoseconds.
 --
--- Sources: gpu_events
+-- Sources: gpu_classes
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
@@ -27,15 +27,11 @@
 --   all_three_ns              BIGINT ns     all of them
 --   idle_ns                   BIGINT ns     nothing
 WITH
-work AS (
-    SELECT run_id, file_id, rank, class, start_ns, end_ns,
-        CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM gpu_events(runs := runs, steps := steps, launches := per = 'step') WHERE per <> 'step' OR train_step IS NOT NULL),
 spans AS (
     SELECT run_id, file_id, rank, train_step, min(start_ns) AS start_ns, max(end_ns) - min(start_ns) AS span_ns,
         class_spans(list(start_ns), list(end_ns),
             list(CASE class WHEN 'compute' THEN 1 WHEN 'communication' THEN 2 ELSE 4 END)) AS lasted_ns
-    FROM work GROUP BY run_id, file_id, rank, train_step)
+    FROM gpu_classes(runs := runs, per := per, steps := steps) GROUP BY run_id, file_id, rank, train_step)
 SELECT run_id, file_id, rank, train_step, start_ns, span_ns,
     lasted_ns[1 + 1] AS compute_only_ns, lasted_ns[1 + 2] AS communication_only_ns, lasted_ns[1 + 4] AS memory_only_ns,
     lasted_ns[1 + 1 + 2] AS compute_communication_ns, lasted_ns[1 + 1 + 4] AS compute_memory_ns,

@@ -9,7 +9,7 @@
 --   or more it keeps the work launched by calls that start before the last start of an annotation so named, the
 --   device's twin of it included, once per such call; of others all work on a stream.
 --
--- Sources: events, selected_runs
+-- Sources: events, gpu_work
 --
 -- Parameters:
 --   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
@@ -37,14 +37,7 @@
 --   launch_process        VARCHAR       process of the host that called
 --   launch_thread         VARCHAR       thread of the host that called
 WITH
--- Names repeat: each is looked at once.
-classes AS MATERIALIZED (
-    SELECT name, category, kernel_class(name, category) AS class
-    FROM (SELECT DISTINCT name, category FROM events WHERE duration_ns IS NOT NULL)),
-work AS (
-    SELECT e.*, class FROM events AS e JOIN classes AS c ON e.category = c.category AND e.name IS NOT DISTINCT FROM c.name
-    WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
-        AND duration_ns IS NOT NULL AND class IS NOT NULL),
+work AS (FROM gpu_work(runs := runs)),
 calls AS (
     SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
     WHERE (launches OR steps <> 'all') AND correlation >= 0 AND duration_ns IS NOT NULL
@@ -60,17 +53,17 @@ marks AS (
 launched AS (
     SELECT work.*, first_calls.name AS launch_name, first_calls.start_ns AS launch_start_ns,
         first_calls.duration_ns AS launch_duration_ns, first_calls.process AS launch_process,
-        first_calls.thread AS launch_thread, coalesce(first_calls.train_step, work.train_step) AS of_step
+        first_calls.thread AS launch_thread, coalesce(first_calls.train_step, work.starts_in) AS of_step
     FROM work LEFT JOIN first_calls USING (file_id, correlation)
     WHERE steps <> 'hta'
     UNION ALL BY NAME
     SELECT work.*, calls.name AS launch_name, calls.start_ns AS launch_start_ns,
         calls.duration_ns AS launch_duration_ns, calls.process AS launch_process,
-        calls.thread AS launch_thread, coalesce(calls.train_step, work.train_step) AS of_step
+        calls.thread AS launch_thread, coalesce(calls.train_step, work.starts_in) AS of_step
     FROM work LEFT JOIN calls USING (file_id, correlation) LEFT JOIN marks USING (file_id)
     WHERE steps = 'hta' AND work.stream >= 0
         AND (coalesce(n_steps, 0) < 2 OR calls.start_ns < last_ns))
-SELECT run_id, l.file_id, line, rank, class, l.name, category, l.start_ns, l.start_ns + l.duration_ns AS end_ns,
+SELECT run_id, l.file_id, line, rank, class, l.name, category, l.start_ns, end_ns,
     l.duration_ns, process, stream, correlation, of_step AS train_step,
     launch_name, launch_start_ns, launch_duration_ns, launch_process, launch_thread
 FROM launched AS l LEFT JOIN marks USING (file_id)

@@ -3,7 +3,7 @@
 -- Answers: Which kernels take the time of the devices, how often are they called, how even are they?
 --   Time is the sum of durations: kernels of several streams may run at once, so the sums of a rank can exceed its span.
 --
--- Sources: gpu_events
+-- Sources: gpu_classes
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
@@ -26,15 +26,12 @@
 --   max_ns         BIGINT ns     longest
 --   stddev_ns      DOUBLE ns     sample standard deviation, NULL for one call
 WITH
-work AS (
-    SELECT run_id, file_id, rank, class, name, duration_ns,
-        CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step
-    FROM gpu_events(runs := runs, steps := steps, launches := per = 'step') WHERE per <> 'step' OR train_step IS NOT NULL),
 kernels AS (
     SELECT run_id, file_id, rank, train_step, class, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns, median(duration_ns) AS median_ns,
         max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
-    FROM work GROUP BY run_id, file_id, rank, train_step, class, name),
+    FROM gpu_classes(runs := runs, per := per, steps := steps)
+    GROUP BY run_id, file_id, rank, train_step, class, name),
 sums AS (
     SELECT *, sum(total_ns) OVER (PARTITION BY run_id, file_id, rank, train_step) AS all_ns FROM kernels)
 SELECT run_id, file_id, rank, train_step, class, name, calls, total_ns,

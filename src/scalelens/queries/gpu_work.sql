@@ -1,0 +1,38 @@
+-- Kernels, copies and fills of the devices in a trace, whatever launched them.
+--
+-- Answers: What ran on which stream, and when?
+--   A row is compute, communication or memory by `kernel_class` of its name and category.  Waits, annotations and
+--   operators of the host are no work, whatever stream they name.
+--
+-- Sources: events, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id         VARCHAR      run
+--   file_id        VARCHAR      file of the trace
+--   line           BIGINT       place of the event in the trace
+--   rank           INTEGER      global rank
+--   class          VARCHAR      compute, communication or memory
+--   name           VARCHAR      name of the kernel, copy or fill
+--   category       VARCHAR      category of the event
+--   start_ns       BIGINT ns    start
+--   end_ns         BIGINT ns    end
+--   duration_ns    BIGINT ns    duration
+--   process        VARCHAR      device as the trace numbers it
+--   stream         BIGINT       device stream
+--   correlation    BIGINT       joins it with its launch
+--   starts_in      BIGINT       step in which it starts
+WITH
+-- Names repeat: each is looked at once.
+classes AS MATERIALIZED (
+    SELECT name, category, kernel_class(name, category) AS class
+    FROM (SELECT DISTINCT name, category FROM events WHERE is_on_device(category)))
+SELECT run_id, file_id, line, rank, class, e.name, category, start_ns, start_ns + duration_ns AS end_ns, duration_ns,
+    process, stream, correlation, train_step AS starts_in
+-- What is not asked for is not bound: a condition over `runs` takes as long to plan as all else.
+FROM query(CASE WHEN trim(runs) = '' THEN 'FROM events'
+    ELSE 'FROM events WHERE run_id IN (FROM selected_runs(runs := ''' || replace(runs, '''', '''''') || '''))' END) AS e
+JOIN classes AS c USING (category)
+WHERE is_on_device(category) AND e.name IS NOT DISTINCT FROM c.name AND duration_ns IS NOT NULL AND class IS NOT NULL
