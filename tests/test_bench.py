@@ -43,7 +43,7 @@ def test_sizes_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("system", [*launching.systems(), None])
 @pytest.mark.parametrize("workload", ["vision", "language"])
 def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
-    options = ["--precision", "bf16", "--data", "/work/images of mine"]
+    options = ["--precision", "bf16", "--data", "/scratch/images of mine"]
     given = {"account": None, "partition": None}
     written = launching.write_study(
         workload, [1, 2, 4], system, None, tmp_path, "01:00:00", True, options, given, one_at_a_time=True
@@ -61,7 +61,7 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
             assert f"#SBATCH {'--' + name + '=' if name else ''}{facts[key]}\n" in text
     lines = text.splitlines()
     assert all("FILL IN" in lines[k - 1] for k, line in enumerate(lines) if line.endswith("FILL_IN"))
-    assert "'/work/images of mine'" in text
+    assert "'/scratch/images of mine'" in text
     assert text.count("--dependency") == 0
     assert written[-1].read_text().count("--dependency=") == 2
     label = tomllib.loads((tmp_path / "scalelens.toml").read_text())
