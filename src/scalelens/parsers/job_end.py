@@ -9,10 +9,10 @@ The rank is the launcher's, else the one that the line names; srun's report of s
 end because one did.  What stands in the log before a later step did not end the job: only what follows the last step counts.
 
 Samples:
-    slurmstepd: error: *** JOB 3665238 ON nid005033 CANCELLED AT 2023-06-10T09:59:21 DUE TO TIME LIMIT ***
-    slurmstepd: error: *** STEP 1809579.0 ON r8i3n1 CANCELLED AT 2021-05-23T08:45:57 ***
+    slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***
+    slurmstepd: error: *** STEP 4711001.0 ON node07 CANCELLED AT 2026-01-02T03:04:05 ***
     torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
-    slurmstepd: error: *** JOB 3665238 ON nid005033 CANCELLED AT 2023-06-10T09:59:21 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***
+    slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***
     srun: error: Node failure on nid005034
     srun: error: nid005033: task 5: Out Of Memory
     srun: error: nid005033: tasks 8-15: Exited with exit code 1

@@ -14,10 +14,10 @@ MLPerf's energy is efficiency times the right Riemann sum since that start, over
 train.  A stop that has the time of the start is a problem.  `Total Power Usage` in kWh is an energy, of all nodes.
 
 Samples:
-    :::MLLOG {"namespace": "", "time_ms": 1715341080337, "event_type": "POINT_IN_TIME", "key": "power_reading", "value": 2090, "metadata": ""}
-    :::MLLOG {"namespace": "", "time_ms": 1652749794206, "event_type": "POINT_IN_TIME", "key": "interconnect_power_est", "value": 16100, "metadata": {"switch_id": "sw_01"}}
-    :::MLLOG {"namespace":"","time_ms":1715341078316,"event_type":"INTERVAL_START","key":"power_measurement_start","value":"null","metadata":""}
-    Total Power Usage: 415.22 kWh
+    :::MLLOG {"namespace": "", "time_ms": 1767323047000, "event_type": "POINT_IN_TIME", "key": "power_reading", "value": 2090, "metadata": ""}
+    :::MLLOG {"namespace": "", "time_ms": 1640995200000, "event_type": "POINT_IN_TIME", "key": "interconnect_power_est", "value": 15000, "metadata": {"switch_id": "sw_01"}}
+    :::MLLOG {"namespace":"","time_ms":1767323045000,"event_type":"INTERVAL_START","key":"power_measurement_start","value":"null","metadata":""}
+    Total Power Usage: 120.50 kWh
 """
 
 import json

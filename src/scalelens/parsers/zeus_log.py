@@ -11,8 +11,8 @@ Watts are the mean of the interval, and stand with the fork's own ratios in `met
 
 Samples:
     [Zeus] Started monitoring GPUs: [0, 1, 2, 3]
-    [Zeus] Steps 1-50: Energy=1002.43 Wh (3608747.7 J), Avg Power=4176.8 W, Time=864.0 s
-    [Zeus] Steps 51-100: Energy=638.45 Wh (2298437.0 J), Avg Power=2520.0 W, Time=912.1 s, Samples/Wh=1.253, Tokens/J=0.713
+    [Zeus] Steps 1-50: Energy=500.00 Wh (1800000.0 J), Avg Power=2000.0 W, Time=900.0 s
+    [Zeus] Steps 51-100: Energy=400.00 Wh (1440000.0 J), Avg Power=1600.0 W, Time=900.0 s, Samples/Wh=2.000, Tokens/J=1.138
 """
 
 import re
