@@ -29,7 +29,7 @@ ENERGY = "total_energy_consumption"
 
 def recognise(head: bytes, name: str) -> bool:
     first = head_lines(head)[:1]
-    names = {*cells_of(first[0])} if first and len(first[0]) < 20_000 else set()
+    names = {*cells_of(first[0])} if first and "gpu" in first[0] and len(first[0]) < 20_000 else set()
     return "gpu" in names and bool(names & {*POWERS, ENERGY})
 
 
