@@ -9,10 +9,10 @@ A format of traces gets the columns that all of them share, and adds what its to
     events.finish(trace)
 """
 
-import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.rows import Rows
-from scalelens.trace import BLANK, Event, Exact, Items, Trace
+from scalelens.trace import BLANK, COMPLETE, Event, Exact, Items, Trace
 
 INSTANT = ("I", "R")  # older letters for i
 TIMED = {"X", "i", "C", *INSTANT, "B", "E"}
@@ -63,7 +63,8 @@ class Events:
         events: list[Event] = [items[k] for k in chosen]  # type: ignore[misc]
         if kinds & {*INSTANT}:
             for event in events:
-                event.ph = "i" if event.ph in INSTANT else event.ph
+                if event.ph in INSTANT:
+                    event.ph = "i"  # type: ignore[misc]
         lines = np.fromiter(chosen, np.int64, len(events)) + first
         exact = Exact in {*map(type, events)}
         starts, timed = self._starts(events, exact)
@@ -100,7 +101,7 @@ class Events:
                 text = item.strip(BLANK).decode("utf-8", "replace")
                 self.rows.problem(line, "this is no whole event: it is damaged, or the trace is cut", text)
             elif not item.ph:
-                self.rows.problem(line, "this is no event: it has no phase", text_of(item.name) or "")
+                self.rows.problem(line, "this is no event: it has no phase", text_of(getattr(item, "name", None)) or "")
 
     def _starts(self, events: list[Event], exact: bool) -> tuple[Numbers, Mask]:
         """When events start, counted from 1970 where there is a base, and which of these times can be."""
@@ -126,7 +127,8 @@ class Events:
                 if start < began:
                     self.rows.problem(line, "it ends before it begins", text_of(event.name) or "")
                     continue
-                whole.ph, whole.dur, whole.args = "X", (start - began) / 1000, whole.args or event.args
+                args = whole.args or event.args
+                whole = COMPLETE(whole.name, whole.cat, whole.pid, whole.tid, whole.ts, (start - began) / 1000, args)
                 found.append((at, whole, began))
         numbers = np.array([(line, start) for line, _, start in found], np.int64).reshape(-1, 2)
         return [event for _, event, _ in found], numbers[:, 0], numbers[:, 1]
@@ -186,10 +188,10 @@ def texts(values: list[Any]) -> pa.Array:
         return pa.array(values, pa.string())
     except pa.ArrowException:
         pass
-    if {*map(type, values)} == {int}:
-        with contextlib.suppress(OverflowError):
-            numbers = pa.array(values, pa.int64()).dictionary_encode()
-            return numbers.dictionary.cast(pa.string()).take(numbers.indices)
+    if {*map(type, values)} <= {int, str, NoneType}:  # few processes and threads have many events
+        places = {value: k for k, value in enumerate({*values})}
+        each = pa.array([text_of(value) for value in places], pa.string())
+        return each.take(pa.array(np.fromiter(map(places.__getitem__, values), np.int32, len(values))))
     return pa.array([text_of(value) for value in values], pa.string())
 
 

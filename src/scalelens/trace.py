@@ -5,10 +5,12 @@ the array are decoded at once; where one does not decode, its events are looked 
 """
 
 import contextlib
+import functools
+import operator
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, cast
 
 import msgspec
 from msgspec import Meta
@@ -38,8 +40,13 @@ ABSENT = msgspec.Raw(b"")
 Time = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(gt=-(2.0**43), lt=2.0**43)] | None
 
 
-class Event(msgspec.Struct, gc=False):
-    ph: str = ""
+class Item(msgspec.Struct, gc=False):
+    """What stands in the array: an event, or something whose phase alone is looked at."""
+
+    ph: ClassVar[str] = ""
+
+
+class Event(Item, gc=False):
     name: Any = None
     cat: Any = None
     pid: Any = None
@@ -49,22 +56,48 @@ class Event(msgspec.Struct, gc=False):
     args: msgspec.Raw = ABSENT
 
 
-class Exact(Event, gc=False):
+class Other(Event, gc=False):
+    """An event of any phase, or of none."""
+
+    ph: str = ""  # type: ignore[misc]
+
+
+class Exact(Other, gc=False):
     """An event among some whose times do not fit into a float: they stay text."""
 
     ts: msgspec.Raw = ABSENT  # type: ignore[assignment]
     dur: msgspec.Raw = ABSENT  # type: ignore[assignment]
 
 
-Items = list[Event | bytes]  # events, and as bytes what should be one
-DECODERS: tuple[Any, ...] = (msgspec.json.Decoder(list[Event]), msgspec.json.Decoder(list[Exact]))
+def of_phase(letter: str, base: type[Item]) -> type[Item]:
+    """The type of the items of a phase."""
+    kind = msgspec.defstruct(
+        f"Phase_{letter}", [], bases=(base,), namespace={"ph": ROWS.get(letter, letter)}, gc=False,
+        tag_field="ph", tag=letter,
+    )  # fmt: skip
+    return cast(type[Item], kind)
+
+
+# Phases that become rows, and as what; flows and metadata are passed over without a look at what they hold.
+ROWS = {"X": "X", "B": "B", "E": "E", "C": "C", "i": "i", "I": "i", "R": "i"}
+COMPLETE: Any = of_phase("X", Event)
+OF_ROWS = [of_phase(letter, Event) for letter in ROWS if letter != "X"]
+OF_FLOWS = [of_phase(letter, Item) for letter in "stf"]
+KINDS: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
+EVENTS: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Item)])
+NAMED: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Event)])
+ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
+
+Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
 
 
 class Trace:
     """The text of a trace: its events a slice at a time, and the metadata around them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, named: bool = False) -> None:
+        """`named` where the format looks at what metadata events hold."""
         self.source = source
+        self.decoder = NAMED if named else EVENTS
         self.head = self.tail = b""
         self.found = self.closed = self.torn = self.mended = False
 
@@ -119,7 +152,7 @@ class Trace:
         if cut:
             for piece, mended in tries(text[: cut[0]]):
                 try:
-                    items, end = decoded(piece)
+                    items, end = decoded(piece, self.decoder)
                 except UNREADABLE:
                     continue
                 self.mended |= mended
@@ -151,20 +184,20 @@ class Trace:
         self.tail = rest[rest.rfind(b"]") + 1 :]
         return items + ([rest] if rest.strip(BLANK) else []), b""
 
-    def _event(self, text: bytes) -> Event | None:
+    def _event(self, text: bytes) -> Item | None:
         for piece, mended in tries(text):
             try:
-                (event,), _ = decoded(piece)
+                (event,), _ = decoded(piece, self.decoder)
             except UNREADABLE:
                 continue
             self.mended |= mended
-            return event if isinstance(event, Event) else None
+            return event if isinstance(event, Item) else None
         return None
 
 
-def decoded(text: bytes) -> tuple[Items, int | None]:
+def decoded(text: bytes, first: Any = EVENTS) -> tuple[Items, int | None]:
     """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
-    for decoder in DECODERS:
+    for decoder in (first, *ANY):
         try:
             return decoder.decode(b"[%b]" % text), None
         except msgspec.ValidationError:
@@ -185,7 +218,7 @@ def boundary(text: bytes) -> tuple[int, int] | None:
         for before, last in zip(found[-2::-1], found[:0:-1], strict=True):
             with contextlib.suppress(*UNREADABLE):
                 (event,), _ = decoded(text[before.end() : last.end(1)])
-                if isinstance(event, Event) and event.ph:  # not the arguments of one
+                if isinstance(event, Item) and event.ph:  # not the arguments of one
                     return last.end(1), last.end()
     return None
 

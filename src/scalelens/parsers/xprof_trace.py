@@ -31,7 +31,7 @@ import pyarrow as pa
 from scalelens.events import Columns, Events, text_of
 from scalelens.rows import Rows
 from scalelens.source import Source
-from scalelens.trace import UNREADABLE, Event, Items, Trace
+from scalelens.trace import UNREADABLE, Event, Items, Other, Trace
 
 VERSION = 1
 
@@ -53,11 +53,11 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    trace, events, names = Trace(source), Events(rows, None), Names()
+    trace, events, names = Trace(source, named=True), Events(rows, None), Names()
     named = NAME_RANK.search(source.name)
     rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
     for items in trace.slices():
-        if items and items[-1] == Event():  # the writer ends its list with an empty object
+        if items and items[-1] == Other():  # the writer ends its list with an empty object
             items.pop()
         names.learn(items)
         found, columns = events.columns(items)
