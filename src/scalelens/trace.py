@@ -84,8 +84,8 @@ COMPLETE: Any = of_phase("X", Event)
 OF_ROWS = [of_phase(letter, Event) for letter in ROWS if letter != "X"]
 OF_FLOWS = [of_phase(letter, Item) for letter in "stf"]
 KINDS: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
-EVENTS: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Item)])
-NAMED: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Event)])
+EVENTS: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Item)])  # type: ignore[misc]
+NAMED: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Event)])  # type: ignore[misc]
 ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
 
 Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
