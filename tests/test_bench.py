@@ -56,10 +56,22 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
     facts = launching.systems().get(system or "", {})
     assert "#SBATCH --nodes=2\n" in text
     assert "#SBATCH --exclusive\n" in text
-    for name, key in (("partition", "partition"), ("", "gpu_option")):
-        if facts.get(key):
-            assert f"#SBATCH {'--' + name + '=' if name else ''}{facts[key]}\n" in text
+    partition = facts.get("partition", "")
+    if partition == "none":
+        assert "--partition" not in text
+    elif "|" in partition:
+        assert f"# FILL IN: one of {partition.replace('|', ', ')}\n#SBATCH --partition=FILL_IN\n" in text
+    elif partition:
+        assert f"#SBATCH --partition={partition}\n" in text
+    if facts.get("gpu_option"):
+        assert f"#SBATCH {facts['gpu_option']}\n" in text
+    known_network = "SOCKET_IFNAME" in facts.get("environment", "")
+    assert ("no interface is known to be needed" in text) != known_network
+    assert "no interface" not in written[0].read_text()  # one node has no network
+    suffix = facts.get("address_suffix", "")
+    assert f"| head -n 1){suffix}\n" in text
     lines = text.splitlines()
+    assert all(entry in lines for entry in launching.entries(facts, "environment"))
     assert all("FILL IN" in lines[k - 1] for k, line in enumerate(lines) if line.endswith("FILL_IN"))
     assert "'/scratch/images of mine'" in text
     assert text.count("--dependency") == 0
@@ -79,6 +91,17 @@ def test_what_is_known_of_a_system_has_a_source() -> None:
     for name, row in systems.items():
         known = any(value for key, value in row.items() if key not in ("system", "name", "source"))
         assert bool(row["source"]) == known, name
+        assert all(source.startswith("https://") for source in row["source"].split()), name
+        assert all(entry.startswith("export ") for entry in launching.entries(row, "environment")), name
+        assert all(entry.startswith("--") for entry in launching.entries(row, "options")), name
+
+
+def test_the_account_goes_where_it_is_asked_for(tmp_path: Path) -> None:
+    given = {"account": "p7", "partition": "debug"}
+    (path, _) = launching.write_study("vision", [2], "discoverer", None, tmp_path, "1", False, [], given, False)
+    text = path.read_text()
+    assert "#SBATCH --account=p7\n#SBATCH --partition=debug\n#SBATCH --qos=p7\n" in text
+    assert "FILL IN" not in text
 
 
 def test_a_script_with_gaps_is_not_submitted(tmp_path: Path) -> None:

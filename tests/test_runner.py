@@ -299,10 +299,10 @@ def test_an_lmdb_gives_the_same_images(pictures: Path, tmp_path: Path, vision: M
 
 
 def test_a_planted_straggler_is_found_and_named(tmp_path: Path) -> None:
-    options = ("--batch-per-device", 4, "--steps", 12, "--warmup-steps", 4, "--profile-steps", 1)
-    finished(vision_run(tmp_path / "r", *options, "--slow-rank", 1, "--slow-by", 1.0, ranks=4))
+    options = ("--batch-per-device", 4, "--steps", 24, "--warmup-steps", 4, "--profile-steps", 1)
+    finished(vision_run(tmp_path / "r", *options, "--slow-rank", 1, "--slow-by", 0.2, ranks=4))
     ingest([tmp_path / "r"], tmp_path / "w", jobs=1)
     rows = scalelens.query("outlier_gpus", tmp_path / "w").sort("rank").rows(named=True)
-    assert [row["verdict"] for row in rows] == ["ordinary", "slow", "ordinary", "ordinary"]
-    assert rows[1]["ratio"] == pytest.approx(2.0, abs=0.4)
-    assert rows[1]["n_steps"] == 12
+    assert [row["verdict"] for row in rows] == ["ordinary", "slow", "ordinary", "ordinary"], rows
+    assert rows[1]["ratio"] == pytest.approx(1.2, abs=0.1)
+    assert rows[1]["n_steps"] == 24

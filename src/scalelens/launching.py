@@ -18,9 +18,17 @@ NEEDS = {"vision": "torch", "language": "megatron.core"}
 
 
 def systems() -> dict[str, dict[str, str]]:
-    """What is known of the batch systems of machines; empty where no source was at hand for it."""
+    """What is known of the batch systems of machines; empty where no source was at hand for it.
+
+    `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
+    into that of its fast network.  Semicolons part the entries of `options`, `environment` and `notes`.
+    """
     with (PACKAGE / "catalog" / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
+
+
+def entries(system: dict[str, str], column: str) -> list[str]:
+    return [entry for entry in system.get(column, "").split(";") if entry]
 
 
 def sizes(text: str) -> list[int]:
@@ -94,8 +102,8 @@ def script(
         + (f" of {system['name']}" if system.get("name") else "")
         + f", by scalelens bench {__version__}",
     ]
-    if system.get("source"):
-        lines.append(f"# Batch system: {system['source']}")
+    lines += [f"# {note}" for note in entries(system, "notes")]
+    lines += [f"# Source: {source}" for source in system.get("source", "").split()]
     lines += [
         f"#SBATCH --job-name={workload}-n{nodes}",
         f"#SBATCH --output={out}/n{nodes}/%x-%j.out",
@@ -104,11 +112,21 @@ def script(
         "#SBATCH --exclusive",
         f"#SBATCH --time={time}",
     ]
-    known = {"account": given.get("account"), "partition": given.get("partition") or system.get("partition")}
-    for name, value in known.items():
-        if not value:
-            lines.append(f"# FILL IN: the {name}" + (", or take the line out" if name == "partition" else ""))
-        lines.append(f"#SBATCH --{name}={value or FILL_IN}")
+    account = given.get("account") or FILL_IN
+    if account == FILL_IN:
+        lines.append("# FILL IN: the account")
+    lines.append(f"#SBATCH --account={account}")
+    partition = given.get("partition") or system.get("partition", "")
+    if not partition or "|" in partition:
+        choice = f"one of {partition.replace('|', ', ')}" if partition else "the partition, or take the line out"
+        lines.append(f"# FILL IN: {choice}")
+        partition = FILL_IN
+    if partition != "none":
+        lines.append(f"#SBATCH --partition={partition}")
+    for option in entries(system, "options"):
+        if "{account}" in option and account == FILL_IN:
+            lines.append("# FILL IN: the same as the account")
+        lines.append(f"#SBATCH {option.format(account=account)}")
     on_cpu = "--device" in options and "cpu" in options
     if system.get("gpu_option") or not on_cpu:
         if not system.get("gpu_option"):
@@ -124,22 +142,34 @@ def script(
     lines.append(f"devices={per_node}")
     if cores:
         lines.append(f"export OMP_NUM_THREADS=$(({cores} / devices))")
-    lines += system.get("environment", "").split(";") if system.get("environment") else []
+        lines.append(f"export SRUN_CPUS_PER_TASK={cores}  # srun does not take it from sbatch since Slurm 22.05")
+    environment = entries(system, "environment")
+    lines += environment
+    if nodes > 1 and not on_cpu and not any("SOCKET_IFNAME" in line for line in environment):
+        lines.append(
+            "# Between nodes: no interface is known to be needed.  Where ranks do not find each other, name the one of"
+        )
+        lines.append("# the fast network (ip -br addr): export NCCL_SOCKET_IFNAME=... GLOO_SOCKET_IFNAME=...")
     lines += [
         "# Here: modules, or a container, with PyTorch" + (" and megatron-core" if workload == "language" else ""),
         'python="${PYTHON:-python3}"',
         f"runners={shlex.quote(str(out / 'runners'))}",
-        'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)' + system.get("address_suffix", ""),
         'echo "SLURM_JOB_ID=$SLURM_JOB_ID"',
         "",
     ]
     command = torchrun('"$python"', "RUNNER", '"$devices"', f"{out}/n{nodes}", "POWER" if power else None, options)
     command = command.replace("RUNNER", f'"$runners/{workload}.py"').replace("POWER", '"$runners/power.py"')
+    # The first node holds the rendezvous whatever name it is called by: c10d's would compare that with its host name.
     rendezvous = (
-        f'--nnodes {nodes} --rdzv_backend c10d --rdzv_id "$SLURM_JOB_ID" \\\n'
-        '    --rdzv_endpoint "$head:$((29000 + SLURM_JOB_ID % 1000))"'
+        f'--nnodes {nodes} --rdzv_backend static --rdzv_id "$SLURM_JOB_ID" \\\n'
+        '    --master_addr "$head" --master_port "$((29000 + SLURM_JOB_ID % 1000))"'
     )
-    lines.append("srun --ntasks-per-node=1 --kill-on-bad-exit=1 \\\n    " + command.replace("RENDEZVOUS", rendezvous))
+    each = 'export PET_NODE_RANK=\\$SLURM_PROCID; exec \\"\\$@\\"'
+    lines.append(
+        f'srun --ntasks-per-node=1 --kill-on-bad-exit=1 bash -c "{each}" node \\\n    '
+        + command.replace("RENDEZVOUS", rendezvous)
+    )
     return "\n".join(lines) + "\n"
 
 
