@@ -41,14 +41,14 @@ from scalelens.rows import Rows
 from scalelens.source import Source
 from scalelens.trace import ARRAY, UNREADABLE, Event, Exact, Trace
 
-VERSION = 2
+VERSION = 3
 
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
     "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
-    "hip_driver_version", "roctracer_version",
+    "hip_driver_version", "roctracer_version", "pti_version", "level_zero_version",
 )  # fmt: skip
 # PyTorch's ScalarType by the name that `dtype` gives it.
 DTYPE_BYTES = {
@@ -60,6 +60,7 @@ DTYPE_BYTES = {
 
 class Args(msgspec.Struct, gc=False):
     stream: Any = None
+    queue: Any = msgspec.field(default=None, name="sycl queue")  # Intel's name for a stream
     correlation: Any = None
     collective: Any = msgspec.field(default=None, name="Collective name")
     group: Any = msgspec.field(default=None, name="Process Group Name")
@@ -129,7 +130,10 @@ def arguments(events: list[Event]) -> Columns:
         args = ARGS.decode(b"[" + joined + b"]")
     except UNREADABLE:
         args = [readable(one) for one in raw]
-    columns = {"stream": integers([a.stream for a in args]), "correlation": integers([a.correlation for a in args])}
+    streams = [a.stream for a in args]
+    if b'"sycl queue"' in joined:
+        streams = [a.queue if a.stream is None else a.stream for a in args]
+    columns = {"stream": integers(streams), "correlation": integers([a.correlation for a in args])}
     if b'"Collective name"' in joined:
         args = [NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])

@@ -54,7 +54,7 @@ spans AS (FROM traced WHERE category = 'user_annotation'),
 launches AS (
     SELECT k.file_id, k.line, l.process, l.thread, min(l.start_ns) AS launched_ns
     FROM kernels AS k JOIN events AS l USING (file_id, correlation)
-    WHERE k.collective IS NULL AND l.category IN ('cuda_runtime', 'cuda_driver', 'hip_runtime', 'runtime', 'driver')
+    WHERE k.collective IS NULL AND regexp_matches(l.category, '^(\w+_)?(runtime|driver)$')
         AND l.ph = 'X' AND l.start_ns IS NOT NULL AND l.duration_ns IS NOT NULL
     GROUP BY ALL),
 entries AS (
