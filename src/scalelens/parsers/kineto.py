@@ -75,7 +75,7 @@ ARGS = msgspec.json.Decoder(list[Args])
 
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if re.match(rb'\{[^\[]{0,200}"highres-ticks"', text):  # TensorFlow's profiler
+    if re.match(rb'\{[^\[]{0,200}"(?:highres-ticks|span_indx|SpanNumber)"', text):  # TensorFlow's profiler, Paddle's
         return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
