@@ -37,7 +37,13 @@ CLASSES = {
         "all-reduce.12",
         "collective-permute-start.3",
     ],
-    "memory": ["Memcpy DtoD (Device -> Device)", "hipMemset", "dma_request", "__amd_rocclr_copyBuffer"],
+    "memory": [
+        "Memcpy DtoD (Device -> Device)",
+        "hipMemset",
+        "dma_request",
+        "__amd_rocclr_copyBuffer",
+        "zeCommandListAppendMemoryCopy(M2D)[4096 bytes]",
+    ],
     "compute": [
         "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm>()",
         "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>()",
@@ -51,7 +57,7 @@ CLASSES = {
         "step_combine_interleaved",
         None,
     ],
-    None: ["event_wait"],
+    None: ["event_wait", "zeCommandListAppendBarrier"],
 }
 
 
@@ -91,6 +97,7 @@ def test_the_category_says_what_is_work_of_a_device(warehouse: Warehouse) -> Non
     for category in ("cpu_op", "cuda_sync", "gpu_user_annotation", "cuda_runtime", "user_annotation"):
         assert warehouse.column(f"SELECT kernel_class('nccl:all_reduce', '{category}')") == [None]
     assert warehouse.column("SELECT kernel_class('gemm', NULL)") == [None]
+    assert warehouse.column("SELECT kernel_class('gen12_conv[SIMD16 {64; 1; 1} {32; 1; 1}]', 'gpu_op')") == ["compute"]
 
 
 # Which events

@@ -8,9 +8,10 @@ its own.
 
 import duckdb
 
-# Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8.
+# Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
+# `gpu_op` is that of Intel's unitrace.
 MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
-KERNELS = ("kernel", "mtia_ccp_events")
+KERNELS = ("kernel", "mtia_ccp_events", "gpu_op")
 
 COMMUNICATION_NAMES = (
     # Vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*, oneccl_*, hcom_*.
@@ -25,8 +26,9 @@ COMMUNICATION_NAMES = (
 )
 # Inductor's are named after the operators around them: triton_poi_fused_all_reduce_0 fills the buffer of one.
 COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
-MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer")
-WAITS = ("^event_(wait|record)",)  # of MTIA: entries of a stream that do nothing
+MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
+# Entries of a stream that do nothing: of MTIA and of Level Zero.
+WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
 KERNEL_CLASS = f"""
 CREATE OR REPLACE MACRO kernel_class(name, category) AS CASE
