@@ -69,6 +69,7 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
+ASCEND = "what an Ascend NPU does has no category in this trace: queries over the work of devices leave it out"
 NOTHING = Args()
 ARGS = msgspec.json.Decoder(list[Args])
 
@@ -88,8 +89,8 @@ def recognise(head: bytes, name: str) -> bool:
     )
 
 
-def read(source: Source, rows: Rows) -> None:
-    trace = Trace(source)
+def read(source: Source, rows: Rows) -> str | None:
+    trace, is_ascend = Trace(source), False
     steps = Steps(trace)
     metadata = trace.metadata()
     facts(metadata, rows)
@@ -99,12 +100,18 @@ def read(source: Source, rows: Rows) -> None:
     base = integer(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
+        before = events.counts["M"]
         found, columns = events.columns(items)
+        if events.counts["M"] > before:
+            is_ascend |= any(
+                isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
+            )
         if found:
             columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
             columns["train_step"] = steps.at(columns, base or 0)
             rows.put_columns("events", columns | arguments(found))
     events.finish(trace)
+    return ASCEND if is_ascend else None
 
 
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
