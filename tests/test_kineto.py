@@ -327,7 +327,7 @@ def test_memory_does_not_grow_with_the_trace(tmp_path: Path) -> None:
     assert megabytes < 200
 
 
-@pytest.mark.parametrize("path", ["rocprof/two_gpus.json", "xprof_trace/gpu.trace.json"])
+@pytest.mark.parametrize("path", ["rocprof/two_gpus.json", "xprof_trace/gpu.trace.json", "paddle_trace/gpu_rank2.json"])
 def test_other_traces_keep_the_exact_prefix_too(path: str) -> None:
     data = (FIXTURES / path).read_bytes()
     rows = parsed(data)[0]

@@ -143,3 +143,46 @@ def test_spans_of_classes_are_those_of_each_nanosecond(work: list[tuple[int, int
         running = classes[(starts <= moment) & (moment < ends)]
         expected[np.bitwise_or.reduce(running, initial=0)] += 1
     assert statistics.class_spans(starts, ends, classes) == expected
+
+
+def test_calls_lie_within_each_other_and_own_what_they_launch() -> None:
+    """A call of 0 to 10 holds two of 2 to 5 and 5 to 5, the first of which launches twice; a third begins at its end."""
+    lines, starts, durations = [7, 8, 9, 11], [0, 2, 5, 10], [10, 3, 0, 4]
+    launched = {3: (1, 40), 4: (2, 50), 5: (1, 6), 20: (1, 9)}  # at 5 the first has ended; at 20 no call is open
+    rows = statistics.nested(
+        np.array([*lines, *[-1] * 4]), np.array([*starts, *launched]), np.array([*durations, *[-1] * 4]),
+        np.array([0, 0, 0, 0, *(count for count, _ in launched.values())]),
+        np.array([0, 0, 0, 0, *(lasted for _, lasted in launched.values())]),
+    )  # fmt: skip
+    assert {name: column.tolist() for name, column in rows.items()} == {
+        "line": lines, "depth": [0, 1, 1, 0], "parent_line": [-1, 7, 7, -1], "self_ns": [7, 3, 0, 4],
+        "kernels": [0, 3, 1, 0], "kernel_ns": [0, 90, 6, 0],
+        "subtree_kernels": [4, 3, 1, 0], "subtree_kernel_ns": [96, 90, 6, 0],
+    }  # fmt: skip
+
+
+CALLS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), min_size=1, max_size=20)
+
+
+@given(CALLS, st.lists(st.tuples(st.integers(0, 45), st.integers(1, 3), st.integers(1, 99)), max_size=10))
+def test_calls_are_those_of_a_walk_along_the_thread(
+    calls: list[tuple[int, int]], work: list[tuple[int, int, int]]
+) -> None:
+    """Also where they cross, as recordings of several threads under one name do."""
+    edges = [(start, 1, -lasted, line, line) for line, (start, lasted) in enumerate(calls)]
+    edges += [(start + lasted, 0 if lasted else 3, lasted, -line, line) for line, (start, lasted) in enumerate(calls)]
+    edges += [(time, 2, 0, 0, place) for place, (time, *_) in enumerate(work)]
+    depth, begun, depths, parents, own = 0, {}, {}, {}, [0] * len(calls)
+    for _, kind, *_, place in sorted(edges):
+        depth += {0: -1, 1: 1, 2: 0, 3: -1}[kind]
+        if kind == 1:
+            begun[depth], depths[place] = place, depth - 1
+        elif kind == 2 and depth:
+            own[begun[depth]] += work[place][2]
+        elif kind != 2:
+            parents[place] = begun[depth] if depth and depths[place] else -1
+    entries = [(line, *call, 0, 0) for line, call in enumerate(calls)] + [(-1, time, -1, *more) for time, *more in work]
+    rows = statistics.nested(*np.array(entries, np.int64).T)
+    assert rows["depth"].tolist() == [depths[line] for line in range(len(calls))]
+    assert rows["parent_line"].tolist() == [parents[line] for line in range(len(calls))]
+    assert rows["kernel_ns"].tolist() == own

@@ -25,17 +25,39 @@ CLASSES = {
         "void tensorrt_llm::kernels::twoShotAllReduceKernel<float, 8>()",
         "one_shot_all_reduce_kernel",
         "userbuffers_fp16_sum_inplace_gpu_rr_rw",
+        "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16",
+        "oneccl_reduce_base<float, 2, 16, 1, 1, 2>",
+        "EpDispatchIntraNodeKernel_bf16",
+        "void mori::moe::EpCombineInterNodeKernel<float>(mori::moe::EpDispatchCombineArgs<float>)",
+        "ep_combine_intranode_0",
+        "void hybrid_ep::dispatch_kernel<128>()",
+        "void moeA2ADispatchKernel<8, false>(int const*)",
+        "void a2a_kernels::a2a_combine_recv_kernel<16>()",
+        "hcom_send_",
+        "all-reduce.12",
+        "collective-permute-start.3",
     ],
-    "memory": ["Memcpy DtoD (Device -> Device)", "hipMemset", "dma_request", "__amd_rocclr_copyBuffer"],
+    "memory": [
+        "Memcpy DtoD (Device -> Device)",
+        "hipMemset",
+        "dma_request",
+        "__amd_rocclr_copyBuffer",
+        "zeCommandListAppendMemoryCopy(M2D)[4096 bytes]",
+    ],
     "compute": [
         "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm>()",
         "void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda>()",
         "void blockAllReduce<float>(float*)",
         "_combined_routing_memset",
         "triton_red_fused_mean_0",
+        "triton_poi_fused_all_gather_into_tensor_wait_tensor_4",
+        "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNT",
+        "Cijk_Alik_Bljk_BBS_BH_MT128x96x64_MI16x16x16x1",
+        "void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<float>()",
+        "step_combine_interleaved",
         None,
     ],
-    None: ["event_wait"],
+    None: ["event_wait", "zeCommandListAppendBarrier"],
 }
 
 
@@ -75,6 +97,7 @@ def test_the_category_says_what_is_work_of_a_device(warehouse: Warehouse) -> Non
     for category in ("cpu_op", "cuda_sync", "gpu_user_annotation", "cuda_runtime", "user_annotation"):
         assert warehouse.column(f"SELECT kernel_class('nccl:all_reduce', '{category}')") == [None]
     assert warehouse.column("SELECT kernel_class('gemm', NULL)") == [None]
+    assert warehouse.column("SELECT kernel_class('gen12_conv[SIMD16 {64; 1; 1} {32; 1; 1}]', 'gpu_op')") == ["compute"]
 
 
 # Which events

@@ -41,14 +41,14 @@ from scalelens.rows import Rows
 from scalelens.source import Source
 from scalelens.trace import ARRAY, UNREADABLE, Event, Exact, Trace
 
-VERSION = 2
+VERSION = 3
 
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
     "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
-    "hip_driver_version", "roctracer_version",
+    "hip_driver_version", "roctracer_version", "pti_version", "level_zero_version",
 )  # fmt: skip
 # PyTorch's ScalarType by the name that `dtype` gives it.
 DTYPE_BYTES = {
@@ -60,6 +60,7 @@ DTYPE_BYTES = {
 
 class Args(msgspec.Struct, gc=False):
     stream: Any = None
+    queue: Any = msgspec.field(default=None, name="sycl queue")  # Intel's name for a stream
     correlation: Any = None
     collective: Any = msgspec.field(default=None, name="Collective name")
     group: Any = msgspec.field(default=None, name="Process Group Name")
@@ -68,13 +69,14 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
+ASCEND = "what an Ascend NPU does has no category in this trace: queries over the work of devices leave it out"
 NOTHING = Args()
 ARGS = msgspec.json.Decoder(list[Args])
 
 
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if re.match(rb'\{[^\[]{0,200}"highres-ticks"', text):  # TensorFlow's profiler
+    if re.match(rb'\{[^\[]{0,200}"(?:highres-ticks|span_indx|SpanNumber)"', text):  # TensorFlow's profiler, Paddle's
         return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
@@ -87,8 +89,8 @@ def recognise(head: bytes, name: str) -> bool:
     )
 
 
-def read(source: Source, rows: Rows) -> None:
-    trace = Trace(source)
+def read(source: Source, rows: Rows) -> str | None:
+    trace, is_ascend = Trace(source), False
     steps = Steps(trace)
     metadata = trace.metadata()
     facts(metadata, rows)
@@ -98,12 +100,18 @@ def read(source: Source, rows: Rows) -> None:
     base = integer(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
+        before = events.counts["M"]
         found, columns = events.columns(items)
+        if events.counts["M"] > before:
+            is_ascend |= any(
+                isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
+            )
         if found:
             columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
             columns["train_step"] = steps.at(columns, base or 0)
             rows.put_columns("events", columns | arguments(found))
     events.finish(trace)
+    return ASCEND if is_ascend else None
 
 
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
@@ -129,7 +137,10 @@ def arguments(events: list[Event]) -> Columns:
         args = ARGS.decode(b"[" + joined + b"]")
     except UNREADABLE:
         args = [readable(one) for one in raw]
-    columns = {"stream": integers([a.stream for a in args]), "correlation": integers([a.correlation for a in args])}
+    streams = [a.stream for a in args]
+    if b'"sycl queue"' in joined:
+        streams = [a.queue if a.stream is None else a.stream for a in args]
+    columns = {"stream": integers(streams), "correlation": integers([a.correlation for a in args])}
     if b'"Collective name"' in joined:
         args = [NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])

@@ -11,8 +11,9 @@ is relative.  The trace knows no rank: it is that of the file name (rank0), else
 Processes and threads are named by metadata that goes before the events.  What runs on a device's stream
 (`/device:GPU:0`, `Stream #13(Compute)`) is category kernel, or gpu_memcpy or gpu_memset by its name; other threads of a
 device (XLA Modules, Steps, Framework Ops) describe that work again and are gpu_user_annotation, but for `XLA Ops` of a
-TPU, which has no streams: kernel.  What runs on the host is cpu_op.  `correlation` is the argument correlation_id.
-`train_step` is not known: the group_id of events counts groups, not steps.
+TPU, which has no streams: kernel, but for loops and branches (while, conditional, call), which stand around theirs.
+What runs on the host is cpu_op.  `correlation` is the argument correlation_id.  `train_step` is not known: the group_id
+of events counts groups, not steps.
 
 Samples:
     {"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[
@@ -33,10 +34,11 @@ from scalelens.rows import Rows
 from scalelens.source import Source
 from scalelens.trace import UNREADABLE, Event, Items, Other, Trace
 
-VERSION = 1
+VERSION = 2
 
 NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
+AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
 COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
 
 
@@ -100,7 +102,8 @@ class Names:
         if stream := STREAM.match(thread):
             copy = COPY.match(text_of(event.name) or "")
             return (f"gpu_{copy[0].lower()}" if copy else "kernel"), int(stream[1])
-        return ("kernel" if thread == "XLA Ops" and "TPU" in process else "gpu_user_annotation"), None
+        is_work = thread == "XLA Ops" and "TPU" in process and not AROUND.match(text_of(event.name) or "")
+        return ("kernel" if is_work else "gpu_user_annotation"), None
 
 
 def arguments(event: Event) -> Args:

@@ -9,6 +9,7 @@
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+--   calls := ''             table that holds rows of collective_calls already; empty asks for them
 --
 -- Columns:
 --   run_id           VARCHAR         run
@@ -29,17 +30,19 @@
 --   in_bytes         BIGINT bytes    what the rank puts in
 --   note             VARCHAR         what to doubt
 WITH
-calls AS (
+asked AS MATERIALIZED (FROM query(CASE WHEN calls <> '' THEN 'FROM ' || calls
+    ELSE 'FROM collective_calls(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
+placed AS (
     SELECT c.*, offset_ns, o.note AS clock_note,
         start_ns - coalesce(offset_ns, 0)::BIGINT AS arrived_ns,
         start_ns + duration_ns - coalesce(offset_ns, 0)::BIGINT AS left_ns
-    FROM collective_calls(runs := runs) AS c
-    LEFT JOIN clock_offsets(runs := runs, tolerance_us := tolerance_us) AS o USING (run_id, process_group, rank)
+    FROM asked AS c
+    LEFT JOIN clock_offsets(tolerance_us := tolerance_us, calls := 'asked') AS o USING (run_id, process_group, rank)
     WHERE call IS NOT NULL AND rank IS NOT NULL),
 compared AS (
     SELECT *, min(arrived_ns) OVER same AS first_ns, max(arrived_ns) OVER same AS last_ns, min(left_ns) OVER same
         AS first_left_ns, max(left_ns) OVER same AS last_left_ns, count(*) OVER same AS ranks
-    FROM calls WINDOW same AS (PARTITION BY run_id, call))
+    FROM placed WINDOW same AS (PARTITION BY run_id, call))
 SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arrived_ns) OVER (PARTITION BY run_id, call)
         AS train_step, rank, arrived_ns - first_ns AS lateness_ns, last_ns - arrived_ns AS wait_ns, duration_ns,
     last_left_ns - left_ns AS early_end_ns, offset_ns, ranks, group_size, in_bytes,

@@ -33,29 +33,42 @@
 --   out_bytes        BIGINT bytes    what the rank gets out
 --   note             VARCHAR         why it is not matched
 WITH
-traced AS (
+-- Names repeat: each is looked at once.
+names AS MATERIALIZED (
+    SELECT name, category FROM (SELECT DISTINCT name, category FROM events WHERE is_on_device(category))
+    WHERE kernel_class(name, category) = 'communication'),
+traced AS MATERIALIZED (
     SELECT run_id, file_id, line, coalesce(rank::VARCHAR, file_id) AS who, rank, train_step, name, category, start_ns,
         duration_ns, process, thread, stream, correlation, collective, process_group, group_size, message_bytes, dtype,
         args
     FROM events
     WHERE ph = 'X' AND start_ns IS NOT NULL AND duration_ns IS NOT NULL
+        AND (category IN ('user_annotation', 'communication') OR is_on_device(category))
+        AND CASE category WHEN 'user_annotation' THEN regexp_matches(name, '^(nccl|rccl|gloo|mpi|ucc|xccl|hccl):')
+            WHEN 'communication' THEN collective IS NOT NULL
+            ELSE (name, category) IN (FROM names) OR (category = 'kernel' AND collective IS NOT NULL) END
         AND run_id IN (FROM selected_runs(runs := runs))),
-kernels AS (
-    FROM traced
-    WHERE kernel_class(name, category) = 'communication'
-        OR (collective IS NOT NULL AND category IN ('kernel', 'communication'))),
-spans AS (
-    FROM traced WHERE category = 'user_annotation' AND regexp_matches(name, '^(nccl|rccl|gloo|mpi|ucc|xccl|hccl):')),
+kernels AS (FROM traced WHERE category <> 'user_annotation'),
+spans AS (FROM traced WHERE category = 'user_annotation'),
 -- The annotation in which a kernel was launched.
 launches AS (
     SELECT k.file_id, k.line, l.process, l.thread, min(l.start_ns) AS launched_ns
-    FROM kernels AS k JOIN traced AS l USING (file_id, correlation)
-    WHERE k.collective IS NULL AND l.category IN ('cuda_runtime', 'cuda_driver', 'hip_runtime', 'runtime', 'driver')
+    FROM kernels AS k JOIN events AS l USING (file_id, correlation)
+    WHERE k.collective IS NULL AND regexp_matches(l.category, '^(\w+_)?(runtime|driver)$')
+        AND l.ph = 'X' AND l.start_ns IS NOT NULL AND l.duration_ns IS NOT NULL
     GROUP BY ALL),
+entries AS (
+    SELECT file_id, process, thread, NULL::BIGINT AS line, start_ns, line AS span FROM spans
+    UNION ALL
+    SELECT file_id, process, thread, line, launched_ns, NULL FROM launches),
+surrounded AS (
+    FROM (SELECT file_id, line, start_ns AS launched_ns, last_value(span IGNORE NULLS) OVER (
+            PARTITION BY file_id, process, thread ORDER BY start_ns, line NULLS FIRST, span
+            ROWS UNBOUNDED PRECEDING) AS span FROM entries)
+    WHERE line IS NOT NULL),
 named AS (
     SELECT l.file_id, l.line, s.name AS annotation, s.args AS annotated
-    FROM launches AS l ASOF JOIN spans AS s
-        ON s.file_id = l.file_id AND s.process = l.process AND s.thread = l.thread AND s.start_ns <= l.launched_ns
+    FROM surrounded AS l JOIN spans AS s ON s.file_id = l.file_id AND s.line = l.span
     WHERE s.start_ns + s.duration_ns >= l.launched_ns),
 calls AS (
     SELECT k.*, annotation, annotated FROM kernels AS k LEFT JOIN named USING (file_id, line)

@@ -36,8 +36,8 @@
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   note             VARCHAR         what to doubt
 WITH
-calls AS (FROM collective_calls(runs := runs)),
-arrivals AS (FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us)),
+found AS MATERIALIZED (FROM collective_calls(runs := runs)),
+arrivals AS (FROM collective_arrivals(tolerance_us := tolerance_us, calls := 'found')),
 waits AS (
     SELECT run_id, call, max(wait_ns) AS skew_ns, avg(wait_ns) AS mean_wait_ns, max(early_end_ns) AS end_skew_ns,
         arg_min(rank, (lateness_ns, -rank)) AS first_rank, arg_max(rank, (lateness_ns, -rank)) AS last_rank,
@@ -49,7 +49,7 @@ grouped AS (
         count(DISTINCT rank) AS ranks, any_value(dtype) AS dtype,
         max(CASE kind WHEN 'all_gather' THEN out_bytes ELSE in_bytes END) AS message_bytes,
         min(duration_ns) AS time_ns, matched_by, min(start_ns) AS start_ns, min(c.note) AS unmatched
-    FROM calls AS c LEFT JOIN runs AS r USING (run_id)
+    FROM found AS c LEFT JOIN runs AS r USING (run_id)
     GROUP BY run_id, call, process_group, kind, matched_by, CASE WHEN call IS NULL THEN (file_id, line) END)
 SELECT run_id, call, train_step, process_group, kind, group_size, ranks, dtype, message_bytes, time_ns,
     message_bytes / nullif(time_ns, 0) AS algo_gb_per_s,

@@ -57,15 +57,11 @@ operators AS (
     FROM events AS e JOIN families USING (name)
     WHERE category = 'cpu_op' AND duration_ns IS NOT NULL AND json_valid(args)
         AND run_id IN (FROM selected_runs(runs := runs))),
-calls AS (
-    SELECT file_id, correlation, process, thread, start_ns FROM events
-    WHERE correlation >= 0 AND kernel_class(name, category) IS NULL AND (stream IS NULL OR stream < 0)
-    QUALIFY row_number() OVER (PARTITION BY file_id, correlation ORDER BY start_ns) = 1),
 launches AS (
-    SELECT g.file_id, g.line, g.start_ns, g.end_ns, c.process, c.thread, c.start_ns AS launched_ns,
-        row_number() OVER (PARTITION BY g.file_id, c.process, c.thread ORDER BY c.start_ns, g.line) AS place
-    FROM gpu_events() AS g JOIN calls AS c USING (file_id, correlation)
-    WHERE class <> 'communication' AND g.run_id IN (FROM selected_runs(runs := runs))),
+    SELECT file_id, line, start_ns, end_ns, launch_process AS process, launch_thread AS thread,
+        launch_start_ns AS launched_ns,
+        row_number() OVER (PARTITION BY file_id, launch_process, launch_thread ORDER BY launch_start_ns, line) AS place
+    FROM gpu_events(runs := runs) WHERE class <> 'communication' AND launch_start_ns IS NOT NULL),
 spans AS (
     SELECT file_id, process, thread, list(start_ns ORDER BY place) AS starts,
         list(start_ns + duration_ns ORDER BY place) AS ends

@@ -8,7 +8,7 @@
 --   Unknown: it computes longer, but of two peers it cannot be told which is the odd one, or peers differ by as much, or
 --   it may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
 --
--- Sources: work_scores, late_ranks, events, steps, runs, selected_runs
+-- Sources: rank_work, work_scores, late_ranks, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -32,14 +32,15 @@
 --   evidence         VARCHAR     in words: computing, waiting for data, arrival at collectives
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
+own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
 pipelines AS (
     SELECT DISTINCT run_id FROM events AS e JOIN runs AS r USING (run_id)
     WHERE r.pp IS NULL AND (e.collective IN ('send', 'recv') OR e.name IN ('nccl:send', 'nccl:recv'))),
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
         coalesce(steps_over >= n_steps / 2 AND steps_over > 0, false) AS is_longer
-    FROM work_scores(runs := runs) AS w
-    FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
+    FROM work_scores(work := 'own_work') AS w
+    FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us, work := 'own_work') AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
     SELECT *, coalesce(flagged >= n_steps / 2 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_q < 0.05, false) AS is_starved,

@@ -36,22 +36,23 @@ spans AS (
     UNION ALL
     SELECT run_id, rank, train_step, 'data', start_ns, start_ns + duration_ns FROM events
     WHERE starts_with(name, 'enumerate(DataLoader)') AND duration_ns IS NOT NULL),
-ordered AS (
-    SELECT *, max(end_ns) OVER (PARTITION BY run_id, rank, train_step, class ORDER BY start_ns, end_ns
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns,
-        bool_or(train_step IS NOT NULL) OVER (PARTITION BY run_id) AS has_steps
-    FROM spans WHERE rank IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))),
-unions AS (
-    SELECT run_id, rank, train_step, class, min(start_ns) AS first_ns, max(end_ns) AS last_ns,
-        sum(greatest(end_ns - greatest(start_ns, covered_ns), 0)) / 1e9 AS class_s
-    FROM ordered WHERE train_step IS NOT NULL OR NOT has_steps GROUP BY ALL),
-traced AS (
-    SELECT run_id, rank, train_step, sum(class_s) FILTER (WHERE class = 'compute') AS compute_s,
-        sum(class_s) FILTER (WHERE class = 'communication') AS communication_s,
-        sum(class_s) FILTER (WHERE class = 'data') AS data_s,
-        coalesce(any_value(step_ns), max(last_ns) - min(first_ns)) / 1e9 AS step_s
-    FROM unions LEFT JOIN marks USING (run_id, rank, train_step)
+kept AS (FROM spans WHERE rank IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))),
+-- Place n + 1 of `lasted` is the time in which the classes of bits n run, and no others.
+swept AS (
+    SELECT run_id, rank, train_step, max(end_ns) - min(start_ns) AS span_ns,
+        bool_or(class = 'compute') AS computes, bool_or(class = 'communication') AS communicates,
+        bool_or(class = 'data') AS loads, class_spans(list(start_ns), list(end_ns),
+            list(CASE class WHEN 'compute' THEN 1 WHEN 'communication' THEN 2 ELSE 4 END)) AS lasted
+    FROM kept
+    WHERE train_step IS NOT NULL OR run_id NOT IN (SELECT run_id FROM kept WHERE train_step IS NOT NULL)
     GROUP BY run_id, rank, train_step),
+traced AS (
+    SELECT run_id, rank, train_step,
+        CASE WHEN computes THEN (lasted[2] + lasted[4] + lasted[6] + lasted[8]) / 1e9 END AS compute_s,
+        CASE WHEN communicates THEN (lasted[3] + lasted[4] + lasted[7] + lasted[8]) / 1e9 END AS communication_s,
+        CASE WHEN loads THEN (lasted[5] + lasted[6] + lasted[7] + lasted[8]) / 1e9 END AS data_s,
+        coalesce(step_ns, span_ns) / 1e9 AS step_s
+    FROM swept LEFT JOIN marks USING (run_id, rank, train_step)),
 whole AS (
     FROM traced QUALIFY train_step IS NULL OR train_step < max(train_step) OVER (PARTITION BY run_id)
         OR max(train_step) OVER (PARTITION BY run_id) - min(train_step) OVER (PARTITION BY run_id) < 2),

@@ -11,6 +11,7 @@
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   work := ''              table that holds rows of rank_work already; empty asks for them
 --
 -- Columns:
 --   run_id          VARCHAR     run
@@ -32,11 +33,13 @@
 --   data_flagged    BIGINT      steps in which its waiting for data is flagged
 --   data_q          DOUBLE      q of those flags
 WITH
+given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
+    ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 peers AS (
     SELECT *, median(compute_s) OVER peer AS compute_mid_s, min(compute_s) OVER peer AS compute_least_s,
         count(compute_s) OVER peer AS computing, median(data_s) OVER peer AS data_mid_s,
         count(data_s) OVER peer AS loading, median(step_s) OVER peer AS step_mid_s
-    FROM rank_work(runs := runs) WINDOW peer AS (PARTITION BY run_id, stage, train_step)),
+    FROM given WINDOW peer AS (PARTITION BY run_id, stage, train_step)),
 deviations AS (
     SELECT *, 1.4826 * median(abs(compute_s - compute_mid_s)) OVER peer AS compute_mad_s,
         1.4826 * median(abs(data_s - data_mid_s)) OVER peer AS data_mad_s
