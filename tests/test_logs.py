@@ -326,6 +326,11 @@ ENDS = [
     ("job_end/node_failure.err", "node_failure", 1, None),
     ("job_end/python_error.log", "error", 1, "6"),
     ("job_end/cancelled.err", "cancelled", 1, None),
+    ("job_end/interrupted.log", "cancelled", 3, None),
+    ("job_end/mpi_abort.log", "error", 2, "6"),
+    ("job_end/step_ended_by_a_task.err", "error", 1, "3"),
+    ("job_end/pbs_walltime.log", "time_limit", 1, None),
+    ("job_end/lsf_memory.log", "oom", 1, None),
     ("job_end/survived.log", "unknown", None, None),
 ]
 
