@@ -129,7 +129,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
-    "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB)},  # PyTorch's CNN prints one throughput for each epoch
+    # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
+    "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
