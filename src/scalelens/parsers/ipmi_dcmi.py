@@ -15,12 +15,13 @@ Samples:
 
 import re
 from datetime import datetime
+from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor
 
 VERSION = 1
+LATER = ("ts", "ts_origin")  # stands behind the power
 ANCHORS = ("Instantaneous power reading: ",)
 
 READING = re.compile(r"\s*Instantaneous power reading: +(\d{1,7}) Watts\s*\Z")
@@ -34,34 +35,27 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.samples = Samples(rows)
-        self.open: tuple[Line, str] | None = None
-        self.timeless = 0
+        self.row: dict[str, Any] = {}  # of the last power
+        self.timeless = False
 
     def take(self, line: Line) -> bool:
-        self.claims = None
         found = READING.match(line.text)
-        if not found:
-            return False
-        self.close(None)
-        self.open, self.claims = (line, found[1]), OTHERS
-        return True
+        self.claims = OTHERS if found else None
+        if found:
+            power = float(found[1])
+            self.row = {"scope": "node_ac", "power_w": power, "flag": None if power else "zero"}
+            self.rows.put("power", line.number, self.row)
+        return bool(found)
 
     def more(self, line: Line) -> None:
-        if (found := OTHERS.match(line.text)) and found[1]:
-            self.close(stamp_of(found[1]))
-
-    def close(self, stamp: tuple[datetime, str] | None) -> None:
-        if self.open:
-            line, text = self.open
-            self.timeless = self.timeless or (0 if stamp else line.number)
-            self.samples.power(line.number, Sensor(line.place, None, "node_ac"), text, stamp)
-        self.open = None
-
-    def finish(self) -> None:
-        self.close(None)
-        if self.timeless:
-            self.rows.problem(self.timeless, "the controller's clock says no time: no energy follows from its powers")
+        found = OTHERS.match(line.text)
+        if not found or not found[1]:
+            return
+        if stamp := stamp_of(found[1]):
+            self.row["ts"], self.row["ts_origin"] = stamp
+        elif not self.timeless:
+            self.timeless = True
+            self.rows.problem(line.number, "the controller's clock says no time: no energy follows", line.text)
 
 
 def stamp_of(text: str) -> tuple[datetime, str] | None:

@@ -2,12 +2,11 @@
 
 Tool: nvidia-smi -q [-d POWER,...] [-l S]
 Versions: drivers 352 to 590
-Yields: power, metrics, params
+Yields: power, params
 Source: NVIDIA driver; closed, by its output
 
 Power Draw, else Average, else Instantaneous Power Draw, of the readings of the GPU and of the module that holds it;
-limits, samples since the driver's start and the memory's share are not read.  A report that stands alone says what the
-moment was, as metrics; from the second time on reports are samples of `power`.  Times are local (--tz), of whole seconds.
+limits, samples since the driver's start and the memory's share are not read.  Times are local (--tz), of whole seconds.
 
 Samples:
     ==============NVSMI LOG==============
@@ -41,8 +40,6 @@ class Reader:
         self.samples = Samples(rows)
         self.stamp: datetime | None = None
         self.device, self.scope = "", ""
-        self.held: list[tuple[int, Sensor, str]] | None = []  # of the first report, until a second one comes
-        self.first: datetime | None = None
 
     def take(self, line: Line) -> bool:
         self.claims = REPORT if HEADER.match(line.text) else None
@@ -59,7 +56,8 @@ class Reader:
             elif name == "Attached GPUs" and re.fullmatch(r"\d{1,3}", value):
                 self.rows.param("devices_per_node", int(value), line.number, origin="environment")
             elif name in DRAWS and self.scope and (watts(value) or 0) >= 0:
-                self.power(line.number, Sensor(line.place, self.device, self.scope), value)
+                stamp = (self.stamp, "naive") if self.stamp else None
+                self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
                 self.scope = ""  # the first one counts
         elif found := DEVICE.match(line.text):
             self.device, self.scope = found[1], ""
@@ -71,21 +69,3 @@ class Reader:
             self.stamp = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
         except ValueError:
             self.rows.problem(line.number, "the time is none", line.text)
-            return
-        self.first = self.first or self.stamp
-        if self.held and self.stamp != self.first:
-            held, self.held, now = self.held, None, self.stamp
-            self.stamp = self.first
-            for number, sensor, value in held:
-                self.power(number, sensor, value)
-            self.stamp = now
-
-    def power(self, line: int, sensor: Sensor, text: str) -> None:
-        if self.held is None:
-            self.samples.power(line, sensor, text, (self.stamp, "naive") if self.stamp else None)
-        else:
-            self.held.append((line, sensor, text))
-
-    def finish(self) -> None:
-        for line, sensor, text in self.held or ():
-            self.rows.metric(line, None, sensor.device, None, f"{sensor.scope} power draw", watts(text) or 0.0, "W")

@@ -2,12 +2,12 @@
 
 Tool: perf stat -e power/energy-pkg/,power/energy-ram/ [-I MS] [--per-socket]
 Versions: Linux 3.14 to 6.12
-Yields: energy, metrics
+Yields: energy, power, metrics
 Source: linux tools/perf/util/stat-display.c
 
-Joules with two decimals, in the notation of the caller's language (1,373.00 or 1.373,00).  What a file counts of a
-package is added up, intervals (-I) as well as runs of perf behind one another, and so is the time.  Cores, graphics and
-the platform are within the package or around it, and metrics.
+Joules with two decimals, in the notation of the caller's language (1,373.00 or 1.373,00).  An interval (-I) is a sample
+of `power` at its end, the mean over it; its time counts from perf's start.  Cores, graphics and the platform are within
+the package or around it, and metrics.
 
 Samples:
                  25.75 Joules power/energy-pkg/
@@ -16,11 +16,14 @@ Samples:
 """
 
 import re
+from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
+from scalelens.sensors import SECOND, Samples, Sensor
 
 VERSION = 1
+LATER = ("span_s",)  # stands behind what was counted
 ANCHORS = (" Joules power/energy-", " seconds time elapsed")
 
 COUNTED = re.compile(
@@ -36,37 +39,34 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.joules: dict[
-            tuple[str | None, str, str], tuple[float, int]
-        ] = {}  # by node, device and what, with the line
-        self.before = self.span_s = 0.0
-        self.open = False  # a run of perf whose time is not told yet
+        self.samples = Samples(rows)
+        self.began = self.now = 0.0  # of the interval
+        self.open: list[dict[str, Any]] = []  # energies whose time is not told yet
 
     def take(self, line: Line) -> bool:
         if found := ELAPSED.match(line.text):
-            if not self.open:
-                return False  # perf, but no energy
-            self.span_s, self.open, self.before = self.span_s + float(f"{found[1]}.{found[2]}"), False, 0.0
-            return True
+            for row in self.open:
+                row["span_s"] = float(f"{found[1]}.{found[2]}")
+            told, self.open = bool(self.open), []
+            return told  # else perf without energy
         found = COUNTED.match(line.text)
         if not found:
             return False
         at, where, text, what = found.groups()
-        if at and (now := float(at.replace(",", "."))) != self.before:  # with -I no time is told at the end
-            self.span_s, self.before = self.span_s + (now - self.before if now > self.before else now), now
-        self.open = not at
-        if text[0] != "<":
-            key = (line.place, where or "", what)
-            joules = int(re.sub(r"[.,]", "", text)) / 100
-            self.joules[key] = (self.joules.get(key, (0.0, 0))[0] + joules, line.number)
+        if text[0] == "<":
+            return True
+        joules = int(re.sub(r"[.,]", "", text)) / 100
+        if what not in SCOPES:
+            self.rows.metric(line.number, line.rank, line.place or where, None, f"energy-{what}", joules, "J")
+        elif at:
+            now = float(at.replace(",", "."))
+            if now != self.now:
+                self.began, self.now = (self.now if now > self.now else 0.0), now
+            sensor = Sensor(None, where or what, SCOPES[what])
+            stamp = round(now * SECOND), "relative"
+            self.samples.power(line.number, sensor, f"{joules / (self.now - self.began):.9g}", stamp)
+        else:
+            row = {"device": where or what, "scope": SCOPES[what], "energy_j": joules}
+            self.open.append(row | {"method": "counter", "span_s": None})
+            self.rows.put("energy", line.number, self.open[-1])
         return True
-
-    def finish(self) -> None:
-        for (node, where, what), (joules, line) in self.joules.items():
-            if what in SCOPES:
-                self.rows.add(
-                    "energy", line, node=node, device=where or what, scope=SCOPES[what], energy_j=joules,
-                    span_s=self.span_s or None, method="counter",
-                )  # fmt: skip
-            else:
-                self.rows.metric(line, None, where or None, None, f"energy-{what}", joules, "J")
