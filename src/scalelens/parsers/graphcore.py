@@ -67,7 +67,7 @@ FROM_0 = ("gpt2", "squad")
 MEANS = ("tf2", "tf1", "popart", "popart_cnn")
 EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}")
 FACTS = re.compile(
-    r"^\s*(?:INFO:root:|\[INFO\] (?=[GNT]))?(global_batch_size|[gG]lobal batch size|device_iterations|batches_per_step"
+    r"^\s*(?:INFO:root:|(?:\[\d+\] )?\[INFO\] (?=[GNT]))?(global_batch_size|[gG]lobal batch size|device_iterations|batches_per_step"
     r"|gradient accumulation|micro_batches_per_execution|Steps per epoch|Total replicas|Number of IPUs required)"
     r"(?::| =)? (\d{1,9})\s*\Z"
 )
@@ -80,8 +80,8 @@ KEYS = {
     "batches_per_step": "device_iterations",
     "gradient accumulation": "gradient_accumulation",
 }
-STAMP = re.compile(r"^\s*(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
-BENCHMARK = re.compile(rf"^\s*\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{N}'\s*\Z")
+STAMP = re.compile(r"^\s*(?:\[\d+\] )?(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
+BENCHMARK = re.compile(rf"\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{N}'\s*\Z")
 MEAN_RATE = re.compile(rf"mean throughput: {N} imgs/sec")
 ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
 ARGUMENTS = {
@@ -130,7 +130,7 @@ class Reader:
             if key == "Steps per epoch":
                 self.per_epoch = int(found[2])
             self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(found[2]), line.number)
-        elif found := BENCHMARK.match(line.text):
+        elif found := BENCHMARK.search(line.text):
             self.rows.add(
                 "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
                 value_kind="run_mean", samples_per_s=float(found[1]), rate_scope="global", **stamp_of(line),

@@ -48,8 +48,8 @@ SPANS = (
     ("compile", re.compile(rf"logging_callback:Compilation Time {N} s\b")),
     ("compile", re.compile(rf"^\s*Compilation time: {N}s\.")),
     ("compile", re.compile(rf"\bCompiled\. Duration {N} seconds")),
-    ("compile", re.compile(rf"^\s*\[INFO\] .{{19}}: +Total compile time: {N} seconds")),
-    ("run", re.compile(rf"^\s*\[INFO\] .{{19}}: Total runtime: {N} seconds")),
+    ("compile", re.compile(rf"\[INFO\] .{{19}}: +Total compile time: {N} seconds")),
+    ("run", re.compile(rf"\[INFO\] .{{19}}: Total runtime: {N} seconds")),
     ("startup", re.compile(rf"^\s*Data loaded in {N} secs")),
     ("train", re.compile(rf"^\s*Training time: {N} secs")),
 )
