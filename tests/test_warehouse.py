@@ -633,7 +633,7 @@ def full(*_: Any, **__: Any) -> None:
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (pq.ParquetWriter, "write_batch"),
+        (pq.ParquetWriter, "write_table"),
         (pq.ParquetWriter, "close"),
         (os, "fsync"),
         (os, "link"),
@@ -665,7 +665,8 @@ def test_a_full_disk_in_the_middle_of_a_file_is_no_problem_of_the_file(
         full()
 
     monkeypatch.setattr(rows_module, "BATCH", 2)  # so that rows are written while lines are taken
-    monkeypatch.setattr(pq.ParquetWriter, "write_batch", full_once)
+    monkeypatch.setattr(warehouse, "ROW_GROUP_BYTES", 1)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full_once)
     with pytest.raises(UserError, match="no space is left"):
         ingest([logs], home)
     assert ask(home, "SELECT count(*) FROM files") == [(0,)]

@@ -39,6 +39,10 @@ class Watched(Rows):
         self.note(table, line, 1)
         super().put(table, line, row)
 
+    def metric(self, line: int | None, *facts: Any, **named: Any) -> None:
+        self.note("metrics", line, 1)
+        super().metric(line, *facts, **named)
+
     def metrics(self, line: int | None, *facts: Any, **named: Any) -> None:
         before = self.rows_of.get(self.format, 0)
         super().metrics(line, *facts, **named)

@@ -5,6 +5,7 @@ a format has claimed, become Python strings.  ANSI codes, carriage returns and t
 a line are taken off; the rank they name is kept.
 """
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -66,11 +67,13 @@ def clean(raw: bytes, number: int) -> Line:
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
+    found = PREFIX.match(text)
+    if not found:
+        return Line(text, number)
     rank: int | None = None
     outer = place = None
     end = 0
     for _ in range(2):
-        found = PREFIX.match(text, end)
         if not found:
             break
         end = found.end()
@@ -84,7 +87,17 @@ def clean(raw: bytes, number: int) -> Line:
         outer = place
         if kind not in ("srun", "host", "mpi"):
             break
+        found = PREFIX.match(text, end)
     return Line(text[end:], number, rank, None if rank is not None else place)
+
+
+class Claim:
+    """A format's claim on the lines that follow under the same prefix."""
+
+    __slots__ = ("left", "place", "rank", "reader")
+
+    def __init__(self, reader: Reader, line: Line) -> None:
+        self.reader, self.rank, self.place, self.left = reader, line.rank, line.place, CLAIM_LIMIT
 
 
 class Offer:
@@ -93,14 +106,11 @@ class Offer:
     def __init__(self, formats: Sequence[ModuleType], rows: Rows) -> None:
         self.rows = rows
         self.lines = 0
-        self._readers: dict[str, Reader] = {name_of(format): format.Reader(rows) for format in formats}
-        anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
-        words = sorted({anchor for anchor, _ in anchors})
-        self._finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
-        self._words = words
-        self._takers = [[name for anchor, name in anchors if anchor == word] for word in words]
+        self._formats = {name_of(format): format for format in formats}
+        self._readers: dict[str, Reader] = {}  # of the formats that were offered a line
+        self._finder, self._words, self._takers = anchors_of(tuple(formats))
         self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
-        self._claiming: dict[str, tuple[int | None, str | None, int]] = {}
+        self._claiming: dict[str, Claim] = {}
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """All lines of a text, given as blocks of UTF-8 bytes."""
@@ -120,7 +130,7 @@ class Offer:
         if rest:
             self._read(rest)
             self.lines += not rest.endswith(b"\n")
-        for name, reader in self._readers.items():
+        for name, reader in sorted(self._readers.items()):
             if finish := getattr(reader, "finish", None):
                 self.rows.format = name
                 self._guarded(finish, None)
@@ -183,27 +193,32 @@ class Offer:
         for name in offered:
             if name == claimer:
                 continue
-            reader = self._readers[name]
+            reader = self._readers.get(name) or self._reader(name)
             rows.format = name
             if self._guarded(reader.take, line):
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
-                    self._claiming[name] = (line.rank, line.place, CLAIM_LIMIT)
+                    self._claiming[name] = Claim(reader, line)
         return line
+
+    def _reader(self, name: str) -> Reader:
+        reader: Reader = self._formats[name].Reader(self.rows)
+        self._readers[name] = reader
+        return reader
 
     def _claimed(self, line: Line) -> str | None:
         """Hands a line to the format that claimed it.  Lines of other prefixes in between do not end a claim."""
         claimer = None
-        for name, (rank, place, left) in list(self._claiming.items()):
-            reader = self._readers[name]
-            same = (rank, place) == (line.rank, line.place)
-            if left <= 0 or (same and not (reader.claims and reader.claims.match(line.text))):
+        for name, claim in [*self._claiming.items()]:
+            claims = claim.reader.claims
+            same = claim.rank == line.rank and claim.place == line.place
+            if claim.left <= 0 or (same and not (claims and claims.match(line.text))):
                 del self._claiming[name]
                 continue
-            self._claiming[name] = (rank, place, left - 1)
+            claim.left -= 1
             if same and claimer is None:
                 self.rows.format = claimer = name
-                self._guarded(reader.more, line)
+                self._guarded(claim.reader.more, line)
         return claimer
 
     def _guarded(self, read: Callable[..., object], line: Line | None) -> bool:
@@ -218,6 +233,17 @@ class Offer:
                 return True
             self.rows.problem(line and line.number, defect(self.rows.format, error), line.text if line else "")
             return True
+
+
+@functools.lru_cache(maxsize=8)
+def anchors_of(
+    formats: tuple[ModuleType, ...],
+) -> tuple[ahocorasick_rs.BytesAhoCorasick, list[str], list[list[str]]]:
+    """What finds the anchors of all formats in one pass, the anchors by index, and the formats that each calls."""
+    anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
+    words = sorted({anchor for anchor, _ in anchors})
+    finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
+    return finder, words, [[name for anchor, name in anchors if anchor == word] for word in words]
 
 
 def defect(format: str | None, error: Exception) -> str:

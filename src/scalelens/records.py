@@ -1,6 +1,8 @@
 """Records of a CSV, or of a file with a JSON object in each line: cells by column, and what a cell holds."""
 
 import csv
+import functools
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -58,6 +60,7 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
     return [cell.strip() for cell in row]
 
 
+@functools.lru_cache(maxsize=1)  # many formats ask it of one file
 def head_lines(head: bytes) -> list[str]:
     """Lines of a file's first bytes that hold something."""
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -68,9 +71,10 @@ def delimiter_of(text: str) -> str:
     return max(",;\t", key=text.count)
 
 
+@functools.lru_cache(maxsize=1)
 def csv_header(head: bytes) -> tuple[str, ...]:
     """Names of the columns where the first line is the header of a CSV and a line of numbers follows; else nothing."""
-    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"][:3]
+    lines = list(itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3))
     if len(lines) < 2 or len(lines[0]) > LONGEST:
         return ()
     delimiter = delimiter_of(lines[0])
@@ -105,6 +109,7 @@ def csv_records(source: Source) -> Iterator[Record]:
         yield Record(line, dict(zip(names, cells, strict=False)), damage, text)
 
 
+@functools.lru_cache(maxsize=1)
 def jsonl_header(head: bytes) -> tuple[str, ...]:
     """Names in the first line where it is a JSON object that holds numbers, and another line follows; else nothing."""
     first, end, _ = head.lstrip().partition(b"\n")

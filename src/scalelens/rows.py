@@ -106,7 +106,10 @@ class Rows:
         unit: str | None = None, stat: str = "value",
     ) -> None:  # fmt: skip
         """A number with no column of its own."""
-        self.metrics(line, rank, place, step, ((name, value, unit),), stat)
+        self._metrics.append((self.part, line, self.attempt, rank, place, step, name, value, unit, stat))
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
 
     def metrics(
         self, line: int | None, rank: int | None, place: str | None, step: int | None,

@@ -26,6 +26,7 @@ from scalelens.tables import SCHEMAS
 from scalelens.version import __version__
 
 SCHEMA_VERSION = 1
+ROW_GROUP_BYTES = 4 << 20  # of rows held as Arrow
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
 # Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
 DICTIONARIES = {
@@ -196,21 +197,34 @@ class BatchWriter:
         self.id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         self.entries: list[Entry] = []
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._held: dict[str, list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
+        self._bytes: dict[str, int] = {}  # of these
         self._rows: dict[str, int] = {}
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
         """Rows of one file for `table`, with the table's schema."""
+        held = self._held.setdefault(table, [])
+        held.append(rows)
+        self._bytes[table] = self._bytes.get(table, 0) + rows.nbytes
+        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+        if self._bytes[table] >= ROW_GROUP_BYTES:
+            self._write(table)
+
+    def _write(self, table: str) -> None:
+        """The rows held for `table`, as one row group."""
+        self._bytes[table] = 0
         with explained(self.warehouse.root):
             if table not in self._writers:
                 self._writers[table] = pq.ParquetWriter(
                     self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table]
                 )
-            self._writers[table].write_batch(rows)
-        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+            self._writers[table].write_table(pa.Table.from_batches(self._held.pop(table)))
 
     def commit(self) -> None:
         """Makes the segments durable, names them, and commits them with all entries."""
         with explained(self.warehouse.root):
+            for table in [*self._held]:
+                self._write(table)
             for table, writer in self._writers.items():
                 writer.close()
                 with self._temporary(table).open("rb+") as file:

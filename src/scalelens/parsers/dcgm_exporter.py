@@ -34,7 +34,7 @@ NAMES = (*POWERS, CPU, ENERGY)
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
+    lines = head_lines(head) if b"DCGM_FI_" in head else []
     return any(line.startswith("DCGM_FI_") for line in lines) and not any("# Entity" in line for line in lines[:1])
 
 

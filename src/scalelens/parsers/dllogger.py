@@ -36,6 +36,7 @@ ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
 PIECE = re.compile(r'DLLL? (?=\d{4}-\d\d-\d\d )|(?:DLLL )?\{"timestamp": ')
+ALONE = 'DLLL {"timestamp": '  # a record in JSON
 CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
 STEP = re.compile(
     r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
@@ -81,7 +82,8 @@ class Reader:
         self.said: dict[str, str] = {}  # parameters of this part
 
     def take(self, line: Line) -> bool:
-        starts = [found.start() for found in PIECE.finditer(line.text)]
+        alone = line.text.startswith(ALONE) and line.text.count('{"timestamp": ') == 1
+        starts = [0] if alone else [found.start() for found in PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
             read = self.console(text) if CONSOLE.match(text) else in_json(text)

@@ -18,7 +18,7 @@ Samples:
 
 import re
 
-from scalelens.records import rows_of
+from scalelens.records import head_lines, rows_of
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -29,7 +29,7 @@ TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()
+    lines = head_lines(head)
     names = lines[0].split(",") if lines else []
     if not {"epoch", "step"} < set(names) or len(set(names)) < len(names):
         return False

@@ -40,7 +40,7 @@ MOST = 10_000
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return len(head) < 1 << 16 and all(key.search(head) for key in KEYS) and b"\nexperiment_id:" in head
+    return len(head) < 1 << 16 and b"\nexperiment_id:" in head and all(key.search(head) for key in KEYS)
 
 
 def read(source: Source, rows: Rows) -> None:

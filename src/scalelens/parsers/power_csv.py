@@ -21,6 +21,7 @@ Samples:
     2026-01-02T03:04:05+01:00,0,312.5
 """
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -65,6 +66,7 @@ OF = {
     "module": "module",
 }
 WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+MOST = 2000  # columns
 LONGEST = 100  # characters of a column's name
 LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -92,7 +94,7 @@ class Layout(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = [line for line in head_lines(head) if not line.startswith("#")][:3]
+    first = list(itertools.islice((line for line in head_lines(head) if not line.startswith("#")), 3))
     if len(first) < 2:
         return False
     if LISTED.search(name) and is_list(head):
@@ -112,8 +114,8 @@ def is_list(head: bytes) -> bool:
 def layout_of(text: str) -> Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
     delimiter = max(",;\t", key=text.count)
-    header = cells_of(text, delimiter)
-    if not 2 <= len(header) <= 2000 or len(set(header)) < len(header) or max(map(len, header)) > LONGEST:
+    header = cells_of(text, delimiter) if text.count(delimiter) < MOST else []
+    if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > LONGEST:
         return None
     if any(map(STEPS.fullmatch, header)):
         return None

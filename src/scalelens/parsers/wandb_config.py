@@ -23,12 +23,13 @@ from scalelens.source import Source
 VERSION = 1
 
 OWN = re.compile(rb"^(?:wandb_version:|_wandb:\s*$)", re.MULTILINE)
+NESTED = re.compile(rb"^ {2,8}value:", re.MULTILINE)
 KEY = re.compile(r"""(?:'([^']+)'|"([^"]+)"|([A-Za-z_][^:'"#]*)):\s*\Z""")
 VALUE = re.compile(r" {2,8}value: *(\S.*)\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(OWN.search(head)) and bool(re.search(rb"^ {2,8}value:", head, re.MULTILINE))
+    return b" value:" in head and bool(OWN.search(head)) and bool(NESTED.search(head))
 
 
 def read(source: Source, rows: Rows) -> None:
