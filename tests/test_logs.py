@@ -129,7 +129,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
-    "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB)},  # PyTorch's CNN prints one throughput for each epoch
+    # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
+    "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
@@ -326,6 +327,11 @@ ENDS = [
     ("job_end/node_failure.err", "node_failure", 1, None),
     ("job_end/python_error.log", "error", 1, "6"),
     ("job_end/cancelled.err", "cancelled", 1, None),
+    ("job_end/interrupted.log", "cancelled", 3, None),
+    ("job_end/mpi_abort.log", "error", 2, "6"),
+    ("job_end/step_ended_by_a_task.err", "error", 1, "3"),
+    ("job_end/pbs_walltime.log", "time_limit", 1, None),
+    ("job_end/lsf_memory.log", "oom", 1, None),
     ("job_end/survived.log", "unknown", None, None),
 ]
 

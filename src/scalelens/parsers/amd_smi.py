@@ -1,13 +1,14 @@
-"""amd-smi metric, as CSV.
+"""amd-smi metric and amd-smi monitor, as CSV, JSON or table.
 
-Tool: amd-smi metric -p ... [-w S] --csv
+Tool: amd-smi metric -p ... [-w S] --csv|--json, amd-smi monitor -p ... [-w S] [--csv]
 Versions: ROCm 5.7 to 7.2
 Yields: power, energy
-Source: amdsmi_cli/amdsmi_commands.py, metric_gpu(); amdsmi_logger.py
+Source: amdsmi_cli/amdsmi_commands.py, metric_gpu() and monitor(); amdsmi_logger.py
 
 Columns change with each release and are found by name: timestamp (seconds since 1970, with -w alone), gpu,
-socket_power, average_socket_power or current_socket_power in watts, total_energy_consumption (-E) in joules since the
-driver was loaded.  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
+socket_power, average_socket_power, current_socket_power or power_usage in watts, total_energy_consumption (-E) in joules
+since the driver was loaded.  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
+Of JSON the records of all devices are read, be they a list, below gpu_data, or several documents behind one another.
 
 A device is a GPU; where only even ones give power (MI250X), each is a whole OAM.
 
@@ -16,37 +17,54 @@ Samples:
     1795238790,0,97,452,N/A,UNTHROTTLED
 """
 
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
 from scalelens.records import head_lines, lines_of
 from scalelens.rows import Rows
 from scalelens.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
-POWERS = ("socket_power", "current_socket_power", "average_socket_power")
+POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
 ENERGY = "total_energy_consumption"
+TABLE = re.compile(r"\s*(?:TIMESTAMP +)?GPU +(?:XCP +)?POWER +[A-Z]")
+TABLE_CELL = re.compile(r"\S+(?: (?:W|°?C|%|MHz|[KMGT]?B(?:/s)?|[KMG]b/s)(?!\S))?")
+JSON = re.compile(rb'\s*[\[{].{0,200}?"gpu"\s*:', re.DOTALL)
+CUT = "the line is cut, or has other columns than the header"
+DOCUMENT = re.compile(r"[^\[{]*")
+Record = tuple[int, str, dict[str, str] | None]  # a line, its text, and its values by name where it has as many
 
 
 def recognise(head: bytes, name: str) -> bool:
+    if JSON.match(head):
+        return b'"socket_power"' in head or f'"{ENERGY}"'.encode() in head
     first = head_lines(head)[:1]
-    names = {*cells_of(first[0])} if first and "gpu" in first[0] and len(first[0]) < 20_000 else set()
-    return "gpu" in names and bool(names & {*POWERS, ENERGY})
+    if not first or len(first[0]) > 20_000:
+        return False
+    names = {*cells_of(first[0])} if "gpu" in first[0] else set()
+    return bool(TABLE.match(first[0])) or ("gpu" in names and bool(names & {*POWERS, ENERGY}))
 
 
 def read(source: Source, rows: Rows) -> None:
-    packages = whole_packages(*devices(source))
+    found: set[str] = set()
+    powered: set[str] = set()
+    for _, _, values in records(source):
+        if values:
+            found.add(values["gpu"])
+            if any((watts(values.get(name, "")) or 0) > 0 for name in POWERS):
+                powered.add(values["gpu"])
+    packages = whole_packages(found, powered)
     samples = Samples(rows)
-    header: list[str] = []
     timeless = 0
-    for number, text, whole in lines_of(source):
-        cells = cells_of(text)
-        if "gpu" in cells and {*cells} & {*POWERS, ENERGY}:
-            header = cells
+    for number, text, values in records(source):
+        if values is None:
+            cut = "the JSON is cut, damaged or of no device" if text[:1] in ("[", "{") else CUT
+            rows.problem(number, cut, text)
             continue
-        if not whole or len(cells) != len(header):
-            rows.problem(number, "the line is cut, or has other columns than the header", text)
-            continue
-        values = dict(zip(header, cells, strict=True))
         stamp = stamp_of(values["timestamp"]) if "timestamp" in values else None
         if stamp is None and "timestamp" in values:
             rows.problem(number, "the time is none", text)
@@ -62,21 +80,58 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(timeless, "the samples have no time (amd-smi without -w): no energy follows from their powers")
 
 
-def devices(source: Source) -> tuple[set[str], set[str]]:
-    """All devices, and those that give power."""
+def records(source: Source) -> Iterator[Record]:
+    """Records of a table, a CSV or JSON; None for the values of a line that is none."""
     header: list[str] = []
-    found: set[str] = set()
-    powered: set[str] = set()
-    for _, text, _ in lines_of(source):
+    in_table = False
+    for number, text, whole in lines_of(source):
+        if not header and text.lstrip()[:1] in ("[", "{"):
+            yield from of_json(source)
+            return
+        if TABLE.match(text):
+            header, in_table = ["power_usage" if name == "POWER" else name.lower() for name in text.split()], True
+            continue
         cells = cells_of(text)
-        if "gpu" in cells:
-            header = cells
-        elif len(cells) == len(header):
-            values = dict(zip(header, cells, strict=True))
-            found.add(values["gpu"])
-            if any((watts(values.get(name, "")) or 0) > 0 for name in POWERS):
-                powered.add(values["gpu"])
-    return found, powered
+        if "gpu" in cells and {*cells} & {*POWERS, ENERGY}:
+            header, in_table = cells, False
+            continue
+        cells = TABLE_CELL.findall(text) if in_table else cells
+        fits = whole and len(cells) == len(header)
+        yield number, text, dict(zip(header, cells, strict=True)) if fits else None
+
+
+def of_json(source: Source) -> Iterator[Record]:
+    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    decoder, end, number = json.JSONDecoder(), 0, 1
+    while (start := DOCUMENT.match(text, end).end()) < len(text):  # type: ignore[union-attr]
+        number += text.count("\n", end, start)
+        try:
+            document, stop = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            yield number, text[start : start + 200], None
+            return
+        listed = document.get("gpu_data", [document]) if isinstance(document, dict) else document
+        for record in listed if isinstance(listed, list) else ():
+            values = {name: said(value) for name, value in inner(record)}
+            yield number, json.dumps(record)[:200], values if "gpu" in values else None
+        number, end = number + text.count("\n", start, stop), stop
+
+
+def inner(record: Any) -> Iterator[tuple[str, Any]]:
+    """What a record says of its device, its power and its energy."""
+    for name, value in record.items() if isinstance(record, dict) else ():
+        if name in ("power", "energy"):
+            yield from inner(value)
+        elif name in ("timestamp", "gpu", ENERGY, *POWERS):
+            yield name, value
+
+
+def said(value: Any) -> str:
+    """A value that may stand beside its unit."""
+    if isinstance(value, dict):
+        unit = value.get("unit", "")
+        return f"{value.get('value')} {unit}".strip()
+    return str(value)
 
 
 def cells_of(text: str) -> list[str]:

@@ -20,7 +20,7 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "PyTorch version: ", "used to build PyTorch: ", "GPU models and configuration:", "Nvidia driver version: ",
     "cuDNN version: ", "CUDA runtime version: ", "HIP runtime version: ",
@@ -33,8 +33,8 @@ FACTS = {
     "cuDNN version": "cudnn_version", "CUDA runtime version": "cuda_runtime_version",
     "HIP runtime version": "hip_runtime_version",
 }  # fmt: skip
-UNKNOWN = re.compile(r"N/A|None|Could not collect|Probably one of the following:?")
-GPUS = re.compile(r"\s*GPU models and configuration:\s*(GPU \d+: .*)?\Z")
+UNKNOWN = re.compile(r"N/A|None|No CUDA|Could not collect|Probably one of the following:?")
+GPUS = re.compile(r"\s*GPU models and configuration:\s*(\S.{0,120}?)?\s*\Z")
 GPU = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?)\s*\Z")
 
 
@@ -50,8 +50,13 @@ class Reader:
         if found := GPUS.match(line.text):
             self.finish()
             self.claims = GPU
-            if found[1]:
+            if found[1] and GPU.match(found[1]):
                 self.device(found[1], line.number)
+            elif found[1] and not UNKNOWN.match(
+                found[1]
+            ):  # of ROCm the first device, without saying how many there are
+                name = found[1].partition(" (gfx")[0]
+                self.rows.param("device_model", name, line.number, origin="environment")
             return True
         found = FACT.match(line.text)
         if not found or found[1] not in FACTS:

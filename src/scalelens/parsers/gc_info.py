@@ -6,10 +6,11 @@ Yields: params, metrics
 Source: Graphcore's command line tools
 
 Attributes are params `gc_info.*`, as printed.  Power, clock and temperature are of the moment of the dump, which is not
-said: metrics.  `-l` lists each IPU, and then groups of them under ids of their own, which are no devices.
+said: metrics, of the device whose id the dump says.  `-l` lists each IPU, and then groups of them under ids of their own, which are no devices.
 
 Samples:
     -+- Id:  [0], target: [Fabric], IPU-M host:  [10.1.5.1], IPU#: [3]
+    Device Info:
     total board power: 99.5 W
     ipu power: N/A
     ipu utilisation: 99.96%
@@ -21,13 +22,14 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
-# Attributes that no other tool names so: they open the dump, the plainer ones are known in it alone.
+VERSION = 2
+# The heading, or attributes that no other tool names so, open the dump; the plainer ones are known in it alone.
 ANCHORS = (
     "total board power: ", "ipu power: ", "ipu utilisation: ", "ipu utilisation (session): ", "board ipu index: ",
-    "process start time: ", "-+- Id:", "|--- Id:",
+    "process start time: ", "Device Info:", "Device info:", "-+- Id:", "|--- Id:",
 )  # fmt: skip
 
+HEADING = re.compile(r"^\s*Device [Ii]nfo:\s*\Z")
 ATTRIBUTE = re.compile(r"^\s*([a-z][\w ().#/-]{1,60}): +(\S.{0,199}?)\s*\Z")
 LISTED = re.compile(r"^\s*-\+- Id: +\[(\d+)\], target: +\[(\w+)\](.*)")
 MEMBER = re.compile(r"^\s*\|--- Id: +\[\d+\]")
@@ -39,6 +41,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.claims: re.Pattern[str] | None = None
+        self.device: str | None = None  # of the dump that is open
         self.single: dict[str, int] = {}
 
     def take(self, line: Line) -> bool:
@@ -48,6 +51,9 @@ class Reader:
                 self.single.setdefault(found[1], line.number)
             return True
         if MEMBER.match(line.text):
+            return True
+        if HEADING.match(line.text):
+            self.device, self.claims = None, ATTRIBUTE
             return True
         if not (found := ATTRIBUTE.match(line.text)):
             return False
@@ -59,10 +65,15 @@ class Reader:
         found = ATTRIBUTE.match(line.text)
         if found is None or found[2] in ("N/A", "n/a"):
             return
+        if found[1] == "id" and found[2].isdecimal():
+            self.device = f"ipu {found[2]}"
+            return
         amount = AMOUNT.match(found[2])
         if amount:
             unit, factor = UNITS[amount[2]]
-            self.rows.metric(line.number, line.rank, line.place, None, found[1], float(amount[1]) * factor, unit)
+            self.rows.metric(
+                line.number, line.rank, self.device or line.place, None, found[1], float(amount[1]) * factor, unit
+            )
         else:
             self.rows.param(f"gc_info.{found[1]}", found[2], line.number)
 

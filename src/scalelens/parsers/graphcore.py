@@ -5,14 +5,16 @@ Versions: Poplar SDK 1.2 to 3.3
 Yields: steps, phases, params, metrics
 Source: graphcore/examples nlp/gpt2/pytorch/train_gpt2.py; nlp/bert/*; vision/cnns/*; nlp/gpt3*/popxl
 
-Throughput is in samples, be they sequences or images, of the whole job.
+Throughput is in samples, be they sequences or images, of the whole job: never tokens.
 GPT-2 compiles, or loads, within step 0: that one is of phase `warmup`, and a row of phases `compile` where no other line
 says how long it took.  A printed step is
 `device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
 `interval_mean`.  The step is counted within the epoch there; ours goes on.  Where no time is printed it follows from the
 batch and the throughput, once the batch is known: BERT in PyTorch says it at its end.  A bar draws a step's
 throughput last: its last drawing counts.  CNNs in PyTorch print means of an epoch.  TensorFlow and PopART print means
-over the steps since the last record.  accuracy is that of the words masked (mlm) for BERT.
+over the steps since the last record, PopART with times, which are local (--tz).  accuracy is that of the words masked
+(mlm) for BERT.  SDK 2 counts sequences per second, prints GPT-2's `stpe` and calls `device_iterations` batches_per_step.
+What examples-utils prints of a benchmark is a mean of the run (`run_mean`).
 
 Samples:
     step 1 of epoch 0, loss: 10.8363, acc: 1.97e-05, lr: 7.5e-05, throughput: 1058.1 samples/sec, step_time: 61.9
@@ -22,21 +24,27 @@ Samples:
     Step: 1/100 Loss: 10.123 Duration: 0.1234 s throughput: 1234.5 samples/sec
     Iteration:    100 Epoch:   0.10/1 Loss (MLM NSP): 7.1 0.4 Accuracy (MLM NSP): 0.1 0.8 Learning Rate: 0.00015 Duration: 0.1234 s Throughput: 1234.5 samples/s Cycles: 123
     step:     10, iteration:     10, epoch:   0.10, lr:    0.1, loss:  6.9, top-1 accuracy:  0.1%, img/sec: 1893.20, time: 0.123456, total_time:     12.3
+    stpe 3 of epoch 0, loss: 9.75, acc: 2.1e-05, lr: 7.5e-05, Throughput: 1012.4 seq/s
+    Epoch: 0, Step:12, LR=1.21e-05, loss=2.750, throughput=410.250 samples/s
+    [INFO] 2026-02-03 04:05:06:    throughput = '2960.125'
+    [INFO] Global batch size: 8192
     Steps per epoch: 4
     global_batch_size: 16
     mean throughput: 1893.2 imgs/sec
 """
 
 import re
+from datetime import datetime
 from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 LATER = ("step_s", "samples")  # BERT says its batch at its end
 ANCHORS = (
-    "throughput: ", "Throughput: ", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
+    "throughput: ", "Throughput: ", "throughput=", "throughput = '", " sequences/s", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
+    "[INFO] Total replicas: ", "[INFO] Global batch size: ", "[INFO] Number of IPUs required: ", "batches_per_step: ",
     "global_batch_size: ", "device_iterations: ", "Steps per epoch: ", "Arguments: Namespace(", "INFO:root:gradient accumulation ",
     "INFO:root:micro_batches_per_execution = ", "INFO:root:global batch size", " of epoch ", " Duration: ",
     "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
@@ -44,8 +52,9 @@ ANCHORS = (
 
 N = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan)"
 RECORDS = {
-    "gpt2": re.compile(rf"step (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), throughput: (?P<rate>{N}) samples/sec(?:, step_time: (?P<time>{N}))?"),
-    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - total loss: (?P<loss>{N})(?: - mlm_loss: {N} - nsp_loss: {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %)?.{{0,200}}?throughput: (?P<rate>{N}) samples/sec"),
+    "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), [tT]hroughput: (?P<rate>{N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{N}))?"),
+    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - (?:total loss|Loss): (?P<loss>{N})(?: - (?:mlm_loss|Loss/MLM): {N} - (?:nsp_loss|Loss/NSP): {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %| - Acc/MLM: (?P<accuracy>{N}) - Acc/NSP: {N})?.{{0,200}}?(?:throughput: (?P<rate>{N}) samples/sec|(?P<sequences>{N}) sequences/s)"),
+    "squad": re.compile(rf"Epoch: (?P<epoch>\d{{1,9}}), Step:(?P<step>\d{{1,9}}), LR=(?P<lr>{N}), loss=(?P<loss>{N}), throughput=(?P<rate>{N}) samples/s"),
     "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{{1,9}}): \['loss: (?P<loss>{N}) ?'(?:, 'training_accuracy: (?P<percent>{N}) %')?.{{0,200}}?'throughput: (?P<rate>{N}) samples/sec'"),
     "popxl": re.compile(rf"Step: (?P<step>\d{{1,9}})/\d+ Loss: (?P<loss>{N}) Duration: (?P<time>{N}) s [tT]hroughput: (?P<rate>{N}) samples/s(?:ec)?\b"),
     "popart": re.compile(rf"Iteration: +(?P<step>\d{{1,9}}) Epoch: +(?P<epoch>{N})/\d+ Loss[^:]*: +(?P<loss>{N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{N}).{{0,80}}?Learning Rate: +(?P<lr>{N}).{{0,80}}?Duration: +(?P<time>{N}) s.{{0,80}}?Throughput: +(?P<rate>{N}) samples/s"),
@@ -53,16 +62,26 @@ RECORDS = {
     "popart_cnn": re.compile(rf"step: +(?P<step>\d{{1,9}}), epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}), accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}) step_time: +{N} sec ipu_execution_time: +{N}"),
     "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{N}) samples/sec"),
 }  # fmt: skip
+WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
+FROM_0 = ("gpt2", "squad")
 MEANS = ("tf2", "tf1", "popart", "popart_cnn")
 EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}")
 FACTS = re.compile(
-    r"^\s*(?:INFO:root:)?(global_batch_size|global batch size|device_iterations|gradient accumulation|micro_batches_per_execution|Steps per epoch)(?::| =)? (\d{1,9})\s*\Z"
+    r"^\s*(?:INFO:root:|(?:\[\d+\] )?\[INFO\] (?=[GNT]))?(global_batch_size|[gG]lobal batch size|device_iterations|batches_per_step"
+    r"|gradient accumulation|micro_batches_per_execution|Steps per epoch|Total replicas|Number of IPUs required)"
+    r"(?::| =)? (\d{1,9})\s*\Z"
 )
 KEYS = {
     "global_batch_size": "global_batch_size",
     "global batch size": "global_batch_size",
+    "Global batch size": "global_batch_size",
+    "Total replicas": "dp",
+    "Number of IPUs required": "devices",
+    "batches_per_step": "device_iterations",
     "gradient accumulation": "gradient_accumulation",
 }
+STAMP = re.compile(r"^\s*(?:\[\d+\] )?(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
+BENCHMARK = re.compile(rf"\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{N}'\s*\Z")
 MEAN_RATE = re.compile(rf"mean throughput: {N} imgs/sec")
 ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
 ARGUMENTS = {
@@ -71,7 +90,9 @@ ARGUMENTS = {
     "batch_size": "micro_batch_size",
     "replication_factor": "replicas",
 }
-CUT = re.compile(r"step \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \[")
+CUT = re.compile(
+    r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
+)
 COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
 WAITING = 100_000  # records that wait for the batch to be said
 
@@ -109,6 +130,12 @@ class Reader:
             if key == "Steps per epoch":
                 self.per_epoch = int(found[2])
             self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(found[2]), line.number)
+        elif found := BENCHMARK.search(line.text):
+            self.rows.add(
+                "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+                value_kind="run_mean", samples_per_s=float(found[1]), rate_scope="global", **stamp_of(line),
+            )  # fmt: skip
+            self.rows.param("device_unit", "ipu", line.number, origin="inferred")
         elif found := MEAN_RATE.search(line.text):
             self.rows.metric(
                 line.number,
@@ -140,8 +167,9 @@ class Reader:
 
     def sizes(self) -> tuple[int, int, int] | None:
         """Samples of an update over all replicas, replicas, and updates in a printed step, where they were said."""
-        names = ("batch_size", "gradient_accumulation", "replication_factor", "device_iterations")
-        batch, accumulated, replicas, updates = (whole(self.arguments.get(name)) for name in names)
+        names = ("batch_size", "gradient_accumulation", "replication_factor")
+        batch, accumulated, replicas = (whole(self.arguments.get(name)) for name in names)
+        updates = whole(self.arguments.get("device_iterations") or self.arguments.get("batches_per_step"))
         if not (batch and accumulated and replicas and updates):
             return None
         if self.arguments.get("use_popdist") == "True":
@@ -150,28 +178,31 @@ class Reader:
 
     def record(self, kind: str, found: re.Match[str], line: Line) -> None:
         said = {key: float(text) for key, text in found.groupdict().items() if text and text != "nan"}
-        printed, rate, time = int(said["step"]), said.get("rate"), said.get("time")
+        printed, rate, time = int(said["step"]), said.get("rate", said.get("sequences")), said.get("time")
         epoch = said.get("epoch")
         since = printed - self.last[1] if 0 <= self.last[1] < printed else None
         step = self.count(printed, epoch, kind)
         sizes = self.sizes() if kind == "gpt2" else None
-        batch = sizes[0] * sizes[2] if sizes else None
+        updates = sizes[2] if sizes else 1
+        batch = sizes[0] * updates if sizes else None
         if batch is None and rate and time:
             batch = round(rate * time) if rate * time < 1e12 else None
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
             batch = whole(str(self.rows.params.get("global_batch_size", "")))
+            if kind == "bert" and batch:
+                updates = whole(str(self.rows.params.get("device_iterations", ""))) or 1
+                batch *= updates
         if time is None and batch and rate:
             time = batch / rate
-        updates = sizes[2] if sizes else 1
         compiles = kind == "gpt2" and printed == 0 and not epoch
-        kinds = {"gpt2": "interval_mean" if updates > 1 else "instant"}
         percent = said.get("percent")
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
             phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
-            averaged_steps=since if kind in MEANS else updates, value_kind=kinds.get(kind, "interval_mean" if kind in MEANS else "instant"),
+            averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
             samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=said.get("loss"),
             accuracy=percent / 100 if percent is not None else said.get("accuracy"), learning_rate=said.get("lr"),
+            **stamp_of(line),
         )  # fmt: skip
         if compiles and time and not self.compiled:
             self.rows.add(
@@ -183,14 +214,14 @@ class Reader:
 
     def count(self, printed: int, epoch: float | None, kind: str) -> int:
         """The step in the whole run; going back in it is a restart."""
-        within = kind in ("gpt2", "tf2")  # counted anew in each epoch, by TensorFlow without saying which
+        within = kind in WITHIN  # by TensorFlow without saying in which epoch
         last_epoch, last = self.last
         now = epoch if epoch is not None else last_epoch + (within and printed <= last)
         if within and now > last_epoch and printed <= last:
             self.before = (
                 int(now) * self.per_epoch
                 if self.per_epoch and kind == "gpt2"
-                else self.before + last + (kind == "gpt2")
+                else self.before + last + (kind in FROM_0)
             )
         elif last >= 0 and printed <= last and (not within or epoch is not None):
             self.rows.attempt, self.before = self.rows.attempt + 1, 0
@@ -226,6 +257,15 @@ class Reader:
         waiting, self.waiting = self.waiting, []
         for line, found in waiting:
             self.record("bert", found, line)
+
+
+def stamp_of(line: Line) -> dict[str, Any]:
+    """The time of a logger's line."""
+    found = STAMP.match(line.text)
+    try:
+        return {"ts": datetime.fromisoformat(found[1]), "ts_origin": "naive"} if found else {}
+    except ValueError:
+        return {}
 
 
 def whole(text: str | None) -> int | None:

@@ -1,12 +1,16 @@
 """How a job ended: out of memory, a collective that timed out, the time limit, a node, an error, a cancellation.
 
-Tool: Slurm, PyTorch, CUDA, HIP, NCCL, Python
+Tool: Slurm, PBS, LSF, PyTorch, TensorFlow, JAX, CUDA, HIP, NCCL, Gloo, Poplar, MPI, DeepSpeed's launcher, Python
 Versions: any
 Yields: params
-Source: slurm src/slurmd/slurmstepd; torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; the interpreter's traceback
+Source: slurm src/slurmd/slurmstepd; torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; torch/distributed/elastic; the
+interpreter's traceback; Open MPI's and MPICH's launchers
 
-The rank is the launcher's, else the one that the line names; srun's report of several tasks names none, as most of them
-end because one did.  What stands in the log before a later step did not end the job: only what follows the last step counts.
+The rank is the launcher's, else the one that the line names, else the one that torchrun names as the first that failed;
+srun's report of several tasks names none, as most of them end because one did.  What stands in the log before a later
+step did not end the job: only what follows the last step counts, but for what the scheduler itself says.  A step that is
+cancelled after srun reported a task's failure was cancelled because of that.  A process killed by SIGKILL is an error: that
+memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
 
 Samples:
     slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***
@@ -20,6 +24,14 @@ Samples:
     [rank3]:[E1206 10:11:12.345678 ProcessGroupNCCL.cpp:629] [PG 0 Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)
     [E ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)
     Traceback (most recent call last):
+    =>> PBS: job killed: walltime 7215 exceeded limit 7200
+    TERM_RUNLIMIT: job killed after reaching LSF run time limit.
+    Root Cause (first observed failure):
+    MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD
+    mpirun noticed that process rank 2 with PID 4711 on node node08 exited on signal 9 (Killed).
+    node08: rank 2 died from signal 9
+    jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.
+    KeyboardInterrupt
 """
 
 import re
@@ -27,59 +39,131 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (
-    "CANCELLED AT", "out of memory", "OutOfMemoryError", "oom_kill event", "oom-kill event", "Out Of Memory",
-    "caught collective operation timeout", "Traceback (most recent call last)", "Segmentation fault",
-    "srun: error: Node failure on ", "Exited with exit code ",
+    "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
+    "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
+    "memory_allocation_error", "TERM_", "PBS: job killed: ", "Exited with ", "srun: error: ",
+    "caught collective operation timeout", "Timed out waiting ", "to pass monitoredBarrier", "fallen off the bus",
+    "KeyboardInterrupt", "death signal, shutting", " got signal: ", "Traceback (most recent call last)",
+    "Segmentation fault", "Fatal Python error: ", "Process received signal", "terminate called after", "Killed",
+    "core dumped", "failed (exitcode: ", "exits with return code = ", "Root Cause (first", "MPI_ABORT was invoked",
+    "noticed that process rank ", "Process name: [", "RANK ", "called MPI_Abort(", " died from signal ",
+    " exited with code ",
 )  # fmt: skip
 
-CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d+)\S* ON (\S+) CANCELLED AT (\S+)( DUE TO [A-Z ]+)?")
-RANK = re.compile(r"\[(?:PG [^\]]{1,80} )?[Rr]ank[ -]?(\d{1,9})\]|: task (\d{1,9}): ")
+STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
+RANK = re.compile(
+    r"(?:\[(?:PG [^\]]{1,80} )?[Rr]ank[ -]?|: task |\b(?:on|process) rank |\(rank |(?:^|: )rank |^= +RANK |\bRank "
+    r"|^\s*Process name: \[(?:\[\d+,\d+\]|\S{1,80}@\d+),)(\d{1,9})\b"
+)
 TASK = r"srun: error: \S+: tasks? [\d,-]+: "
-TEXTS = (
+FAILED = re.compile(rf"{TASK}(?!Terminated|Out Of Memory)")
+SCHEDULER = (
+    ("time_limit", re.compile(r"PBS: job killed: walltime |TERM_(?:RUNLIMIT|DEADLINE): job killed")),
+    ("oom", re.compile(r"PBS: job killed: p?v?mem |TERM_(?:MEMLIMIT|SWAP): job killed")),
+    ("cancelled", re.compile(r"TERM_(?:OWNER|FORCE_OWNER|ADMIN|FORCE_ADMIN|PREEMPT): job killed")),
+    ("error", re.compile(r"^Exited with (?:exit code [1-9]\d*|signal termination: .{1,40})\.\s*\Z|PBS: job killed: ")),
+)
+TEXTS = (  # the gravest first
     (
         "oom",
         re.compile(
-            rf"(?:CUDA|HIP|XPU)(?: error:)? out of memory|OutOfMemoryError|oom[_-]kill event|{TASK}Out Of Memory"
+            rf"(?:CUDA|HIP|XPU|NPU|HPU|MPS backend)(?: error:)? out of memory|^\s*[\w.]*MemoryError\b|OutOfMemoryError"
+            rf"|oom[_-]kill event|{TASK}Out Of Memory|RESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor"
+            r"|slurmstepd: error: .{0,80}xceeded (?:job )?memory limit|can't allocate memory: you tried|std::bad_alloc"
+            r"|graph_memory_allocation_error|Out of memory: (?:Killed process|Cannot fit)"
         ),
     ),
-    ("node_failure", re.compile(r"srun: error: Node failure on \S")),
-    ("collective_timeout", re.compile(r"caught collective operation timeout")),
-    ("error", re.compile(rf"^\s*(?:\w+: )?Traceback \(most recent call last\)|Segmentation fault|{TASK}Exited with")),
+    (
+        "collective_timeout",
+        re.compile(
+            r"caught collective operation timeout|Timed out waiting \d+ms for (?:recv|send) operation to complete"
+            r"|Rank \d+ failed to pass monitoredBarrier"
+        ),
+    ),
+    ("node_failure", re.compile(r"srun: error: Node failure on \S|GPU has fallen off the bus")),
+    (
+        "cancelled",
+        re.compile(
+            r"^KeyboardInterrupt\b|Received \S{1,20} death signal, shutting down workers"
+            r"|SignalException: Process \d+ got signal: "
+        ),
+    ),
+    (
+        "error",
+        re.compile(
+            rf"^\s*(?:\w+: )?Traceback \(most recent call last\)|Segmentation fault|{FAILED.pattern}|^Killed\s*\Z"
+            r"|^\s*Fatal Python error: |\*\*\* Process received signal|terminate called after throwing"
+            r"|: line \d+: +\d+ (?:Killed|Aborted|Bus error)\b|failed \(exitcode: -?\d+\) local_rank: "
+            r"|exits with return code = -?[1-9]|MPI_ABORT was invoked on rank \d|noticed that process rank \d.*exited on "
+            r"|^\s*Process name: \[\S{1,80},\d+\]|^= +RANK \d+ PID |application called MPI_Abort\("
+            r"|(?:^|: )rank \d+ (?:died from signal|exited with code) [1-9]"
+        ),
+    ),
 )
+ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
+CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
+TERMINATED = "-15"  # by torchrun, as another rank had failed
 
 
 class Reader:
-    claims = None
+    claims: re.Pattern[str] | None = None
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.ends: dict[tuple[int, str], tuple[int, int | None]] = {}  # line and rank by part and outcome
+        self.failed = 0  # line in which srun reported that a task had failed
+        self.cause: dict[str, str] = {}  # that torchrun names, being read
+        self.causes: list[tuple[str, int, int]] = []  # their time, line and rank
 
     def take(self, line: Line) -> bool:
-        if cancelled := CANCELLED.search(line.text):
-            reason = cancelled[4] or ""
-            outcome = (
-                "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE FAIL" in reason else "cancelled"
-            )
-            self.rows.param("outcome", outcome, line.number, origin="scheduler")
-            self.rows.param("job_id", cancelled[1], line.number, origin="scheduler")
+        self.claims = None
+        if stopped := STOPPED.search(line.text):
+            reason = stopped[5] or ""
+            outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
+            outcome = outcome if stopped[4] else "error"
+            if reason or stopped[1] == "JOB" or self.failed <= self.rows.steps_line:
+                self.rows.param("outcome", outcome, line.number, origin="scheduler")
+            self.rows.param("job_id", stopped[2], line.number, origin="scheduler")
             return True
+        for outcome, pattern in SCHEDULER:
+            if pattern.search(line.text):
+                self.rows.param("outcome", outcome, line.number, origin="scheduler")
+                return True
         for outcome, pattern in TEXTS:
             if pattern.search(line.text):
                 found = RANK.search(line.text)
-                rank = int(found[1] or found[2]) if found else line.rank
+                rank = int(found[1]) if found else line.rank
                 key = (self.rows.part, outcome)
                 if key not in self.ends or self.ends[key][0] < self.rows.steps_line:
                     self.ends[key] = (line.number, rank)
+                elif rank is not None and self.ends[key][1] is None and "srun: " not in line.text:
+                    self.ends[key] = (self.ends[key][0], rank)  # whose end it was is said later
+                if FAILED.search(line.text):
+                    self.failed = line.number
                 return True
+        if ROOT.match(line.text):
+            self.cause, self.claims = {}, CAUSE
+            return True
         return False
 
+    def more(self, line: Line) -> None:
+        found = CAUSE.match(line.text)
+        if not found or not found[1]:
+            return
+        self.cause.setdefault(found[1], found[2])
+        code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
+        if found[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
+            self.causes.append((self.cause.get("time", ""), line.number, int(rank)))
+
     def finish(self) -> None:
-        for outcome, _ in TEXTS:  # the rank is that of the gravest
-            number, rank = self.ends.get((self.rows.part, outcome), (0, None))
-            if number > self.rows.steps_line:
-                self.rows.param("outcome", outcome, number)
-                if rank is not None:
-                    self.rows.param("outcome_rank", rank, number)
+        ends = [(outcome, *self.ends.get((self.rows.part, outcome), (0, None))) for outcome, _ in TEXTS]
+        ends = [(outcome, number, rank) for outcome, number, rank in ends if number > self.rows.steps_line]
+        for outcome, number, _ in ends:
+            self.rows.param("outcome", outcome, number)
+        causes = sorted(cause for cause in self.causes if cause[1] > self.rows.steps_line)
+        if ends and ends[0][2] is not None:
+            self.rows.param("outcome_rank", ends[0][2], ends[0][1])
+        elif ends and causes:
+            self.rows.param("outcome_rank", causes[0][2], causes[0][1])

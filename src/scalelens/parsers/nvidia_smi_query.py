@@ -29,7 +29,7 @@ from scalelens.rows import Rows
 from scalelens.sensors import Samples, Sensor, nanoseconds, stamp_of
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
 POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
@@ -79,10 +79,19 @@ def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list
                     rows.problem(number, "there is no header, and not one time and one power in watts", ",".join(cells))
                 return
             yield number, cells, layout
+        elif whole and len(cells) == len(layout.header) + 1 and (joined := with_fraction(cells, layout)):
+            yield number, joined, layout
         elif whole and len(cells) == len(layout.header):
             yield number, cells, layout
         elif rows:
             rows.problem(number, "the line is cut, or has other columns than the header", ",".join(cells))
+
+
+def with_fraction(cells: list[str], layout: Layout) -> list[str] | None:
+    """Cells where a comma stands before the fraction of the second, as in a time that `date -Ins` put there."""
+    k = layout.time
+    time = f"{cells[k]},{cells[k + 1]}" if k is not None and k + 1 < len(cells) else ""
+    return [*cells[:k], time, *cells[k + 2 :]] if k is not None and stamp_of(time) else None
 
 
 def without_header(cells: list[str]) -> Layout | None:

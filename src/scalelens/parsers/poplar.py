@@ -6,7 +6,7 @@ Yields: phases, params
 Source: graphcore/examples (compile and training times); poprun; Poplar's log with POPLAR_LOG_LEVEL
 
 The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, its time takes that one's place.
-Poplar's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
+Poplar's and PopART's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
 times of such a log, besides CARAML's `START TIME`, whose zone is known where it is UTC or GMT.
 poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each.
 
@@ -15,6 +15,9 @@ Samples:
     Compiled/Loaded model in 97.88873339025304 secs
     INFO:logging_callback:Compilation Time 351.2 s
     Compilation time: 351.2s.
+    2026-02-03 04:05:06 INFO Compiled. Duration 214.75 seconds
+    [INFO] 2026-02-03 04:05:07:    Total compile time: 312.5 seconds
+    [INFO] 2026-02-03 04:05:06: Total runtime: 1024.5 seconds
     Data loaded in 9.856430063955486 secs
     Training time: 3.297 secs
     Finished training. Time: 2022-04-01 10:11:12.131415. It took: 0:05:26.090631
@@ -31,11 +34,12 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come
 ANCHORS = (
-    "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Data loaded in ",
-    "Training time: ", "It took: ", " PO:", "START TIME: ", " POPRUN [",
+    "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Compiled. Duration ",
+    "Total compile time: ", "Total runtime: ", "Data loaded in ",
+    "Training time: ", "It took: ", " PO:", " PL:", "Z popart:", "START TIME: ", " POPRUN [",
 )  # fmt: skip
 
 N = r"(\d+(?:\.\d*)?)"
@@ -43,12 +47,15 @@ SPANS = (
     ("compile", re.compile(rf"Compiled/Loaded model in {N} secs")),
     ("compile", re.compile(rf"logging_callback:Compilation Time {N} s\b")),
     ("compile", re.compile(rf"^\s*Compilation time: {N}s\.")),
+    ("compile", re.compile(rf"\bCompiled\. Duration {N} seconds")),
+    ("compile", re.compile(rf"\[INFO\] .{{19}}: +Total compile time: {N} seconds")),
+    ("run", re.compile(rf"\[INFO\] .{{19}}: Total runtime: {N} seconds")),
     ("startup", re.compile(rf"^\s*Data loaded in {N} secs")),
     ("train", re.compile(rf"^\s*Training time: {N} secs")),
 )
 BAR = re.compile(r"Graph compilation: 100%\|[^|]*\| 100/100 \[(?:(\d{1,4}):)?(\d\d):(\d\d)<")
 TOOK = re.compile(r"Finished training\. Time: .{0,40}It took: (\d{1,4}):(\d\d):(\d\d(?:\.\d*)?)")
-ENGINE = re.compile(r"^\s*(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z PO:\w+\s+\d+\.\d+ \w: ")
+ENGINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z (?:P[LO]|popart):\w+\s+\d+\.\d+ \w: ")
 START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
 EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
 COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
@@ -76,7 +83,7 @@ class Reader:
             self.bar = self.span("compile", line, seconds(found[1], found[2], found[3]))
         elif found := TOOK.search(line.text):
             self.span("train", line, seconds(*found.groups()))
-        elif found := ENGINE.match(line.text):
+        elif found := ENGINE.search(line.text):
             self.engine_line(found, line)
         elif found := START.match(line.text):
             self.start(found, line)

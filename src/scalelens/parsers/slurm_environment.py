@@ -21,13 +21,13 @@ from scalelens.hostlist import expand
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("SLURM_",)
 
 ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
 FACTS = {
     "SLURM_JOB_ID": "job_id", "SLURM_JOBID": "job_id", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_NNODES": "nodes",
-    "SLURM_GPUS_ON_NODE": "devices_per_node", "SLURM_GPUS": "devices", "SLURM_CLUSTER_NAME": "system",
+    "SLURM_GPUS_ON_NODE": "devices_per_node", "SLURM_GPUS_PER_NODE": "devices_per_node", "SLURM_GPUS": "devices", "SLURM_CLUSTER_NAME": "system",
     "SLURM_JOB_NODELIST": "node_list", "SLURM_NTASKS": "tasks", "SLURM_JOB_PARTITION": "partition",
     "SLURM_JOB_NAME": "job_name", "SLURM_CPUS_PER_TASK": "cpus_per_task",
 }  # fmt: skip

@@ -27,7 +27,7 @@ from scalelens.hostlist import expand
 from scalelens.rows import Rows
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
@@ -39,6 +39,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
 COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
 TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
+ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
 SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
 Fields = dict[str, str]
 
@@ -75,9 +76,8 @@ def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> No
     typed = TYPED.findall(tres)
     devices = whole(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
     names = fields.get("NodeList", "")
-    energy = re.fullmatch(
-        r"(\d{1,15}(?:\.\d+)?)([KMG]?)", fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy", "")
-    )
+    joules = fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy") or (ENERGY.findall(tres) or [""])[0]
+    energy = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMG]?)", joules)
     elapsed = whole(fields.get("ElapsedRaw"))
     rows.add(
         "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,

@@ -7,7 +7,7 @@ Source: slurm src/api/job_info.c, slurm_sprint_job_info()
 
 `Key=Value` in a block of indented lines, or all in one (-o).  Values may hold blanks and `=`: only keys that are known
 are read, each where it stands first.  Of a job that has ended the allocation counts (AllocTRES, before Slurm 23 TRES),
-never what was asked for; a pending job has a range for NumNodes, and a running one an end that is only planned.
+never what was asked for, and says the joules where Slurm accounts for them; a pending job has a range for NumNodes, and a running one an end that is only planned.
 The row stands at WorkDir, which comes behind all that is read.  Times are local (--tz).
 
 Samples:
@@ -23,7 +23,7 @@ from scalelens.hostlist import expand
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("JobId=",)
 
 START = re.compile(r"\s*JobId=(\d{1,18}) (?:[A-Z]\w*=[\w.-]+ ){0,6}JobName=")
@@ -32,6 +32,7 @@ FIELD = re.compile(
     r"|AllocTRES|TRES|TresPerNode|WorkDir)=(\S+)"
 )
 TRES = re.compile(r"(?:^|,)gres/gpu=(\d{1,9})(?=,|$)")
+ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
 PER_NODE = re.compile(r"gres[:/]gpu(?::[a-z]\w*)?[:=](\d{1,6})")
 SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,3}):(\d\d):(\d\d)")
 OUTCOMES = {
@@ -82,6 +83,7 @@ class Reader:
         nodes = int(fields["NumNodes"]) if re.fullmatch(r"\d{1,7}", fields.get("NumNodes", "")) else None
         allocated, asked = TRES.search(fields.get("AllocTRES", fields.get("TRES", ""))), fields.get("TresPerNode", "")
         devices = int(allocated[1]) if allocated else None
+        joules = ENERGY.search(fields.get("AllocTRES", fields.get("TRES", "")))
         elapsed = SPAN.fullmatch(fields.get("RunTime", ""))
         days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups()) if elapsed else (0, 0, 0, 0)
         hosts = fields.get("NodeList", "(null)")
@@ -91,6 +93,7 @@ class Reader:
             submitted_at=self.moment(fields.get("SubmitTime")), started_at=self.moment(fields.get("StartTime")),
             ended_at=None if state in UNENDED else self.moment(fields.get("EndTime")),
             elapsed_s=((days * 24 + hours) * 60 + minutes) * 60.0 + seconds if elapsed else None,
+            energy_j=float(joules[1]) or None if joules else None,
         )  # fmt: skip
         per_node = PER_NODE.search(asked)
         facts = {

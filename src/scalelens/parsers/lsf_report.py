@@ -1,0 +1,81 @@
+"""LSF's report of a job, before or behind the job's own output.
+
+Tool: bsub
+Versions: LSF 9 to 10
+Yields: jobs, params
+Source: IBM Spectrum LSF, the job report of bsub -o
+
+Why a job ended is read by job_end.  Hosts are those that were given slots, without the launch node where more than one host
+follows it.  Times are local (--tz).
+
+Samples:
+    Subject: Job 471207: <pretrain> in cluster <summit> Done
+"""
+
+import re
+from datetime import UTC, datetime
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("Subject: Job ", "Started at ", "Terminated at ", "Results reported ", "Job was executed on host(s) <")
+
+SUBJECT = re.compile(r"Subject: Job (\d{1,18}(?:\[\d+\])?): <(.{0,200})> in cluster <([\w.-]+)> (Done|Exited)\s*\Z")
+HOST = re.compile(r"(?:Job was executed on host\(s\)|\s+) <(?:(\d{1,6})\*)?([\w.-]+)>(?:,|\s*\Z)")
+TIME = re.compile(
+    r"(Started|Terminated|Results reported) (?:at|on) \w{3} (\w{3}) +(\d\d?) (\d\d:\d\d:\d\d) (\d{4})\s*\Z"
+)
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.subject: re.Match[str] | None = None
+        self.hosts: list[str] = []
+        self.started: datetime | None = None
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if found := SUBJECT.match(line.text):
+            self.subject, self.hosts, self.started = found, [], None
+        elif self.subject is None:
+            return False
+        elif found := HOST.match(line.text):
+            self.hosts, self.claims = [found[2]], HOST
+        elif found := TIME.match(line.text):
+            time = self.moment(found)
+            if found[1] == "Started":
+                self.started = time
+            else:
+                self.job(self.subject, time, line.number)
+        else:
+            return False
+        return True
+
+    def more(self, line: Line) -> None:
+        if found := HOST.match(line.text):
+            self.hosts.append(found[2])
+
+    def job(self, subject: re.Match[str], ended: datetime | None, line: int) -> None:
+        """The row stands at the end's time, the last that is read."""
+        hosts = self.hosts[1:] if len(self.hosts) > 2 else self.hosts
+        hosts = list(dict.fromkeys(hosts))
+        self.rows.add(
+            "jobs", line, job_id=subject[1], state=subject[4].upper(), nodes=len(hosts) or None,
+            node_list=",".join(hosts) or None, started_at=self.started, ended_at=ended,
+            elapsed_s=(ended - self.started).total_seconds() if ended and self.started else None,
+        )  # fmt: skip
+        facts = {"job_id": subject[1], "job_name": subject[2], "system": subject[3], "nodes": len(hosts) or None}
+        for fact, value in facts.items():
+            self.rows.param(fact, value, line, origin="scheduler")
+        self.subject = None
+
+    def moment(self, found: re.Match[str]) -> datetime | None:
+        try:
+            time = datetime.strptime(f"{found[3]} {found[2]} {found[5]} {found[4]}", "%d %b %Y %H:%M:%S")
+        except ValueError:
+            return None
+        return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time

@@ -1,0 +1,71 @@
+"""nvidia-smi -q: the report of each device, alone or again and again.
+
+Tool: nvidia-smi -q [-d POWER,...] [-l S]
+Versions: drivers 352 to 590
+Yields: power, params
+Source: NVIDIA driver; closed, by its output
+
+Power Draw, else Average, else Instantaneous Power Draw, of the readings of the GPU and of the module that holds it;
+limits, samples since the driver's start and the memory's share are not read.  Times are local (--tz), of whole seconds.
+
+Samples:
+    ==============NVSMI LOG==============
+"""
+
+import re
+from datetime import datetime
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+from scalelens.sensors import Samples, Sensor, watts
+
+VERSION = 1
+ANCHORS = ("NVSMI LOG=",)
+
+HEADER = re.compile(r"\s*=+NVSMI LOG=+\s*\Z")
+REPORT = re.compile(r"\s*\Z|\s+\S|(?:Timestamp|Driver Version|CUDA Version|Attached GPUs) +:|GPU [0-9A-Fa-f]{4,8}:")
+FIELD = re.compile(r"(\s*)(\S[^:]{0,60}?) +: (\S.{0,80}?)\s*\Z")
+DEVICE = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[\w:.]+)\s*\Z")
+SECTION = re.compile(r" {4}(\S[^:]{0,60}?)\s*\Z")
+SCOPES = {"Power Readings": "gpu", "GPU Power Readings": "gpu", "Module Power Readings": "module"}
+DRAWS = ("Power Draw", "Average Power Draw", "Instantaneous Power Draw")
+FACTS = {"Driver Version": "driver_version", "CUDA Version": "cuda_driver_version", "Product Name": "device_model"}
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.samples = Samples(rows)
+        self.stamp: datetime | None = None
+        self.device, self.scope = "", ""
+
+    def take(self, line: Line) -> bool:
+        self.claims = REPORT if HEADER.match(line.text) else None
+        self.stamp, self.device, self.scope = None, "", ""
+        return self.claims is not None
+
+    def more(self, line: Line) -> None:
+        if found := FIELD.match(line.text):
+            name, value = found[2], found[3]
+            if name == "Timestamp":
+                self.time(value, line)
+            elif name in FACTS:
+                self.rows.param(FACTS[name], value, line.number, origin="environment")
+            elif name == "Attached GPUs" and re.fullmatch(r"\d{1,3}", value):
+                self.rows.param("devices_per_node", int(value), line.number, origin="environment")
+            elif name in DRAWS and self.scope and (watts(value) or 0) >= 0:
+                stamp = (self.stamp, "naive") if self.stamp else None
+                self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
+                self.scope = ""  # the first one counts
+        elif found := DEVICE.match(line.text):
+            self.device, self.scope = found[1], ""
+        elif found := SECTION.match(line.text):
+            self.scope = SCOPES.get(found[1], "")
+
+    def time(self, text: str, line: Line) -> None:
+        try:
+            self.stamp = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
+        except ValueError:
+            self.rows.problem(line.number, "the time is none", line.text)
