@@ -33,7 +33,7 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 LATER = ("step_s", "samples")  # BERT says its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
@@ -54,7 +54,7 @@ RECORDS = {
     "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{N}) samples/sec"),
 }  # fmt: skip
 MEANS = ("tf2", "tf1", "popart", "popart_cnn")
-EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}")
+EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}[\s,%]*$")
 FACTS = re.compile(
     r"^\s*(?:INFO:root:)?(global_batch_size|global batch size|device_iterations|gradient accumulation|micro_batches_per_execution|Steps per epoch)(?::| =)? (\d{1,9})\s*\Z"
 )
