@@ -243,7 +243,11 @@ class Reader:
             framework = "primus"
         elif "approx flops per GPU" in line.text or "lm_loss:" in line.text:
             framework = "gpt-neox"
-        elif ("consumed tokens" in names and "tokens/sec/gpu" not in names) or "lm-loss:" in line.text or self.rows.params.get("deepspeed") == "True":
+        elif (
+            ("consumed tokens" in names and "tokens/sec/gpu" not in names)
+            or "lm-loss:" in line.text
+            or self.rows.params.get("deepspeed") == "True"
+        ):
             framework = "megatron-deepspeed"
         else:
             framework = "megatron-lm"
