@@ -29,7 +29,7 @@ RECORD = re.compile(
     r"( \(step\))?(?: remaining time: .*)?\s*$"
 )
 EARLIER = re.compile(
-    rf"(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {N}, )?iter time: {N}ms( \(optimizer\.step\))?\s*$"
+    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {N}, )?iter time: {N}ms( \(optimizer\.step\))?\s*$"
 )
 BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
 

@@ -24,12 +24,15 @@ VERSION = 1
 ANCHORS = ("olmo.train:",)
 
 HEAD = re.compile(
-    r"\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]? .{0,200}\bolmo\.train:\d+.{0,60}"
+    r"(?:\[\d{1,6}\] )?\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]? .{0,200}\bolmo\.train:\d+.{0,60}"
     r"\[step=(\d{1,15})/(\d+)(?:,epoch=(\d{1,9})(?:/\d+)?)?\]\s*$"
 )
 BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")
-SPEED, MEMORY = "throughput/device/batches_per_second", "System/Peak GPU Memory (MB)"
-UNITS = {"throughput/device/tokens_per_second": "tokens/s", "throughput/total_tokens": "tokens", SPEED: "steps/s"}
+SPEED = "throughput/device/batches_per_second"
+UNITS = {
+    "throughput/device/tokens_per_second": (1.0, "tokens/s"), "throughput/total_tokens": (1.0, "tokens"),
+    "System/Peak GPU Memory (MB)": (1e6, "bytes"),
+}  # fmt: skip
 
 
 class Reader:
@@ -37,56 +40,63 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.head: tuple[Line, re.Match[str]] | None = None
-        self.values: dict[str, float] = {}
-        self.last: tuple[int, float] | None = None  # step of the block before, and tokens until then
+        self.head: re.Match[str] | None = None
+        self.step = -1  # of the last block of training
+        self.loss: float | None = None
+        self.norm: float | None = None
+        self.tokens: tuple[int, float] | None = None  # step and tokens until then
+        self.per_step: float | None = None
 
     def take(self, line: Line) -> bool:
-        head = HEAD.match(line.text)
-        if not head:
+        self.claims, self.head = None, HEAD.match(line.text)
+        if not self.head:
             return False
-        self.finish()
-        self.head, self.values, self.claims = (line, head), {}, BLOCK
+        self.claims, self.loss, self.norm, self.per_step = BLOCK, None, None, None
+        self.rows.step = int(self.head[2])
+        if self.head[2] == self.head[3]:
+            self.rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 
     def more(self, line: Line) -> None:
-        name, _, value = line.text.strip().rpartition("=")
+        rows, (name, _, text) = self.rows, line.text.strip().rpartition("=")
         try:
-            self.values[name] = float(value.replace(",", ""))
+            value = float(text.replace(",", ""))
         except ValueError:
-            self.rows.problem(line.number, f"the value of '{name}' is no number", line.text)
-
-    def finish(self) -> None:
-        """The block has ended: its row, if it says how the training goes."""
-        if not self.head or not self.values:
+            rows.problem(line.number, f"the value of '{name}' is no number", line.text)
             return
-        (line, head), rows, values, self.head = self.head, self.rows, self.values, None
-        step, count = int(head[2]), values.get("throughput/total_tokens")
-        trained = "train/CrossEntropyLoss" in values
-        if trained and self.last and step <= self.last[0]:
-            rows.attempt, self.last = rows.attempt + 1, None
-        rows.step = step
-        if trained:
-            tokens = None
-            if count is not None and self.last and step > self.last[0]:
-                tokens = (count - self.last[1]) / (step - self.last[0])
-            self.last = (step, count) if count is not None else None
-            speed, memory = values.get(SPEED), values.pop(MEMORY, None)
-            ts = moment(head[1], line, rows)
-            rows.add(
-                "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
-                epoch=int(head[4]) if head[4] else None, step_s=1 / speed if speed else None,
-                value_kind="running_mean" if speed else None, tokens=tokens, loss=values.pop("train/CrossEntropyLoss"),
-                grad_norm=values.pop("optim/total_grad_norm", None),
-                peak_memory_bytes=memory * 1e6 if memory is not None else None,
-                ts=ts, ts_origin="naive" if ts else None,
-            )  # fmt: skip
-            rows.steps_line = line.number
-            rows.param("framework", "olmo", line.number)
-            if head[2] == head[3]:
-                rows.param("outcome", "completed", line.number, origin="inferred")
-        named = [(name, value, UNITS.get(name)) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        if name == "train/CrossEntropyLoss":
+            self.begin(value)
+        elif name == "optim/total_grad_norm":
+            self.norm = value
+        elif name == "throughput/total_tokens":
+            self.count(value)
+        if name == SPEED and self.head and value > 0:
+            self.row(line, self.head, value)
+        else:
+            factor, unit = UNITS.get(name, (1.0, None))
+            rows.metric(line.number, line.rank, line.place, rows.step, name, value * factor, unit)
+
+    def begin(self, loss: float) -> None:
+        step = self.rows.step or 0
+        if step <= self.step:
+            self.rows.attempt, self.tokens = self.rows.attempt + 1, None
+        self.step, self.loss = step, loss
+
+    def count(self, tokens: float) -> None:
+        step = self.rows.step or 0
+        if self.tokens and step > self.tokens[0]:
+            self.per_step = (tokens - self.tokens[1]) / (step - self.tokens[0])
+        self.tokens = (step, tokens)
+
+    def row(self, line: Line, head: re.Match[str], speed: float) -> None:
+        rows, ts = self.rows, moment(head[1], line, self.rows)
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
+            tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
+        )  # fmt: skip
+        rows.steps_line = line.number
+        rows.param("framework", "olmo", line.number)
 
 
 def moment(stamp: str, line: Line, rows: Rows) -> datetime | None:
