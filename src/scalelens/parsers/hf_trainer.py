@@ -5,8 +5,9 @@ Versions: 2 and 3 (with the step), 4 (numbers), 5 (every value a string)
 Yields: steps, phases, metrics, params
 Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_metrics()
 
-A dictionary has a loss and no time, and mostly no step: its step is that of the bar or timer before it.  Every node
-prints the same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the
+A dictionary has a loss and mostly no time and no step: its step is that of the bar or timer before it.  With
+include_num_input_tokens_seen (since 4.50) it has the time since the start, and the difference of two is that of the steps
+between, with evaluations and checkpoints.  Every node prints the same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the
 dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
 only its throughput, tokens per second since the start of all ranks, is read.
 
@@ -22,6 +23,7 @@ Samples:
 """
 
 import re
+from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
@@ -36,6 +38,7 @@ WHOLE = re.compile(
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"
 )
 PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({N})'?(?=[,}}])")
+OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
 OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
 BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
 INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
@@ -60,6 +63,7 @@ class Reader:
         self.seen: set[int] = set()  # dictionaries, by hash
         self.epoch = 0.0
         self.summarised = False
+        self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -80,11 +84,11 @@ class Reader:
         return False
 
     def dictionary(self, line: Line, text: str, values: dict[str, float]) -> bool:
-        kind = next((key for key in ("train_runtime", "eval_runtime", "loss") if key in values), None)
+        kind = next((key for key in ("loss", "train_runtime", "eval_runtime") if key in values), None)
         if kind is None or "epoch" not in values:
             return False
         known = len(self.seen)
-        self.seen.add(hash(text))
+        self.seen.add(hash(OF_A_NODE.sub("", text)))
         if len(self.seen) == known:
             return True
         self.rows.param("framework", "transformers", line.number)
@@ -104,13 +108,19 @@ class Reader:
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
         if epoch < self.epoch:
-            rows.attempt, rows.step = rows.attempt + 1, None
+            rows.attempt, rows.step, self.before = rows.attempt + 1, None, None
         self.epoch, self.summarised = epoch, False
-        memory = values.pop("memory(GiB)", None)
+        memory, time, timed = values.pop("memory(GiB)", None), values.pop("train_runtime", None), dict[str, Any]()
+        if time is not None and rows.step is not None:
+            if self.before and rows.step > self.before[0] and time > self.before[1]:
+                steps = rows.step - self.before[0]
+                timed = {"step_s": (time - self.before[1]) / steps, "averaged_steps": steps}
+                timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
+            self.before = (rows.step, time)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
-            **{column: values.pop(column, None) for column in COLUMNS},
+            **{column: values.pop(column, None) for column in COLUMNS}, **timed,
         )  # fmt: skip
         rows.steps_line = line.number
         self.metrics(line, values)
