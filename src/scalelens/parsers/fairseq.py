@@ -6,9 +6,9 @@ Yields: steps, metrics, params
 Source: fairseq/logging/progress_bar.py; fairseq_cli/train.py, train()
 
 wps are words (tokens) per second and wpb words per update, both of all ranks: their quotient is the time of an update,
-a mean since the record before, in the old versions since the epoch began.  Updates that other ranks' clocks or an
-evaluation took part in are in it; train_wall, the time within updates alone, is a metric.  Epochs count from 1 there,
-from 0 here.
+a mean since the record before, in the old versions since the epoch began.  On XLA devices an interval counts as one
+update there: a time that exceeds the tool's own clock is not read.  train_wall, the time within updates alone, is a
+metric.  Epochs count from 1 there, from 0 here.
 
 Samples:
     2026-03-04 06:58:33 | INFO | train_inner | epoch 001:    200 / 16036 loss=13.504, ppl=11620.5, wps=52922.5, ups=0.52, wpb=104928, bsz=5325, num_updates=200, lr=2e-06, gnorm=4.103, train_wall=34, wall=487
@@ -41,6 +41,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.step: int | None = None
+        self.wall: float | None = None  # the tool's clock at the record before
 
     def take(self, line: Line) -> bool:
         values = dict[str, str]()
@@ -67,15 +68,20 @@ class Reader:
     def record(self, line: Line, head: re.Match[str], step: int, values: dict[str, float]) -> None:
         rows = self.rows
         if self.step is not None and step <= self.step:
-            rows.attempt, self.step = rows.attempt + 1, None
+            rows.attempt, self.step, self.wall = rows.attempt + 1, None, None
         steps = step - self.step if self.step is not None and head[1] else None
         self.step = rows.step = step
         speed, words = values.get("wps"), values.get("wpb")
+        step_s = words / speed if words and speed else None
+        before, self.wall = self.wall, values.get("wall")
+        if step_s and steps and before is not None and self.wall and step_s * steps > 3 * (self.wall - before + 1):
+            rows.problem(line.number, "the rate contradicts the clock of the same records: no time is read", line.text)
+            step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
         ts = moment(head[1], line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
-            epoch=int(head[2]) - 1, step_s=words / speed if words and speed else None, averaged_steps=steps,
+            epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
             value_kind=kind, rate_scope="global", ts=ts, ts_origin="naive" if ts else None,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},
         )  # fmt: skip
