@@ -72,7 +72,7 @@ class Reader:
         steps = step - self.step if self.step is not None and head[1] else None
         self.step = rows.step = step
         speed, words = values.get("wps"), values.get("wpb")
-        step_s = words / speed if words and speed else None
+        step_s = words / speed if words and speed and (steps or not head[1]) else None
         before, self.wall = self.wall, values.get("wall")
         if step_s and steps and before is not None and self.wall and step_s * steps > 3 * (self.wall - before + 1):
             rows.problem(line.number, "the rate contradicts the clock of the same records: no time is read", line.text)
