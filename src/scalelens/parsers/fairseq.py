@@ -11,9 +11,9 @@ update there: a time that exceeds the tool's own clock is not read.  train_wall,
 metric.  Epochs count from 1 there, from 0 here.
 
 Samples:
-    2026-03-04 06:58:33 | INFO | train_inner | epoch 001:    200 / 16036 loss=13.504, ppl=11620.5, wps=52922.5, ups=0.52, wpb=104928, bsz=5325, num_updates=200, lr=2e-06, gnorm=4.103, train_wall=34, wall=487
-    2026-03-04 06:58:33 | INFO | train_inner | {"epoch": 27, "update": 26.267, "loss": "8.206", "wps": "1195.4", "ups": "1.62", "wpb": "738.1", "bsz": "46.4", "num_updates": "33700", "lr": "0.00017226", "train_wall": "61", "wall": "30542"}
-    | epoch 001:    450 / 1891 loss=11.521, nll_loss=10.881, wps=52922, ups=0.5, wpb=104928, bsz=5325, num_updates=445, lr=8.9e-05, gnorm=1.543, clip=0%, oom=0, wall=882, train_wall=756
+    2026-03-04 11:20:05 | INFO | train_inner | epoch 002:    150 / 4000 loss=6.25, ppl=76.1, wps=80000, ups=2.5, wpb=32000, bsz=1000, num_updates=4150, lr=0.0005, gnorm=1.25, train_wall=20, wall=1700
+    2026-03-04 11:20:05 | INFO | train_inner | {"epoch": 3, "update": 2.5, "loss": "5.125", "wps": "40000", "ups": "2.5", "wpb": "16000", "bsz": "500", "num_updates": "10000", "lr": "0.0003", "train_wall": "40", "wall": "4100"}
+    | epoch 001:    300 / 2400 loss=9.75, nll_loss=9.125, wps=64000, ups=2, wpb=32000, bsz=900, num_updates=300, lr=3.75e-05, gnorm=1.75, clip=0%, oom=0, wall=155, train_wall=149
 """
 
 import re

@@ -10,9 +10,9 @@ all of them are printed, and where each is a step; else the time of the last ite
 the rank that prints.
 
 Samples:
-    Epoch 34 | iter 3050700 step 610140 | loss train: 2.846, val: 2.861 | iter time: 112.25 ms (step) remaining time: 0:01:54
-    Epoch 1 | iter 46 step 1 | loss train: 3.724, val: n/a | iter time: 45.75 ms
-    iter 76 step 38: loss 10.8259, iter time: 197.75ms
+    Epoch 3 | iter 9600 step 1200 | loss train: 4.125, val: 4.250 | iter time: 88.50 ms (step) remaining time: 0:12:30
+    Epoch 1 | iter 13 step 1 | loss train: 5.375, val: n/a | iter time: 61.25 ms
+    iter 20 step 10: loss 9.1250, iter time: 310.50ms
 """
 
 import re

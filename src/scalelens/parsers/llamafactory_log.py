@@ -10,9 +10,9 @@ record, with evaluations and checkpoints in it, a running mean.  The throughput 
 ranks since the start.
 
 Samples:
-    {"current_steps": 5, "total_steps": 111, "loss": 0.75, "lr": 4.9e-05, "epoch": 0.125, "percentage": 4.5, "elapsed_time": "0:00:32", "remaining_time": "0:11:36"}
-    {"current_steps": 10, "total_steps": 111, "loss": 0.5, "learning_rate": 4.8e-05, "epoch": 0.25, "elapsed_time": "1 day, 0:00:58", "throughput": 8901.75, "total_tokens": 520160}
-    {"current_steps": 10, "total_steps": 111, "eval_loss": 0.5, "epoch": 0.25, "elapsed_time": "0:01:05"}
+    {"current_steps": 8, "total_steps": 80, "loss": 0.875, "lr": 3.5e-05, "epoch": 0.2, "percentage": 10.0, "elapsed_time": "0:01:20", "remaining_time": "0:12:00"}
+    {"current_steps": 10, "total_steps": 80, "loss": 0.5, "learning_rate": 4.8e-05, "epoch": 0.25, "elapsed_time": "1 day, 0:02:40", "throughput": 6400.5, "total_tokens": 553100800}
+    {"current_steps": 10, "total_steps": 80, "eval_loss": 0.5, "epoch": 0.25, "elapsed_time": "0:01:05"}
 """
 
 import json

@@ -10,9 +10,9 @@ short.  Rates are per device, TFLOP/s by the tool's own formula.  total_weights 
 the loss.  Steps count from 0, the first holds the compilation.
 
 Samples:
-    completed step: 9, seconds: 5.625, TFLOP/s/device: 134.925, Tokens/s/device: 8672.750, total_weights: 196608, loss: 10.375
-    I0811 21:54:55.531340 138304841739136 metric_logger.py:226] completed step: 1, seconds: 0.625, TFLOP/s/device: 5688.250, Tokens/s/device: 311629.500, total_weights: 1572864, loss: 12.975, lm_loss: 12.975, perplexity: 433358.250
-    completed step: 15107, seconds: 2.125, TFLOP/s: 36.725, loss: 2.191
+    completed step: 12, seconds: 3.250, TFLOP/s/device: 210.500, Tokens/s/device: 10082.462, total_weights: 131072, loss: 9.875
+    I0304 10:00:10.750000 140100200300400 metric_logger.py:226] completed step: 1, seconds: 0.375, TFLOP/s/device: 2008.000, Tokens/s/device: 21845.250, total_weights: 65536, loss: 11.500, lm_loss: 11.500, perplexity: 98715.771
+    completed step: 204, seconds: 1.750, TFLOP/s: 51.250, loss: 4.375
 """
 
 import re

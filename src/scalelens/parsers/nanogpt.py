@@ -10,8 +10,8 @@ the tool's own formula, -100 % before it is known.  What forks print behind it b
 
 Samples:
     iter 1631: loss 4.0863, time 561.94ms, mfu 38.12%
-    490 | loss 5.7543 | lr 4.900000e-05 | 8060.75ms | mfu 0.21%
-    2026-01-02 03:04:05 iter 2920: loss 3.9883, time 1099.25ms, mfu 15.34%
+    120 | loss 6.3125 | lr 2.500000e-05 | 950.75ms | mfu 3.25%
+    2026-01-02 03:04:05 iter 480: loss 5.1250, time 640.25ms, mfu 22.50%
     step 2000: train loss 3.1201, val loss 3.2110
     tokens per iteration will be: 491,520
     number of parameters: 123.59M

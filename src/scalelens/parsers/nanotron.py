@@ -10,8 +10,8 @@ with three digits and K, M, G or T behind it: a batch of 1.02K is one of 1024, w
 a batch below a thousand is read as one.  Memory is what the lines without an iteration say.
 
 Samples:
-    07/04/2026 14:33:12 [INFO|DP=0|PP=0|TP=0|node-1]: iteration: 991 / 1000 | consumed_tokens: 634K | elapsed_time_per_iteration_ms: 45.5 | tokens_per_sec: 14.2K | tokens_per_sec_per_gpu: 1.78K | global_batch_size: 20 | lm_loss: 10.6 | lr: 1e-05 | model_tflops_per_gpu: 87.8 | hardware_tflops_per_gpu: 87.8 | grad_norm: 0.515
-    07/04/2026 14:33:12 [INFO|DP=0|PP=0|TP=0]:  Memory usage: 64.15MiB. Peak allocated 309.25MiB. Peak reserved: 496.00MiB
+    07/04/2026 14:33:12 [INFO|DP=0|PP=0|TP=0|node-1]: iteration: 40 / 500 | consumed_tokens: 328K | elapsed_time_per_iteration_ms: 45.5 | tokens_per_sec: 180K | tokens_per_sec_per_gpu: 22.5K | global_batch_size: 16 | lm_loss: 9.75 | lr: 3e-04 | model_tflops_per_gpu: 87.8 | hardware_tflops_per_gpu: 87.8 | grad_norm: 1.25
+    07/04/2026 14:33:12 [INFO|DP=0|PP=0|TP=0]:  Memory usage: 812.50MiB. Peak allocated 1630.25MiB. Peak reserved: 2048.00MiB
 """
 
 import re

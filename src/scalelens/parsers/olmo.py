@@ -10,8 +10,8 @@ with three digits, means over a window of batches (20 unless told otherwise) tha
 running mean.  The first step has none.  Tokens of a step are the difference of two blocks.
 
 Samples:
-    [2026-03-04 09:42:26] INFO     [olmo.train:816, rank=0] [step=1/739328]
-    2026-03-04 09:59:26.181 node-1:0  olmo.train:908  INFO    [step=1/739328,epoch=0]
+    [2026-03-04 16:05:10] INFO     [olmo.train:801, rank=0] [step=1/40000]
+    2026-03-04 16:08:31.250 node-1:0  olmo.train:899  INFO    [step=1/40000,epoch=0]
 """
 
 import re

@@ -9,9 +9,9 @@ A line has a loss and no time: tokens per second are those of one device in the 
 of tokens is not said.  Memory is in GiB, `gpu_resources` of the first versions in bytes.  Steps count from 1.
 
 Samples:
-    Step 1 | loss:2.085338592529297 lr:2e-05 tokens_per_second_per_gpu:57.828125
-    Step 12 | loss:1.5 lr:2e-05 tokens_per_second_per_gpu:405.25 peak_memory_active:16.5 peak_memory_alloc:16.25 peak_memory_reserved:18.75
-    Step 0 | loss:1.7535516023635864 lr:2e-05 gpu_resources:13708965376
+    Step 1 | loss:1.8125 lr:3e-05 tokens_per_second_per_gpu:812.375
+    Step 12 | loss:1.5 lr:2e-05 tokens_per_second_per_gpu:2250.75 peak_memory_active:16.5 peak_memory_alloc:16.25 peak_memory_reserved:18.75
+    Step 0 | loss:1.4375 lr:3e-05 gpu_resources:17179869184
 """
 
 import re

@@ -10,9 +10,9 @@ with the evaluation or checkpoint that was due.  perf/throughput is tokens per s
 Memory is in GiB, the largest of the actor's first rank.  A line of an evaluation alone has no time of a step.
 
 Samples:
-    step:1 - global_seqlen/mean:501736.750 - actor/pg_loss:0.001 - actor/grad_norm:0.020 - perf/max_memory_reserved_gb:91.500 - actor/lr:0.000 - timing_s/gen:74.000 - timing_s/step:96.500 - perf/total_num_tokens:2188762.000 - perf/throughput:5667.250
-    (TaskRunner pid=16292) step:34 - actor/pg_loss:0.0424 - timing_s/gen:29.25 - timing_s/step:47.5
-    step:0 - val-core/openai/gsm8k/acc/mean@1:0.508
+    step:1 - global_seqlen/mean:250368.500 - actor/pg_loss:0.001 - actor/grad_norm:0.125 - perf/max_memory_reserved_gb:70.250 - actor/lr:0.000 - timing_s/gen:31.500 - timing_s/step:52.250 - perf/total_num_tokens:1001474.000 - perf/throughput:2395.850
+    (TaskRunner pid=4711) step:18 - actor/pg_loss:0.0625 - timing_s/gen:29.25 - timing_s/step:47.5
+    step:0 - val-core/openai/gsm8k/acc/mean@1:0.375
 """
 
 import re
