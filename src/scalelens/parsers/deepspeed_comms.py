@@ -6,12 +6,14 @@ Yields: metrics
 Source: deepspeed/utils/comms_logging.py, CommsLogger.append() and log_all()
 
 A time holds the wait for the other ranks.  Bandwidths stand as printed: Gbps of the tool's own formula.  No line
-says its step.  In the table the means leave out a tenth at either end.
+says its step.  In the table the means leave out a tenth at either end.  A second table (show_straggler) repeats the
+operations with their time less the wait for the slowest rank, and that wait: it is as wide, and has other columns.
 
 Samples:
     [2026-01-02 03:04:05,180] [INFO] [logging.py:75:log_dist] [Rank 0] rank=0 | comm op: all_gather | time (ms): 86.79 | msg size: 14.0 MB | algbw (Gbps): 173.21  | busbw (Gbps): 171.86
     [Rank 0] rank=0 | comm op: all_reduce | time (ms): 0.52 | msg size: 16.0 B | algbw (Gbps): 0.01  | busbw (Gbps): 0.01
     Comm. Op            Message Size        Count               Total Latency(ms)   Avg Latency(ms)     tput_avg (Gbps)     busbw_avg (Gbps)
+    Comm. Op            Message Size        Count               Total comm lat(ms)  Total straggler(ms) Avg comm lat(ms)    Avg straggler(ms)
 """
 
 import re
@@ -19,7 +21,7 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("| comm op: ", "Comm. Op   ")
 
 NUMBER = r"(-?\d+\.\d+)"
@@ -39,11 +41,13 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.operation = ""
+        self.straggler = False  # the table is the second one
 
     def take(self, line: Line) -> bool:
         self.claims = None
         if line.text.startswith("Comm. Op   "):
             self.claims, self.operation = TABLE, ""
+            self.straggler = "straggler" in line.text
             return True
         if "| comm op: " not in line.text:
             return False
@@ -73,6 +77,12 @@ class Reader:
             return
         name = f"comm {self.operation} {row[1]}"
         place = (line.number, line.rank, line.place, None)
+        if self.straggler:
+            totals = [(f"{name} total transfer time", float(row[3]), "ms"), (f"{name} total wait", float(row[4]), "ms")]
+            self.rows.metrics(*place, totals)
+            means = [(f"{name} transfer time", float(row[5]), "ms"), (f"{name} wait", float(row[6]), "ms")]
+            self.rows.metrics(*place, means, "mean")
+            return
         self.rows.metrics(*place, [(f"{name} count", float(row[2]), None), (f"{name} total time", float(row[3]), "ms")])
         means = [(f"{name} time", float(row[4]), "ms"), (f"{name} algbw", float(row[5]), "Gbps")]
         self.rows.metrics(*place, [*means, (f"{name} busbw", float(row[6]), "Gbps")], "mean")

@@ -17,7 +17,7 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Profile Summary at step ",)
 
 HEAD = re.compile(r"Profile Summary at step (\d+):\s*$")
@@ -26,6 +26,7 @@ BLOCK = re.compile(r"(?!-{9}).{0,200}$")
 VALUE = re.compile(r"([A-Za-z][^:]{2,119}):\s+(-?\d+(?:\.\d+)?)(?: +([KMGTPkmun]?)([A-Za-z]*))?\s*$")
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 UNITS = {"s": "s", "FLOPS": "flops/s", "MACs": "MACs", "": None}
+BILLION = "B"  # of parameters, since 0.10
 # Settings, not measurements.
 FACTS = {
     "world size": "devices", "data parallel size": "dp", "model parallel size": "tp",
@@ -52,6 +53,8 @@ class Reader:
         if not found:
             return  # notations, empty lines
         label, value, prefix, unit = found[1].strip(), float(found[2]), found[3] or "", found[4] or ""
+        if unit == BILLION and not prefix:
+            value, unit = value * 1e9, ""
         if label in FACTS and not prefix and not unit and value.is_integer():
             self.rows.param(FACTS[label], int(value), line.number)
             return

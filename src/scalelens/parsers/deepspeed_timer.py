@@ -15,6 +15,7 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [timer.py:199:stop] epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=172.5, CurrSamplesPerSec=171.25, MemAllocated=3.96GB, MaxMemAllocated=22.95GB
     [2026-01-02 03:04:05,678] [INFO] [timer.py:157:stop] 0/20, RunningAvgSamplesPerSec=232.75, CurrSamplesPerSec=227.5, MemAllocated=3.96GB, MaxMemAllocated=22.95GB
     [2026-01-02 03:04:05,678] [INFO] [timer.py:154:stop] 0/20, SamplesPerSec=232.75
+    [INFO 2026-01-02 03:04:05] 0/20, SamplesPerSec=232.75
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
 """
 
@@ -25,15 +26,19 @@ from datetime import datetime
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("SamplesPerSec=", ", skipped=")
 
 N = r"(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan))"
-STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]")
+STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
 PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
 RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={N}, Curr)?SamplesPerSec={N}(?=,|\s*$)")
 MEMORY = re.compile(rf", MemAllocated={N}GB, MaxMemAllocated={N}GB")
-LOGGER = re.compile(r"(?:\[\d{1,6}\] )?(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] )?$")  # else a text that quotes the line
+# What may stand before: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Else it is a quotation.
+LOGGER = re.compile(
+    r"(?:(?:.*\| *\d+/\d+ \[[^]]*\] *)?|stdout: |\[\d{1,6}\] )"
+    r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
+)
 PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
 MEGATRON = ("megatron", "gpt-neox", "primus")
 

@@ -1,34 +1,45 @@
 """Hugging Face Trainer: the dictionaries it prints, and its tables of metrics.
 
-Tool: transformers, Trainer, and what is built on it (TRL, axolotl)
-Versions: 4 (numbers), 5 (every value a string)
+Tool: transformers, Trainer, and what is built on it (TRL, axolotl, ms-swift, LLaMA-Factory)
+Versions: 2 and 3 (with the step), 4 (numbers), 5 (every value a string)
 Yields: steps, phases, metrics, params
 Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_metrics()
 
-A dictionary has a loss and no time, and no step: its step is that of the bar or timer before it.  Every node prints the
-same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the dictionaries:
-what was not said there is a metric.
+A dictionary has a loss and mostly no time and no step: its step is that of the bar or timer before it.  With
+include_num_input_tokens_seen (since 4.50) it has the time since the start, and the difference of two is that of the steps
+between, with evaluations and checkpoints.  Every node prints the same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the
+dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
+only its throughput, tokens per second since the start of all ranks, is read.
 
 Samples:
     {'loss': 2.1607, 'grad_norm': 0.5, 'learning_rate': 6.3e-06, 'epoch': 0.03}
     {'loss': '1.827', 'num_tokens': '1.144e+04', 'epoch': '0.2'}
     {'eval_loss': 1.9, 'eval_runtime': 12.5, 'eval_samples_per_second': 80.25, 'epoch': 1.0}
+    {'loss': 0.4375, 'memory(GiB)': 61.25, 'train_speed(iter/s)': 0.125, 'epoch': 0.26, 'global_step/max_steps': '12/94', 'elapsed_time': '1m 36s'}
+    [INFO|2026-01-02 03:04:05] llamafactory.train.callbacks:157 >> {'loss': 2.1607, 'learning_rate': 6.3000e-06, 'epoch': 0.03, 'throughput': 1812.25}
     {'train_runtime': 919.097, 'train_samples_per_second': 1.088, 'train_steps_per_second': 0.017, 'epoch': 1.0}
     [INFO|trainer_pt_utils.py:907] 2026-01-02 06:53:45,862 >> ***** train metrics *****
     ***** eval metrics *****
 """
 
 import re
+from typing import Any
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
-WHOLE = re.compile(r"\s*\{'(?!epoch')[^{}]*'epoch': [^{}]*\}\s*$")
-PAIR = re.compile(rf"'([\w/.@ -]{{1,99}})': '?({N})'?(?=[,}}])")
+# What may stand before: a bar without a line's end, or a logger's prefix.
+WHOLE = re.compile(
+    r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
+    r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"
+)
+PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({N})'?(?=[,}}])")
+OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
+OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
 BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
 INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
 TABLE = re.compile(INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$")
@@ -36,7 +47,12 @@ ENTRY = re.compile(INFO + r"  (\w+)\s+= +(\S+)\s*$")
 AMOUNT = re.compile(rf"({N})(GF|MB)?$")
 SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
 COLUMNS = ("loss", "learning_rate", "grad_norm")
-UNITS = {"samples_per_second": "samples/s", "steps_per_second": "steps/s", "tokens_per_second": "tokens/s"}
+UNITS = {
+    "samples_per_second": "samples/s",
+    "steps_per_second": "steps/s",
+    "tokens_per_second": "tokens/s",
+    "throughput": "tokens/s",
+}
 
 
 class Reader:
@@ -47,28 +63,38 @@ class Reader:
         self.seen: set[int] = set()  # dictionaries, by hash
         self.epoch = 0.0
         self.summarised = False
+        self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
         self.claims = None
         if TABLE.match(line.text):
             self.claims = ENTRY
             return True
-        if WHOLE.match(line.text):
-            return self.dictionary(line, {key: float(value) for key, value in PAIR.findall(line.text)})
+        if whole := WHOLE.match(line.text):
+            values = {key: float(value) for key, value in PAIR.findall(whole[2])}
+            if "callbacks" in (whole["logger"] or ""):  # LLaMA-Factory's
+                self.metrics(line, {key: value for key, value in values.items() if key == "throughput"})
+                return True
+            if of := OF_STEPS.search(whole[2]):
+                values["step"] = float(of[1])
+            return self.dictionary(line, whole[2], values)
         if BEGUN.match(line.text):
             self.rows.problem(line.number, "the dictionary is cut", line.text)
             return True
         return False
 
-    def dictionary(self, line: Line, values: dict[str, float]) -> bool:
-        kind = next((key for key in ("train_runtime", "eval_runtime", "loss") if key in values), None)
+    def dictionary(self, line: Line, text: str, values: dict[str, float]) -> bool:
+        kind = next((key for key in ("loss", "train_runtime", "eval_runtime") if key in values), None)
         if kind is None or "epoch" not in values:
             return False
         known = len(self.seen)
-        self.seen.add(hash(line.text.strip()))
+        self.seen.add(hash(OF_A_NODE.sub("", text)))
         if len(self.seen) == known:
             return True
         self.rows.param("framework", "transformers", line.number)
+        own = values.pop("step", None)
+        if own is not None and own.is_integer():
+            self.rows.step = int(own)
         if kind == "loss":
             self.step(line, values)
         elif kind == "eval_runtime":
@@ -82,11 +108,19 @@ class Reader:
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
         if epoch < self.epoch:
-            rows.attempt, rows.step = rows.attempt + 1, None
+            rows.attempt, rows.step, self.before = rows.attempt + 1, None, None
         self.epoch, self.summarised = epoch, False
+        memory, time, timed = values.pop("memory(GiB)", None), values.pop("train_runtime", None), dict[str, Any]()
+        if time is not None and rows.step is not None:
+            if self.before and rows.step > self.before[0] and time > self.before[1]:
+                steps = rows.step - self.before[0]
+                timed = {"step_s": (time - self.before[1]) / steps, "averaged_steps": steps}
+                timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
+            self.before = (rows.step, time)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
-            epoch=epoch, **{column: values.pop(column, None) for column in COLUMNS},
+            epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
+            **{column: values.pop(column, None) for column in COLUMNS}, **timed,
         )  # fmt: skip
         rows.steps_line = line.number
         self.metrics(line, values)

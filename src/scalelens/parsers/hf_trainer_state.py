@@ -5,8 +5,10 @@ Versions: 4 and 5
 Yields: steps, phases, metrics, params
 Source: transformers/trainer_callback.py, TrainerState.save_to_json()
 
-`log_history` holds the dictionaries that the trainer printed, here with their step, and no times; `line` is the number
-of the record in it.  A checkpoint later in the run repeats the records of those before it.
+`log_history` holds the dictionaries that the trainer printed, here with their step; `line` is the number of the record
+in it.  There are no times but with include_num_input_tokens_seen, since 4.50: then each record has the time since the
+start, and the difference of two is that of the steps between, with evaluations and checkpoints.  A checkpoint later in
+the run repeats the records of those before it.
 
 Samples:
     {
@@ -27,11 +29,12 @@ from typing import Any
 from scalelens.rows import Rows
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 
 BEGIN = re.compile(rb'\s*\{\s*"(?:best_(?:global_step|metric|model_checkpoint)|epoch|eval_steps|global_step)":')
 FACTS = {"max_steps": "max_steps", "train_batch_size": "micro_batch_size", "num_train_epochs": "num_train_epochs"}
 COLUMNS = ("loss", "learning_rate", "grad_norm")
+Before = tuple[int, float] | None  # the step and the seconds since the start of the record before
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -54,31 +57,40 @@ def read(source: Source, rows: Rows) -> None:
             rows.param(fact, value)
     if flos := number(state.get("total_flos")):
         rows.metric(None, None, None, whole(state.get("global_step")), "total_flos", flos, "flops")
+    before: Before = None
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
             rows.problem(position, "the record has no step", str(entry))
             continue
-        record(rows, position, entry)
+        before = record(rows, position, entry, before)
     if state.get("global_step") == state.get("max_steps"):
         rows.param("outcome", "completed", origin="inferred")
 
 
-def record(rows: Rows, position: int, entry: dict[str, Any]) -> None:
-    """A dictionary of the history: of a step, of an evaluation, or of the whole training."""
+def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> Before:
+    """A dictionary of the history: of a step, of an evaluation, or of the whole training; returns when a step was."""
     values = {key: value for key, field in entry.items() if (value := number(field)) is not None}
     step, epoch = entry["step"], values.pop("epoch", None)
     values.pop("step", None)
     prefix, phase = ("train_", "run") if "train_runtime" in values else ("eval_", "evaluation")
-    if prefix + "runtime" in values:
+    if prefix + "runtime" in values and "loss" not in values:
         rows.add(
             "phases", position, attempt=0, phase=phase, epoch=epoch, step=step, span_s=values.pop(prefix + "runtime"),
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
     elif "loss" in values:
-        row = {column: values.pop(column, None) for column in COLUMNS}
+        row: dict[str, Any] = {column: values.pop(column, None) for column in COLUMNS}
+        time = values.pop("train_runtime", None)
+        if time is not None and before and step > before[0] and time > before[1]:
+            steps = step - before[0]
+            row |= {"step_s": (time - before[1]) / steps, "averaged_steps": steps}
+            row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
         rows.add("steps", position, attempt=0, phase="train", step=step, epoch=epoch, **row)
         rows.step, rows.steps_line = step, position
-    rows.metrics(position, None, None, whole(step), [(key, value, None) for key, value in values.items()])
+        before = (step, time) if time is not None else None
+    named = [(key, value, "tokens/s" if key == "train_tokens_per_second" else None) for key, value in values.items()]
+    rows.metrics(position, None, None, whole(step), named)
+    return before
 
 
 def number(value: Any) -> float | None:

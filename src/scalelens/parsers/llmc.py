@@ -22,12 +22,12 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")
 
 N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
 CONSOLE = re.compile(
-    rf"step +(\d+)/(\d+) \| loss {N} \([-+][\w.]+z\)\| norm {N} \([-+][\w.]+z\)\| lr {N} \| {N} ms \|"
+    rf"step +(\d+)/(\d+) \| loss +{N} \([-+][\w.]+z\)\| norm +{N} \([-+][\w.]+z\)\| lr {N} \| {N} ms \|"
     rf"(?: {N}% (\w+) MFU \|)? (\d+) tok/s\s*$"
 )
 TRAIN = re.compile(rf"s:(\d+) trl:{N} lr:{N} norm:{N}\s*$")

@@ -1,6 +1,6 @@
 """Megatron-LM interval record, in all members of the family.
 
-Tool: Megatron-LM, Megatron-DeepSpeed (bigscience, Microsoft), GPT-NeoX, Primus, FZJ's jubench and CARAML
+Tool: Megatron-LM, Megatron-DeepSpeed (bigscience, Microsoft), GPT-NeoX, Primus, Apertus, FZJ's jubench and CARAML
 Versions: v1.0 to core 0.19
 Yields: steps, metrics
 Source: megatron/training/training.py, training_log(); v1.0 and v2: megatron/training.py
@@ -30,7 +30,7 @@ import msgspec
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("iteration ",)
 
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
@@ -47,6 +47,7 @@ BEHIND_LAST = re.compile(
     r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)"
 )  # fields of forks, behind the nan counter
 LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
+COUNTED = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 
 COLUMNS = {
@@ -57,7 +58,7 @@ COLUMNS = {
     "samples per second": "samples_per_s", "samples/sec": "samples_per_s",
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
-UNITS = {"tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
+UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
 
 Metric = tuple[str, float, str | None]
 
@@ -153,6 +154,8 @@ class Reader:
     def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:
         """Fields as key and number; keys hold parentheses and slashes, and the last colon stands before the value."""
         for field in fields:
+            if field.lstrip().startswith("eta:"):
+                continue  # Apertus: a clock time, and no measurement
             key, colon, value = field.rpartition(":")
             if not colon:  # 2019: `learning rate 1.5E-04`, without a colon
                 key, _, value = field.strip().rpartition(" ")
@@ -164,6 +167,8 @@ class Reader:
             number = float(found[0].replace(",", ""))  # `current/average` of Primus: the current one
             if key == "approx flops per GPU":  # NeoX glues the unit to the number
                 key, number = "TFLOPs", number * SCALE.get(value[found.end() : found.end() + 1], 1e-12)
+            elif key == "consumed tokens":  # Apertus shortens it
+                number *= COUNTED.get(value[found.end() : found.end() + 1], 1)
             yield key, number
 
     def add(
@@ -238,7 +243,11 @@ class Reader:
             framework = "primus"
         elif "approx flops per GPU" in line.text or "lm_loss:" in line.text:
             framework = "gpt-neox"
-        elif "consumed tokens" in names or "lm-loss:" in line.text or self.rows.params.get("deepspeed") == "True":
+        elif (
+            ("consumed tokens" in names and "tokens/sec/gpu" not in names)
+            or "lm-loss:" in line.text
+            or self.rows.params.get("deepspeed") == "True"
+        ):
             framework = "megatron-deepspeed"
         else:
             framework = "megatron-lm"

@@ -17,10 +17,10 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Step Time : ",)
 
-RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?MODEL_TFLOP/s/GPU\s*$")
+RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?(?:MODEL_)?TFLOP/s/GPU\s*$")
 
 
 class Reader:

@@ -1,30 +1,35 @@
 """nanoGPT's lines of an iteration and of an evaluation.
 
-Tool: nanoGPT and the many scripts made from it
+Tool: nanoGPT, llama2.c and the many scripts made from them
 Versions: 2022 and later
 Yields: steps, metrics, params
-Source: nanoGPT/train.py
+Source: nanoGPT/train.py; llama2.c/train.py
 
 The time is that of one iteration on rank 0, with the evaluation or checkpoint before it.  mfu is a moving average of
-the tool's own formula, -100 % before it is known.  What forks print behind it becomes metrics.
+the tool's own formula, -100 % before it is known.  What forks print behind it becomes metrics; a date may stand before.
 
 Samples:
     iter 1631: loss 4.0863, time 561.94ms, mfu 38.12%
+    120 | loss 6.3125 | lr 2.500000e-05 | 950.75ms | mfu 3.25%
+    2026-01-02 03:04:05 iter 480: loss 5.1250, time 640.25ms, mfu 22.50%
     step 2000: train loss 3.1201, val loss 3.2110
     tokens per iteration will be: 491,520
     number of parameters: 123.59M
 """
 
 import re
+from datetime import datetime
 
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
-ANCHORS = ("iter ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
+VERSION = 2
+ANCHORS = ("iter ", " | loss ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
 
 N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
+DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
 RECORD = re.compile(rf"iter (\d+): loss {N}, (?:[^,]*, )?time {N}ms(?=,|\s*$)")
+LLAMA2_C = re.compile(rf"(\d+) \| loss {N} \| lr {N} \| {N}ms(?: \| mfu {N}%)?\s*$")
 BEGUN = re.compile(r"iter \d+: loss [^|]*$")
 FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {N}(%|ms|GB)?(?=,|\s*$)")
 EVALUATION = re.compile(rf"step (\d+): train loss {N}, val loss {N}")
@@ -42,8 +47,15 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
+        date = DATE.match(line.text)
+        if date:
+            line = line._replace(text=line.text[date.end() :])
         if found := RECORD.match(line.text):
-            self.record(line, found)
+            fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, found.end())}
+            self.record(line, found[1], found[2], found[3], fields, date=moment(date, line, rows))
+        elif found := LLAMA2_C.match(line.text):
+            fields = {"mfu": (float(found[5]), "%")} if found[5] else {}
+            self.record(line, found[1], found[2], found[4], fields, rate=float(found[3]))
         elif found := EVALUATION.match(line.text):
             losses = [("train loss", float(found[2]), None), ("val loss", float(found[3]), None)]
             rows.metrics(line.number, line.rank, line.place, int(found[1]), losses)
@@ -58,17 +70,20 @@ class Reader:
             return False
         return True
 
-    def record(self, line: Line, found: re.Match[str]) -> None:
-        rows, step = self.rows, int(found[1])
+    def record(
+        self, line: Line, count: str, loss: str, time: str, fields: dict[str, tuple[float, str]],
+        rate: float | None = None, date: datetime | None = None,
+    ) -> None:  # fmt: skip
+        rows, step = self.rows, int(count)
         if step < self.step:
             rows.attempt += 1
         self.step = step
-        fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, found.end())}
         norm, memory = fields.pop("grad norm", (None, ""))[0], fields.pop("max alloc", (None, ""))[0]
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
-            step_s=float(found[3]) / 1000, averaged_steps=1, value_kind="instant", loss=float(found[2]), grad_norm=norm,
-            tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None,
+            step_s=float(time) / 1000, averaged_steps=1, value_kind="instant", loss=float(loss), grad_norm=norm,
+            tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None, learning_rate=rate,
+            ts=date, ts_origin="naive" if date else None,
         )  # fmt: skip
         if fields.get("mfu", (0.0, ""))[0] == -100:
             del fields["mfu"]
@@ -76,3 +91,11 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)
+
+
+def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp[1]) if stamp else None
+    except ValueError:
+        rows.problem(line.number, "the time is not one", line.text)
+        return None

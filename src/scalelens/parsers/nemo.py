@@ -1,16 +1,18 @@
 """NeMo's record of a step: Lightning's bar in NeMo 1, a line of its own in NeMo 2.
 
 Tool: NVIDIA NeMo
-Versions: 1 (bar), 2 (line)
+Versions: 1 (bar, before 1.20 without a time), 2 (line)
 Yields: steps, metrics, params
 Source: nemo/lightning/pytorch/callbacks/progress_printer.py; nemo/utils/exp_manager.py, TimingCallback
 
 The time is that of the step before the line was printed, on the rank that prints.  Steps count from 0.  A bar shows three
-digits: from a thousand on its step is that of the bar, and what it repeats of a step counts once.
+digits: from a thousand on its step is that of the bar, and what it repeats of a step counts once.  A bar without a time has
+the mean of its own since it began, a running mean, which is read where the bar counts steps and not micro batches.
 
 Samples:
     Training epoch 0, iteration 75/99 | lr: 1.139e-05 | global_batch_size: 128 | global_step: 75 | reduced_train_loss: 11.87 | train_step_timing in s: 8.768 | TFLOPS_per_GPU: 1.249e+03 | consumed_samples: 9728
     Epoch 0: :  94%|########  | 47/50 [23:22<00:00, reduced_train_loss=0.186, global_step=46.00, consumed_samples=51200.0, train_step_timing in s=24.00]
+    Epoch 1: : 12it [00:48,  4.05s/it, v_num=, reduced_train_loss=0.674, global_step=11.00, consumed_samples=1536.0]
 """
 
 import re
@@ -18,12 +20,13 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
-ANCHORS = ("train_step_timing in s", "Training epoch ")
+VERSION = 2
+ANCHORS = ("train_step_timing in s", "Training epoch ", "reduced_train_loss=")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 LINE = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| ")
-BAR = re.compile(r"Epoch (\d+): [^|]*\|[^|]*\| *(\d+)/(?:\d+|\?) \[")
+BAR = re.compile(r"Epoch (\d+): (?:[^|]*\|[^|]*\| *(\d+)/(?:\d+|\?)|:? *(\d+)it) \[")
+RATE = re.compile(r", +(\d+\.\d+)(s/it|it/s),")
 ENTRY = re.compile(rf"([A-Za-z_][\w ./-]*): ({N})(?: \| |\s*$)")
 SETTING = re.compile(rf"([A-Za-z_][\w ./-]*)=({N})(?=, |\])")
 COLUMNS = {
@@ -53,7 +56,10 @@ class Reader:
             step = int(head[1]) * (int(head[3]) + 1) + int(head[2])
         elif head := BAR.search(line.text):
             values = {name.strip(): value for name, value in SETTING.findall(line.text, head.end())}
-            cut, step = False, int(head[2]) - 1
+            cut, step = False, int(head[2] or head[3]) - 1
+            if (rate := RATE.search(line.text, head.end())) and "train_step_timing in s" not in values:
+                self.record(line, int(head[1]), step, values, float(rate[1]), rate[2])
+                return True
         else:
             return False
         if cut or "train_step_timing in s" not in values:
@@ -62,8 +68,10 @@ class Reader:
             self.record(line, int(head[1]), step, values)
         return True
 
-    def record(self, line: Line, epoch: int, step: int, values: dict[str, str]) -> None:
-        rows, counted = self.rows, values.pop("global_step", "e")
+    def record(
+        self, line: Line, epoch: int, step: int, values: dict[str, str], rate: float = 0.0, unit: str = ""
+    ) -> None:
+        rows, counted, place = self.rows, values.pop("global_step", "e"), step
         if "e" not in counted and "n" not in counted:
             step = int(float(counted))
         whose = (line.rank, line.place)
@@ -78,11 +86,13 @@ class Reader:
             if name in values:
                 row[column] = float(values.pop(name))
         values.pop("v_num", None)
+        if rate and abs(step - place) <= 2:
+            row["step_s"] = rate if unit == "s/it" else 1 / rate
         if "samples" in row and row["samples"].is_integer():
             rows.param("global_batch_size", int(row["samples"]), line.number)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
-            step=step, averaged_steps=1, value_kind="instant", **row,
+            step=step, averaged_steps=None if unit else 1, value_kind="running_mean" if unit else "instant", **row,
         )  # fmt: skip
         others = [(name, float(value), UNITS.get(name)) for name, value in values.items()]
         rows.metrics(line.number, *whose, step, others)

@@ -7,7 +7,8 @@ Source: torchtitan/components/metrics.py, MetricsProcessor.log() and log_validat
 
 tps is tokens per second of one device, a mean over the steps since the record before; the first step is printed whatever
 the interval.  With the batch and the devices known from the log, the time of a step follows as the tool had it before
-it divided.  Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do.
+it divided.  Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do, with
+a label or without.
 
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
@@ -24,7 +25,7 @@ from datetime import datetime
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")
 
 N = r"(-?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))"
@@ -48,6 +49,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.last: dict[int | None, int] = {}  # last step by rank
+        self.averaged: dict[int | None, int | None] = {}  # of it, for the ranks without a label that say it too
         self.attempts: dict[int | None, int] = {}
 
     def take(self, line: Line) -> bool:
@@ -92,9 +94,9 @@ class Reader:
         if phase == "train":
             if previous is not None and step < previous + (line.rank is not None):
                 self.attempts[line.rank] = self.attempts.get(line.rank, 0) + 1
-            elif previous is not None and step > previous:
-                averaged = step - previous
-            self.last[line.rank] = rows.step = step
+            elif previous is not None:
+                averaged = step - previous or self.averaged[line.rank]
+            self.last[line.rank], self.averaged[line.rank], rows.step = step, averaged, step
             rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = product(speed, rows.params.get("devices"))

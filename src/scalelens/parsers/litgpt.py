@@ -1,0 +1,84 @@
+"""LitGPT's line of an iteration.
+
+Tool: LitGPT, lit-gpt, lit-llama and what was made from them
+Versions: 2023 (iter time behind a comma) and later
+Yields: steps, metrics, params
+Source: litgpt/pretrain.py, fit(); litgpt/finetune/full.py, fit()
+
+An iteration is a micro batch, and its time the host's: that of a step is the sum over its iterations.  It is known where
+all of them are printed, and where each is a step; else the time of the last iteration is a metric.  The loss is that of
+the rank that prints.
+
+Samples:
+    Epoch 3 | iter 9600 step 1200 | loss train: 4.125, val: 4.250 | iter time: 88.50 ms (step) remaining time: 0:12:30
+    Epoch 1 | iter 13 step 1 | loss train: 5.375, val: n/a | iter time: 61.25 ms
+    iter 20 step 10: loss 9.1250, iter time: 310.50ms
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = (" | iter time: ", " iter time: ")
+
+N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
+RECORD = re.compile(
+    rf"Epoch (\d+) \| iter +(\d{{1,15}}) step +(\d{{1,15}}) \| loss train: {N}, val: (?:{N}|n/a) \| iter time: {N} ms"
+    r"( \(step\))?(?: remaining time: .*)?\s*$"
+)
+EARLIER = re.compile(
+    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {N}, )?iter time: {N}ms( \(optimizer\.step\))?\s*$"
+)
+BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.iteration, self.step = -1, -1  # of the last line
+        self.spent: float | None = None  # by the iterations of a step, all of which were printed
+        self.updated: tuple[int, int] | None = None  # iteration and step of the last line with an update
+
+    def take(self, line: Line) -> bool:
+        if found := RECORD.match(line.text):
+            self.record(line, int(found[2]), int(found[3]), found[4], float(found[6]) / 1000, bool(found[7]), found[1])
+            if found[5]:
+                self.rows.metric(line.number, line.rank, line.place, int(found[3]), "val loss", float(found[5]))
+        elif found := EARLIER.match(line.text):
+            self.record(line, int(found[1]), int(found[2]), found[3], float(found[4]) / 1000, bool(found[5]))
+        elif BEGUN.match(line.text):
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+        else:
+            return False
+        return True
+
+    def record(
+        self, line: Line, iteration: int, step: int, loss: str | None, time: float, update: bool, epoch: str | None = None
+    ) -> None:  # fmt: skip
+        rows = self.rows
+        if iteration <= self.iteration:
+            rows.attempt, self.spent, self.updated = rows.attempt + 1, None, None
+        elif iteration > self.iteration + 1:
+            self.spent = None
+        self.iteration, self.step = iteration, step
+        if self.spent is not None:
+            self.spent += time
+        if not update:
+            return
+        step_s = self.spent
+        if self.updated and iteration - self.updated[0] == step - self.updated[1]:
+            step_s = time
+        self.spent, self.updated, rows.step = 0.0, (iteration, step), step
+        timed = step_s is not None
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            epoch=int(epoch) - 1 if epoch and epoch != "0" else None, loss=float(loss) if loss else None,
+            step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
+        )  # fmt: skip
+        rows.metric(line.number, line.rank, line.place, step, "iter time", time, "s")
+        rows.steps_line = line.number
+        rows.param("framework", "litgpt", line.number)

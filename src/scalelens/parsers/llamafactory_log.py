@@ -1,0 +1,90 @@
+"""LLaMA-Factory's trainer_log.jsonl.
+
+Tool: LLaMA-Factory
+Versions: 2023 and later
+Yields: steps, metrics, params
+Source: llamafactory/train/callbacks.py, LogCallback.on_log()
+
+Times are whole seconds since the start, too coarse for the steps between two records: a step's is the mean since the first
+record, with evaluations and checkpoints in it, a running mean.  The throughput is the tool's own, tokens per second of all
+ranks since the start.
+
+Samples:
+    {"current_steps": 8, "total_steps": 80, "loss": 0.875, "lr": 3.5e-05, "epoch": 0.2, "percentage": 10.0, "elapsed_time": "0:01:20", "remaining_time": "0:12:00"}
+    {"current_steps": 10, "total_steps": 80, "loss": 0.5, "learning_rate": 4.8e-05, "epoch": 0.25, "elapsed_time": "1 day, 0:02:40", "throughput": 6400.5, "total_tokens": 553100800}
+    {"current_steps": 10, "total_steps": 80, "eval_loss": 0.5, "epoch": 0.25, "elapsed_time": "0:01:05"}
+"""
+
+import json
+import re
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ('"current_steps": ',)
+
+TIME = re.compile(r"(?:(\d{1,5}) days?, )?(\d{1,5}):(\d\d):(\d\d)$")
+COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
+UNITS = {"throughput": "tokens/s", "total_tokens": "tokens"}
+NO_VALUE = ("current_steps", "total_steps", "epoch", "percentage", "elapsed_time", "remaining_time")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.step = 0
+        self.first: tuple[int, int] | None = None  # step and seconds of the first record
+
+    def take(self, line: Line) -> bool:
+        text = line.text.strip()
+        if not text.startswith('{"current_steps": '):
+            return False
+        try:
+            said = json.loads(text)
+            step, of = said["current_steps"], said["total_steps"]
+        except (ValueError, LookupError, RecursionError):
+            step = of = None
+        if not isinstance(step, int) or not isinstance(of, int) or not 0 <= step < 1 << 50:
+            self.rows.problem(line.number, "the record is cut, or says no step", text)
+            return True
+        self.record(line, said, step)
+        self.rows.param("framework", "transformers", line.number)
+        self.rows.param("max_steps", of, line.number)
+        if step == of:
+            self.rows.param("outcome", "completed", line.number, origin="inferred")
+        return True
+
+    def record(self, line: Line, said: dict[str, Any], step: int) -> None:
+        rows, values = self.rows, {name: number(value) for name, value in said.items() if name not in NO_VALUE}
+        if step < self.step:
+            rows.attempt, self.first = rows.attempt + 1, None
+        if values.get("loss") is not None:
+            time = TIME.match(str(said.get("elapsed_time")))
+            row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+            row |= {"step": step, "epoch": number(said.get("epoch"))}
+            if time:
+                days, hours, minutes, seconds = (int(part or 0) for part in time.groups())
+                elapsed = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+                self.first = self.first or (step, elapsed)
+                if step > self.first[0]:
+                    step_s = (elapsed - self.first[1]) / (step - self.first[0])
+                    row |= {"step_s": step_s or None, "value_kind": "running_mean"}
+            row |= {column: values.pop(name) for name, column in COLUMNS.items() if values.get(name) is not None}
+            rows.put("steps", line.number, row)
+            rows.steps_line = line.number
+        self.step = rows.step = step
+        if not values.get("total_tokens"):
+            values.pop("throughput", None)  # it did not count them
+        named = [(name, value, UNITS.get(name)) for name, value in values.items() if value is not None]
+        rows.metrics(line.number, line.rank, line.place, step, named)
+
+
+def number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) or value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

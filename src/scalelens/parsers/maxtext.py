@@ -1,0 +1,62 @@
+"""MaxText's line of a step.
+
+Tool: MaxText
+Versions: 2023 (TFLOP/s), 2024 (TFLOP/s/device, Tokens/s/device) and later (total_weights)
+Yields: steps, metrics, params
+Source: maxtext/common/metric_logger.py, _log_training_metrics(); 2023: MaxText/train.py
+
+The time is that between two steps on the host, which runs ahead of the devices at first: the second step can be far too
+short.  Rates are per device, TFLOP/s by the tool's own formula.  total_weights are the tokens of a step that count for
+the loss.  Steps count from 0, the first holds the compilation.
+
+Samples:
+    completed step: 12, seconds: 3.250, TFLOP/s/device: 210.500, Tokens/s/device: 10082.462, total_weights: 131072, loss: 9.875
+    I0304 10:00:10.750000 140100200300400 metric_logger.py:226] completed step: 1, seconds: 0.375, TFLOP/s/device: 2008.000, Tokens/s/device: 21845.250, total_weights: 65536, loss: 11.500, lm_loss: 11.500, perplexity: 98715.771
+    completed step: 204, seconds: 1.750, TFLOP/s: 51.250, loss: 4.375
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("completed step: ",)
+
+N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+HEAD = re.compile(r"(?:^|\] )completed step: (\d{1,15}), ")
+FIELD = re.compile(rf"([A-Za-z][\w/ .-]{{0,99}}): ({N})(?:, |\s*$)")
+UNITS = {"Tokens/s/device": "tokens/s", "total_weights": "tokens"}
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts: each host prints
+
+    def take(self, line: Line) -> bool:
+        head = HEAD.search(line.text)
+        if not head:
+            return False
+        rows, values, end = self.rows, dict[str, float](), head.end()
+        while found := FIELD.match(line.text, end):
+            values[found[1]], end = float(found[2]), found.end()
+        if end < len(line.text.rstrip()) or "loss" not in values or "seconds" not in values:
+            rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        step, whose = int(head[1]), (line.rank, line.place)
+        last, attempt = self.last.get(whose, (-1, 0))
+        attempt += step <= last
+        self.last[whose] = step, attempt
+        tflops = values.pop("TFLOP/s/device", values.pop("TFLOP/s", None))
+        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+        rows.add(
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            step_s=values.pop("seconds"), averaged_steps=1, value_kind="instant", rate_scope="rank",
+            loss=values.pop("loss"), tflops_per_device=tflops,
+        )  # fmt: skip
+        rows.metrics(line.number, *whose, step, [(name, value, UNITS.get(name)) for name, value in values.items()])
+        rows.param("framework", "maxtext", line.number)
+        return True

@@ -1,0 +1,107 @@
+"""OLMo's block of a step.
+
+Tool: OLMo (1 and 2), olmo/train.py
+Versions: 2023 and later
+Yields: steps, metrics, params
+Source: olmo/train.py, Trainer.log_metrics_to_console() and SpeedMonitor
+
+Every value of a block is a metric, as Composer's.  Its throughput is a row of steps: batches per second of the whole job,
+with three digits, means over a window of batches (20 unless told otherwise) that is not the distance of two blocks: a
+running mean.  The first step has none.  Tokens of a step are the difference of two blocks.
+
+Samples:
+    [2026-03-04 16:05:10] INFO     [olmo.train:801, rank=0] [step=1/40000]
+    2026-03-04 16:08:31.250 node-1:0  olmo.train:899  INFO    [step=1/40000,epoch=0]
+"""
+
+import re
+from datetime import datetime
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("olmo.train:",)
+
+HEAD = re.compile(
+    r"(?:\[\d{1,6}\] )?\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]? .{0,200}\bolmo\.train:\d+.{0,60}"
+    r"\[step=(\d{1,15})/(\d+)(?:,epoch=(\d{1,9})(?:/\d+)?)?\]\s*$"
+)
+BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")
+SPEED = "throughput/device/batches_per_second"
+UNITS = {
+    "throughput/device/tokens_per_second": (1.0, "tokens/s"), "throughput/total_tokens": (1.0, "tokens"),
+    "System/Peak GPU Memory (MB)": (1e6, "bytes"),
+}  # fmt: skip
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.head: re.Match[str] | None = None
+        self.step = -1  # of the last block of training
+        self.loss: float | None = None
+        self.norm: float | None = None
+        self.tokens: tuple[int, float] | None = None  # step and tokens until then
+        self.per_step: float | None = None
+
+    def take(self, line: Line) -> bool:
+        self.claims, self.head = None, HEAD.match(line.text)
+        if not self.head:
+            return False
+        self.claims, self.loss, self.norm, self.per_step = BLOCK, None, None, None
+        self.rows.step = int(self.head[2])
+        if self.head[2] == self.head[3]:
+            self.rows.param("outcome", "completed", line.number, origin="inferred")
+        return True
+
+    def more(self, line: Line) -> None:
+        rows, (name, _, text) = self.rows, line.text.strip().rpartition("=")
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            rows.problem(line.number, f"the value of '{name}' is no number", line.text)
+            return
+        if name == "train/CrossEntropyLoss":
+            self.begin(value)
+        elif name == "optim/total_grad_norm":
+            self.norm = value
+        elif name == "throughput/total_tokens":
+            self.count(value)
+        if name == SPEED and self.head and value > 0:
+            self.row(line, self.head, value)
+        else:
+            factor, unit = UNITS.get(name, (1.0, None))
+            rows.metric(line.number, line.rank, line.place, rows.step, name, value * factor, unit)
+
+    def begin(self, loss: float) -> None:
+        step = self.rows.step or 0
+        if step <= self.step:
+            self.rows.attempt, self.tokens = self.rows.attempt + 1, None
+        self.step, self.loss = step, loss
+
+    def count(self, tokens: float) -> None:
+        step = self.rows.step or 0
+        if self.tokens and step > self.tokens[0]:
+            self.per_step = (tokens - self.tokens[1]) / (step - self.tokens[0])
+        self.tokens = (step, tokens)
+
+    def row(self, line: Line, head: re.Match[str], speed: float) -> None:
+        rows, ts = self.rows, moment(head[1], line, self.rows)
+        rows.add(
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
+            tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
+        )  # fmt: skip
+        rows.steps_line = line.number
+        rows.param("framework", "olmo", line.number)
+
+
+def moment(stamp: str, line: Line, rows: Rows) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp)
+    except ValueError:
+        rows.problem(line.number, "the time is not one", line.text)
+        return None
