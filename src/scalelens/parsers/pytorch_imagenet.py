@@ -33,7 +33,7 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -46,7 +46,7 @@ CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*
 METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
 SUMMARY = re.compile(r"\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
-TORCHVISION = re.compile(r"Epoch: \[\d+\]  \[")
+TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
@@ -120,9 +120,9 @@ class Reader:
 
     def summary(self, line: Line) -> bool:
         """Accuracy of an epoch.  Older torchvision prints the same line."""
-        if self.torchvision and not self.shapes:
-            return False
         found = SUMMARY.match(line.text)
+        if not self.shapes and (self.torchvision or not found):
+            return False
         if not found:
             return self.cut(line)
         accuracies = [(f"* {found[k]}", float(found[k + 1]), "%") for k in (1, 3)]
