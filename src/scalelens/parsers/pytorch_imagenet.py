@@ -23,6 +23,7 @@ Samples:
      * Prec@1 69.750 Prec@5 89.090
      * Acc@1 75.110 Acc@5 92.470
      *   Acc@1 75.110 Acc@5 92.470
+    [2024-05-06 07:08:09 swin_tiny] (main.py 283): INFO  * Acc@1 75.125 Acc@5 92.500
     => creating model 'resnet50'
     Use GPU: 0 for training
 """
@@ -44,7 +45,7 @@ PIECE = re.compile(r"(?:Epoch|Test): \[")
 RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
 CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
 METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
-SUMMARY = re.compile(r"\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
+SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
 TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
