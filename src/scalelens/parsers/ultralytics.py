@@ -31,8 +31,8 @@ SETTINGS = re.compile(r"engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
 BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
 HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
 RECORD = re.compile(
-    r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?[\d.]+(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+) *(\d{1,9})/\4 "
-    r"(?:\[?((?:\d+:)?\d+:\d\d)(?:<00:00, +(?:([\d.]+)(it/s|s/it)|\?it/s)\])?|([\d.]+)(it/s|s/it) [\d.:hms ]+)\s*\Z"
+    r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+) *(\d{1,9})/\4 "
+    r"(?:\[?((?:\d+:)?\d+:\d\d)(?:<00:00, +(?:(\d+\.\d+)(it/s|s/it)|\?it/s)\])?|(\d+\.\d+)(it/s|s/it) [\d.:hms ]+)\s*\Z"
 )
 
 
@@ -74,8 +74,8 @@ class Reader:
         span_s = seconds(record[5]) if record[5] else None
         rate, unit = float(record[6] or record[8] or 0), record[7] or record[9]
         step_s = rate if unit == "s/it" else 1 / rate if rate else span_s / total if span_s and total else None
-        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
-        row["samples"] = self.rows.params.get("global_batch_size")
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row |= {"epoch": epoch, "samples": self.rows.params.get("global_batch_size")}
         row |= {"step": (epoch + 1) * total, "step_s": step_s, "averaged_steps": total, "value_kind": "epoch_mean"}
         losses = zip(self.names, record[3].split(), strict=False)
         means = [(name, float(text), None) for name, text in losses if text != "nan"]
