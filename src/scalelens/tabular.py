@@ -280,8 +280,9 @@ class Writer:
         rows.attempt, rows.step = attempt, step
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
-        if named:
-            rows.metrics(record.line, rank, place, step, named)
+        if named:  # where nothing counts steps, the epoch says which row it is
+            of_epochs = not {"step", "batch"} & set(table.columns)
+            rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
 
     def epoch_span(self, now: Place, before: Place | None) -> float | None:
         """Time of an epoch, where each has one row that says the time since the start."""

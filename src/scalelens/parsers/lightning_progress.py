@@ -29,7 +29,7 @@ BAR = re.compile(
 )
 SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
 MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
-LOSSES = ("train_loss_step", "train_loss", "train/loss", "loss")
+LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
 
 
 class Reader:
