@@ -15,7 +15,7 @@ Samples:
 """
 
 from scalelens import tabular
-from scalelens.records import csv_header
+from scalelens.records import csv_header, csv_records
 from scalelens.rows import Rows
 from scalelens.source import Source
 
@@ -30,5 +30,6 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    timed = "time" in csv_header(source.head())
-    tabular.read_as(source, rows, {"epoch": "epoch"} | ({"elapsed": "time:s"} if timed else {}))
+    first = next(csv_records(source), None)
+    timed = {"elapsed": "time:s"} if first and "time" in first.cells else {}
+    tabular.read_as(source, rows, {"epoch": "epoch"} | timed)
