@@ -27,7 +27,7 @@ from scalelens.rows import Rows
 VERSION = 1
 ANCHORS = (": 100%", "Epoch    GPU_mem", "Epoch   gpu_mem", "trainer: ")
 
-SETTINGS = re.compile(r"engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
+SETTINGS = re.compile(r"\s*engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
 BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
 HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
 RECORD = re.compile(
@@ -57,7 +57,7 @@ class Reader:
         if header := HEADER.match(line.text):
             self.names = header[1].split()
             return True
-        if said := SETTINGS.search(line.text):
+        if said := SETTINGS.match(line.text):
             self.rows.param("model", said[1], line.number)
             batch = BATCH.search(line.text)
             self.rows.param("global_batch_size", int(batch[1]) if batch else None, line.number)
