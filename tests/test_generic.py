@@ -166,9 +166,30 @@ def test_a_time_since_the_start_that_goes_back_is_refused(tmp_path: Path) -> Non
     assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
 
 
-def test_without_a_step_a_time_since_the_start_says_nothing_of_steps(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.csv", "epoch,elapsed_s,loss", "1,60,2.5", "2,121,2.4")
-    assert asked(path, tmp_path, "SELECT count(step_s), count(*) FROM steps") == [(0, 2)]
+def test_without_a_step_a_time_since_the_start_is_of_epochs(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "epoch,elapsed_s,loss", "1,60,2.5", "2,121,2.4", "4,250,2.3")
+    assert asked(path, tmp_path, "SELECT count(step_s), count(*) FROM steps") == [(0, 3)]
+    assert asked(path, tmp_path, "SELECT phase, epoch, span_s, origin FROM phases") == [("epoch", 2, 61, "derived")]
+
+
+def test_a_time_of_a_row_for_each_epoch_is_of_the_epoch(tmp_path: Path) -> None:
+    rows = [f"{epoch},{30 + epoch % 2},2.5" for epoch in range(8)]
+    path = table(tmp_path / "a.csv", "Epoch,Time(s),Train_Loss", *rows)
+    assert asked(path, tmp_path, "SELECT count(step_s), count(*) FROM steps") == [(0, 8)]
+    assert asked(path, tmp_path, "SELECT min(span_s), max(span_s), count(*) FROM phases") == [(30, 31, 8)]
+
+
+def test_a_time_beside_every_tenth_step_may_be_of_ten_steps(tmp_path: Path) -> None:
+    path = growing(tmp_path / "a.csv", "seconds", list(range(0, 300, 10)), [3.0 + k % 2 for k in range(30)])
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "--map batch_time=seconds:s" in reason
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+
+
+def test_beside_a_rate_of_a_rank_the_other_one_is_of_the_job(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "step,step_ms,img/s,img/s/gpu", "1,250,2048,512", "2,251,2040,510")
+    assert asked(path, tmp_path, "SELECT samples_per_s, rate_scope FROM steps") == [(2048, "global"), (2040, "global")]
+    assert asked(path, tmp_path, "FROM problems") == []
 
 
 @pytest.mark.parametrize("shape", ["falls", "grows", "grows, and is short"])

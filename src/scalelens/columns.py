@@ -26,10 +26,11 @@ class Role(NamedTuple):
 ROLES = (
     Role("step", "count", "step, counted through the run; one that begins anew with each epoch is counted on", (
         "step", "global_step", "iteration", "iter", "it", "training_step", "step_num", "step_idx", "step_number",
-        "iter_num", "optimizer_step", "opt_step", "global_iteration")),
+        "iter_num", "optimizer_step", "opt_step", "global_iteration", "step_no", "iter_no", "current_step",
+        "num_updates")),
     Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
-        "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "step_in_epoch", "batch_in_epoch",
-        "iter_in_epoch", "minibatch", "mini_batch")),
+        "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "batch_no", "step_in_epoch",
+        "batch_in_epoch", "iter_in_epoch", "minibatch", "mini_batch")),
     Role("epoch", "number", "epoch, as the table counts it", ("epoch", "epoch_num", "epoch_idx", "current_epoch")),
     Role("batch_time", "time", "time of this one step", (
         "step_time", "batch_time", "iter_time", "iteration_time", "minibatch_time", "time_per_step", "time_per_batch",
@@ -127,6 +128,7 @@ RATE = re.compile(
     r"(?P<per>_per_(?:gpu|device|rank|gcd|worker|accelerator))?(?:_(?P<after>global|total))?"
 )
 RISING = 20  # values that all rise: by chance one time in 20!
+WAVES = 4  # of so many rows one falls in a column that goes up and down: a restart alone does not make one
 
 
 class Claim(NamedTuple):
@@ -157,7 +159,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.numbers = self.texts = self.stamps = 0
-        self.falls = False  # below the value before it, of the same rank
+        self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
         self.stays = False  # equal to it
         self.first: str | None = None
         self.line: int | None = None  # of the first value
@@ -174,6 +176,11 @@ class Seen:
     @property
     def is_stamp(self) -> bool:
         return self.stamps > 0 and self.stamps == self.numbers + self.texts
+
+    @property
+    def swings(self) -> bool:
+        """Whether it goes up and down."""
+        return self.falls > 1 and self.falls * WAVES >= self.numbers
 
     @property
     def rises(self) -> bool:
@@ -215,6 +222,8 @@ def claim(name: str) -> Claim:
         return Claim(STEMS[stem], unit)
     if stem in ANY_TIME and (unit is None or unit in UNITS["time"]):
         return Claim("time", unit)
+    if len(stem) > 1 and SPELT.get(stem) in ("s", "ms"):
+        return Claim("time", SPELT[stem])
     role = BY_NAME.get(stem)
     return Claim(role.name, unit) if role and (unit is None or unit in UNITS.get(role.kind, ())) else Claim(None, unit)
 
@@ -257,18 +266,22 @@ def column_and_unit(role: Role, text: str) -> tuple[str, str | None]:
 def assign(seen: Mapping[str, Seen], said: Mapping[str, tuple[str, str | None]], guess: bool = True) -> list[Assigned]:
     """What each column is read as.  `said` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in said.items() if column in seen}
+    row = what_a_row_is(seen, by_column)
     found = []
     for name, values in seen.items():
         if name in by_column:
             found.append(Assigned(name, *by_column[name], is_text=values.is_text))
         else:
-            found.append(guessed(name, values) if guess else Assigned(name, None, words_of(name)[1]))
+            found.append(guessed(name, values, row) if guess else Assigned(name, None, words_of(name)[1]))
         if found[-1].role is None:
             found[-1] = found[-1]._replace(is_text=values.is_text)
     for role in {one.role for one in found if one.role}:
         claimants = [one for one in found if one.role == role and one.column not in by_column]
         if any(one.role == role for one in found if one.column in by_column):
             found = [one._replace(role=None) if one in claimants else one for one in found]
+        elif len(whole := [one for one in claimants if one.unit != "rank"]) == 1 and len(claimants) > 1:
+            found = [one._replace(unit="global") if one in whole else one for one in found]  # beside that of a rank
+            found = [one._replace(role=None) if one in claimants and one not in whole else one for one in found]
         elif len(claimants) > 1:
             names = " and ".join(one.column for one in claimants)
             choices = tuple(mapping(role, one) for one in claimants)
@@ -298,7 +311,15 @@ def without_idle(found: list[Assigned]) -> list[Assigned]:
     return found
 
 
-def guessed(name: str, values: Seen) -> Assigned:
+def what_a_row_is(seen: Mapping[str, Seen], by_column: Mapping[str, tuple[str, str | None]]) -> str:
+    """Whether the rows are steps one after the other, `steps` with others between them, or epochs."""
+    counted = {by_column.get(name, claim(name))[0]: values for name, values in seen.items() if values.is_number}
+    if steps := counted.get("step", counted.get("batch")):
+        return "steps" if steps.leaps * 2 >= steps.numbers else "step"
+    return "epoch" if "epoch" in counted else "step"
+
+
+def guessed(name: str, values: Seen, row: str) -> Assigned:
     """What a column is read as by its name and, where that leaves something open, by its values."""
     role, unit = claim(name)
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
@@ -309,7 +330,7 @@ def guessed(name: str, values: Seen) -> Assigned:
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return Assigned(name, None, unit, choices=rates)
     if role == "time":
-        return any_time(Assigned(name, None, unit), values)
+        return any_time(Assigned(name, None, unit), values, row)
     one = Assigned(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
@@ -331,16 +352,19 @@ def guessed(name: str, values: Seen) -> Assigned:
     return one
 
 
-def any_time(one: Assigned, values: Seen) -> Assigned:
-    """A column called no more than time: of the step if it goes up and down, since the start if it only grows."""
-    if one.unit and values.is_number and values.numbers >= RISING:
-        if values.falls:
-            return one._replace(role="batch_time")
+def any_time(one: Assigned, values: Seen, row: str) -> Assigned:
+    """A column called no more than time: of the step or epoch if it goes up and down, since the start if it grows."""
+    if one.unit and values.is_number:
+        if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
+            return one._replace(role="epoch_time" if row == "epoch" else "batch_time")
         if values.rises:
             return one._replace(role="elapsed")
     if not values.is_number:
         return one
-    choices = tuple(f"{role}={one.column}:{one.unit or 's'}" for role in ("batch_time", "elapsed"))
+    roles = {"step": ("batch_time", "elapsed"), "epoch": ("epoch_time", "elapsed")}
+    choices = tuple(
+        f"{role}={one.column}:{one.unit or 's'}" for role in roles.get(row, ("batch_time", "epoch_time", "elapsed"))
+    )
     return refused(
         one, f"it is not said which time {one.column!r} is, and in which unit: say {options(choices)}",
         *choices,

@@ -83,7 +83,8 @@ class Survey:
             return
         seen.numbers += 1
         before = last.get(key, found - 1)
-        seen.falls |= found < before
+        seen.falls += found < before
+        seen.leaps += found > before + 1
         seen.stays |= found == before
         last[key] = found
 
@@ -264,6 +265,8 @@ class Writer:
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch, "step": step}
         if span_s := table.value(record, "epoch_time"):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
+        elif span_s := self.epoch_span(now, before):
+            rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
         measured: dict[str, Any] = {
             column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
         }
@@ -277,8 +280,16 @@ class Writer:
         rows.attempt, rows.step = attempt, step
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
-        if named:
-            rows.metrics(record.line, rank, place, step, named)
+        if named:  # where nothing counts steps, the epoch says which row it is
+            of_epochs = not {"step", "batch"} & set(table.columns)
+            rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
+
+    def epoch_span(self, now: Place, before: Place | None) -> float | None:
+        """Time of an epoch, where each has one row that says the time since the start."""
+        if not before or now.elapsed_s is None or before.elapsed_s is None:
+            return None
+        follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
+        return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
 
     def times(self, record: Record, now: Place, before: Place | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""

@@ -13,12 +13,15 @@ compute_time are printed, their sum is the step's time, else global batch / rate
 MXNet of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
 the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
 and `Summary: ...`: means of rates, which are larger than images over time.
-Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.
+Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.  BERT's count
+through the run, without a rate: their times are in the time stamps alone.
 
 Samples:
     DLL 2024-05-06 07:08:09.101112 - PARAMETER arch : resnet50  batch_size : 64  print_freq : 1  amp : True
     DLL 2024-05-06 07:08:19.212223 - Epoch: 0 Iteration: 2  train.loss : 6.91234 None train.compute_ips : 1300.50 images/s train.total_ips : 1280.00 images/s train.lr : 0.1
     DLL 2024-05-06 07:08:29.212223 - (0, 20) total_ips : 2560.0
+    DLL 2024-05-06 07:08:39.250000 - Training Epoch: 0 Training Iteration: 250  average_loss : 8.125 step_loss : 7.875  learning_rate : 0.0003125
+    DLL 2024-05-06 07:08:49.250000 - Iteration: 30  throughput_train : 96.5 seq/s mlm_loss : 9.375
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
 """
 
@@ -31,7 +34,7 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -40,12 +43,14 @@ ALONE = 'DLLL {"timestamp": '  # a record in JSON
 CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
 STEP = re.compile(
     r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
-    r"|Epoch: (\d+) (?:Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
+    r"|(?P<only>Iteration: )(\d+) |(?= \S+ : )"
+    r"|(?:Training )?Epoch: (\d+) (?:(?:Training )?Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
+BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
-    "loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
+    "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
     "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
 }  # fmt: skip
 SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
@@ -90,7 +95,8 @@ class Reader:
             if read:
                 self.take_record(*read, line)
             else:
-                self.rows.problem(line.number, "the record is cut or damaged", text)
+                why = ", or its step is written in an unknown way" if CONSOLE.match(text) else " or damaged"
+                self.rows.problem(line.number, f"the record is cut{why}", text)
         return bool(starts)
 
     def finish(self) -> None:
@@ -112,12 +118,13 @@ class Reader:
             number = NUMBER.match(value)
             data[key] = float(number[0]) if number else None
             if number:
-                behind = value[number.end() :]
+                behind = BAR.sub(" ", value[number.end() :])
                 if key == keys[-1][1] and self.ends.setdefault(key, behind) != behind:
                     return None
                 self.units[key] = behind.strip() if behind.strip() not in ("", "None") else None
-        at = [int(number) for number in step.groups()[1:] if number]
-        return (at if step[0][0] != "C" else "Calibration"), data, stamp, "naive"
+        at = [int(number) for number in step.groups()[1:] if number and number.isdecimal()]
+        at = [0, *at] if step["only"] else at
+        return (at if step[0][:1] != "C" else "Calibration"), data, stamp, "naive"
 
     def take_record(self, step: Any, data: dict[str, Any], stamp: datetime, zone: str, line: Line) -> None:
         if step == "METADATA":
@@ -184,7 +191,9 @@ class Reader:
             self.rows.attempt = max(self.rows.attempt, log.attempt)
         since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
         if epoch not in log.bases:
-            log.bases[epoch] = log.last + ("kv_store" in self.said) if log.bases else 0
+            anew = not log.trained or iteration <= log.trained[1]
+            base = log.last + ("kv_store" in self.said) if anew else log.bases[log.trained[0]]
+            log.bases[epoch] = base if log.bases else 0
         interval = 1 if one else whole(self.said.get("print_freq", self.said.get("disp_batches"))) or since or at[-1]
         if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)

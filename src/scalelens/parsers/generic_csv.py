@@ -11,8 +11,9 @@ role that two columns claim, are a problem that names the `--map` to say, and th
 of numbers that have no role.  A table without a step, an epoch or a time per step is not taken.
 
 A step's time is that of one step (`instant`); differences of a time since the start are means of the steps between
-(`interval_mean`), and the first record has none.  A column called no more than `time_s` is of the step if it goes up
-and down, and since the start if it only grows, from 20 rows on.  A step that begins anew with each epoch is counted on,
+(`interval_mean`), and the first record has none.  A column called no more than `time_s` is since the start if it only
+grows, and of the step if it goes up and down, from 20 rows on and where each step has a row; of the epoch, where the
+table has no step, and the epoch is the `step` of metrics then.  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that begins anew with each epoch is counted on,
 by the number of batches seen.  Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 
@@ -26,7 +27,7 @@ from scalelens import records, tabular
 from scalelens.rows import Rows
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 

@@ -16,7 +16,7 @@ from scalelens import records, tabular
 from scalelens.rows import Rows
 from scalelens.source import Source
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 

@@ -9,12 +9,15 @@ Within an epoch a bar holds running means for the eye, or no times: only what it
 the epoch, printed with one to three digits.  From TF 2.2 on the first step is not in it, a validation may be.
 A bar with no `Epoch` line before it is an evaluation (phase `validation`).  Before TF 2.2 a bar may count samples:
 where it says `/sample` there is no step time, but Keras to 2.3 says `/step` all the same where fit() was given arrays.
+Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
+2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
     Epoch 3/90
     100/100 [==============================] - 5s 45ms/step - loss: 1.9030 - accuracy: 0.5012 - val_loss: 1.8000
     100/100 ━━━━━━━━━━━━━━━━━━━━ 5s 45ms/step - accuracy: 0.5012 - loss: 1.9030
     100/100 - 5s - loss: 1.9030 - accuracy: 0.5012 - 5s/epoch - 45ms/step
+    1250/1250 [==============================] - 615s - acc: 0.3125 - loss: 1.8750
 """
 
 import re
@@ -23,12 +26,12 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
-ANCHORS = ("/step", "/sample", "Epoch ")
+VERSION = 2
+ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
 LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again when the validation is over
 
 EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
-BAR = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=+\] -|━+|-) (\d{1,9})s(?= )")
+BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
 TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -42,6 +45,7 @@ class Log:
         self.epoch: int | None = None
         self.total: int | None = None  # steps of the epoch that is open
         self.attempt = 0
+        self.unknown = False  # whether what is held may not be the end of its epoch
         self.held: tuple[int, dict[str, Any], int, dict[str, float]] | None = None  # the bar may come again
 
 
@@ -61,7 +65,7 @@ class Reader:
             log.epoch, log.total = epoch, None
             return True
         text = line.text.replace("\b", "")
-        bars = [bar for bar in BAR.finditer(text) if bar[1] == bar[2] != "0"]
+        bars = [bar for bar in BAR.finditer(text) if bar[2] in (bar[1], "Unknown") and bar[1] != "0"]
         taken = False
         for bar, after in zip(bars, [*bars[1:], None], strict=False):
             taken |= self.bar(bar, text[bar.end() : after.start() if after else None], log, line)
@@ -69,30 +73,34 @@ class Reader:
 
     def finish(self) -> None:
         for (rank, place), log in self.logs.items():
+            log.held = None if log.unknown else log.held
             self.release(log, Line("", 0, rank, place))
 
     def bar(self, bar: re.Match[str], text: str, log: Log, line: Line) -> bool:
         values = {name: float(value) for name, value in VALUE.findall(text.rstrip()) if value != "nan"}
         spent = TIME.search(text.rstrip())
-        if not spent or "loss" not in values:  # predict() prints no loss, and what is cut no more than that
+        # predict() prints no loss, and what is cut no more than that; who has no count is the first after its header
+        if "loss" not in values or (not bar[1] and (log.epoch is None or log.held)):
             return False
-        total = int(bar[2])
+        total, unknown = int(bar[1] or 0), bar[2] == "Unknown"
+        if unknown and (log.epoch is None or log.total or (log.held and total < log.held[1].get("averaged_steps", 0))):
+            return False
         train = log.epoch is not None and log.total in (None, total)
         if not train:
             self.release(log, line)
         row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "epoch": log.epoch}
-        if spent[3] == "step":
+        if spent and spent[3] == "step":
             step = ((log.epoch or 0) + 1) * total if train else total
             row |= {"step": step, "step_s": int(spent[1]) * UNITS[spent[2]], "averaged_steps": total}
-        else:
+        elif spent:
             values["time per sample"] = int(spent[1]) * UNITS[spent[2]]
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
         name = next((name for name in ACCURACIES if name in values), "")
         row["accuracy"] = values.pop(name, None)
-        log.held = line.number, row, int(bar[3]), values
+        log.held, log.unknown = (line.number, row, int(bar[3]), values), unknown
         self.rows.attempt = max(self.rows.attempt, log.attempt)
         if train:
-            log.total = total
+            log.total = total if not unknown else None
             self.rows.step, self.rows.steps_line = row.get("step"), line.number
         else:
             self.release(log, line)

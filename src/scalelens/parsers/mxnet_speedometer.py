@@ -8,11 +8,13 @@ Source: mxnet/python/mxnet/callback.py, Speedometer.__call__(); module/base_modu
 `Speed` is the batch over the mean time of the batches a to b.  The batch is what the script hands over: in MLPerf that
 of the whole job, so where the log names a global batch the rate is global and gives the step's time.  Elsewhere
 neither is said, and scope and time stay open.  Batches count from the start of an epoch; `step` goes on from the last
-one printed of the epoch before.  `nan` stands for a metric that was not computed.
+one printed of the epoch before.  `nan` stands for a metric that was not computed.  Before 1.0 a record is printed once
+for each metric: one row, with the first.
 
 Samples:
     2024-05-06 07:08:09,742 Node[0] Epoch[0] Batch [20-40]	Speed: 45190.07 samples/sec	accuracy=nan
     INFO:root:Epoch[1] Batch [100]	Speed: 1234.56 samples/sec	accuracy=0.125000	cross-entropy=5.1
+    2024-05-06 07:08:19,105 INFO Epoch[0] Batch [150]	Speed: 312.75 samples/sec	Train-accuracy=0.015625
     2024-05-06 07:18:09,742 Node[0] Epoch[0] Time cost=16.842
     2024-05-06 07:18:19,742 Node[0] Epoch[0] Validation-accuracy=0.512345
 """
@@ -24,11 +26,11 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
 
 HEAD = re.compile(
-    r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) )?(?:Node\[(\d{1,9})\] )?"
+    r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (?:INFO )?)?(?:Node\[(\d{1,9})\] )?"
     r"Epoch\[(\d{1,9})\] (Batch \[|Time cost=|Validation-|Train-)"
 )
 RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
@@ -43,6 +45,7 @@ class Reader:
         self.last = 0
         self.bases: dict[int, int] = {}  # steps before an epoch
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
+        self.said: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
 
     def take(self, line: Line) -> bool:
         head = HEAD.search(line.text)
@@ -72,6 +75,11 @@ class Reader:
             return True
         params, epoch, end = self.rows.params, row["epoch"], int(found[2])
         label = row["rank"], line.place
+        named = {name: float(value) for name, value in values if value != "nan"}
+        if self.said.get(label) == (said := (epoch, end, found[3])):
+            self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])
+            return True
+        self.said[label] = said
         before, batch, attempt = self.at.get(label, (-1, -1, 0))
         row["attempt"] = attempt = attempt + ((epoch, end) <= (before, batch))
         self.at[label] = epoch, end, attempt
@@ -83,15 +91,12 @@ class Reader:
         row |= {"averaged_steps": max(end - start, 1), "value_kind": "interval_mean"}
         if size.isdecimal() and len(size) < 9:
             row |= {"samples": int(size), "rate_scope": "global", "step_s": int(size) / rate if rate else None}
-        named = {name: float(value) for name, value in values if value != "nan"}
-        row["accuracy"] = named.pop("accuracy", None)
+        row["accuracy"] = named.pop("accuracy", named.pop("Train-accuracy", None))
         self.rows.param("framework", "mxnet", line.number, origin="inferred")
         self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
-        self.rows.metrics(
-            line.number, row["rank"], line.place, step, [(name, value, None) for name, value in named.items()]
-        )
+        self.rows.metrics(line.number, *label, step, [(name, named[name], None) for name in named])
         return True
 
 

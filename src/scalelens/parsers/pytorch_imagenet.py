@@ -23,6 +23,7 @@ Samples:
      * Prec@1 69.750 Prec@5 89.090
      * Acc@1 75.110 Acc@5 92.470
      *   Acc@1 75.110 Acc@5 92.470
+    [2024-05-06 07:08:09 swin_tiny] (main.py 283): INFO  * Acc@1 75.125 Acc@5 92.500
     => creating model 'resnet50'
     Use GPU: 0 for training
 """
@@ -33,7 +34,7 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -44,9 +45,9 @@ PIECE = re.compile(r"(?:Epoch|Test): \[")
 RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
 CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
 METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
-SUMMARY = re.compile(r"\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
+SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
-TORCHVISION = re.compile(r"Epoch: \[\d+\]  \[")
+TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
@@ -120,9 +121,9 @@ class Reader:
 
     def summary(self, line: Line) -> bool:
         """Accuracy of an epoch.  Older torchvision prints the same line."""
-        if self.torchvision and not self.shapes:
-            return False
         found = SUMMARY.match(line.text)
+        if not self.shapes and (self.torchvision or not found):
+            return False
         if not found:
             return self.cut(line)
         accuracies = [(f"* {found[k]}", float(found[k + 1]), "%") for k in (1, 3)]

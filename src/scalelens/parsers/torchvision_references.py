@@ -1,6 +1,6 @@
 """Progress lines of torchvision's references, and of what copied their MetricLogger.
 
-Tool: torchvision references, MLPerf SSD and RetinaNet, DETR, MAE, ConvNeXt
+Tool: torchvision references, MLPerf SSD and RetinaNet, DETR, DeiT, MAE, ConvNeXt, DINO, BLIP
 Versions: 2018 to 2025
 Yields: params, steps, phases, metrics
 Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
@@ -15,6 +15,9 @@ Samples:
     Test:   [ 0/79]  eta: 0:01:15  loss: 0.9123 (0.9123)  acc1: 78.1250 (78.1250)  time: 0.9533  data: 0.7010
     Epoch: [0] Total time: 0:17:03
     Test:  Acc@1 76.130 Acc@5 92.862
+    [05:04:03.125000] * Acc@1 61.250 Acc@5 83.125 loss 1.625
+    Epoch: [1/100]  [2240/2502]  eta: 0:02:44  loss: 5.312500 (6.125000)  lr: 0.000125 (0.000100)  wd: 0.040125 (0.040100)  time: 0.512500  data: 0.000250  max mem: 12500
+    Train Epoch: [0]  [   50/11250]  eta: 6:15:20  lr: 0.000010  loss_ita: 8.1250  loss_itm: 0.6250  time: 1.2500  data: 0.0002  max mem: 15125
 """
 
 import re
@@ -23,15 +26,17 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
-ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", " Acc@1 ")
+VERSION = 2
+ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
 
+EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
 RECORD = re.compile(
-    r"(?:Epoch: \[(\d{1,9})\]|Test:(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)"
+    EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )
-SPAN = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test:)\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
-SUMMARY = re.compile(r"Test: .{0,40}?Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)")
+SPAN = re.compile(EPOCH + r")\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
+SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
 FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
+WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
 WINDOW = 20  # batches of a SmoothedValue
 
 
@@ -63,10 +68,8 @@ class Reader:
                 phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
                 step=log.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged",
             )  # fmt: skip
-        elif found := SUMMARY.search(line.text):
-            accuracies = [
-                (f"Test: Acc@{k}", float(value), "%") for k, value in zip((1, 5), found.groups(), strict=True)
-            ]
+        elif (found := SUMMARY.search(line.text)) and (self.total or found[4] or not found[1]):
+            accuracies = [(f"Test: Acc@{k}", float(found[n]), "%") for k, n in ((1, 2), (5, 3))]
             self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
         else:
             return False
@@ -76,8 +79,8 @@ class Reader:
         train, index, total = head[1] is not None, int(head[2]), int(head[3])
         fields = [FIELD.match(text.strip()) for text in re.split(r"\s\s+|\t", line.text[head.end() :]) if text.strip()]
         values = {field[1]: field[2] for field in fields if field}
-        # They have four decimals: fewer are the beginning of a number.
-        if None in fields or not all(re.fullmatch(r"\d+\.\d{4}", values.get(name, "")) for name in ("time", "data")):
+        # They have four decimals, or six: others are the beginning of a number.
+        if None in fields or not all(WHOLE.fullmatch(values.get(name, "")) for name in ("time", "data")):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train" if train else "validation"}

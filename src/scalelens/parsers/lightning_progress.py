@@ -1,0 +1,72 @@
+"""Lightning's progress bar.
+
+Tool: Lightning (pytorch_lightning, lightning.pytorch), TQDMProgressBar
+Versions: 1.0 to 2.x
+Yields: params, steps, metrics
+Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm(); lightning/fabric/utilities/distributed.py
+
+The rate of the bar is the batches since the epoch began over the time since then (tqdm without smoothing): a running
+mean, with two decimals.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again
+and again: a batch counts once.  NeMo's bars, which say the time of a step, are read as such.
+
+Samples:
+    Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
+    Epoch 0: 100%|██████████| 18/18 [01:15<00:00,  4.17s/it, loss=1.125, v_num=0]
+    Initializing distributed: GLOBAL_RANK: 1, MEMBER: 2/16
+"""
+
+import re
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
+
+BAR = re.compile(
+    r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%)?\|[^|]*\| +(\d{1,9})/(\d{1,9}) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
+    r"([^\]]*)(\])?"
+)
+SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
+MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
+LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
+
+    def take(self, line: Line) -> bool:
+        if member := MEMBER.search(line.text):
+            self.rows.param("devices", int(member[1]), line.number)
+            return True
+        bar = BAR.search(line.text)
+        if not bar or "train_step_timing" in bar[6]:
+            return False
+        if not bar[7] or not float(bar[4]):
+            if not bar[7]:
+                self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
+            return True
+        epoch, batch, total = (int(number) for number in bar.groups()[:3])
+        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        if [epoch, batch] != before and batch:
+            attempt += [epoch, batch] < before
+            self.at[line.rank, line.place] = epoch, batch, attempt
+            self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
+        return True
+
+    def record(self, bar: re.Match[str], epoch: int, batch: int, step: int, attempt: int, line: Line) -> None:
+        rows = self.rows
+        values = {name: float(value) for name, value in SETTING.findall(bar[6]) if name != "v_num" and value != "nan"}
+        loss = next((name for name in LOSSES if name in values), "")
+        rows.param("framework", "pytorch", line.number, origin="inferred")
+        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+        rows.add(
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch,
+            value_kind="running_mean", loss=values.pop(loss, None),
+        )  # fmt: skip
+        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])

@@ -1,0 +1,91 @@
+"""Progress lines of Swin Transformer, and of what was made from its main.py.
+
+Tool: microsoft/Swin-Transformer main.py; VMamba, CSWin, FocalNet, InternImage and other forks
+Versions: 2021 to 2025
+Yields: params, steps, phases, metrics
+Source: Swin-Transformer/main.py, train_one_epoch(); logger.py, create_logger()
+
+The first number of a pair is of the batch printed last, the device awaited before the clock is read; the mean since the
+epoch's start, in brackets, is left out.  Batches count from 0.  Lines of validation are those of pytorch/examples, and
+read as such.
+
+Samples:
+    [2024-05-06 07:08:09 swin_tiny_patch4_window7_224] (main.py 226): INFO Train: [14/300][250/1251]	eta 0:10:52 lr 0.000625	time 0.5125 (0.5250)	loss 6.1250 (6.2500)	grad_norm 3.1250 (4.5000)	mem 14750MB
+    [2024-05-06 07:18:19 vssm_tiny] (main.py 295): INFO Train: [30/300][210/2859]	eta 1 day, 0:25:26 lr 0.000875	 wd 0.0500	time 0.4125 (0.5750)	data time 0.0010 (0.1443)	loss 1.8750 (2.0000)	loss_scale 32768.0000 (32768.0000)	mem 16125MB
+    [2024-05-06 07:21:20 vssm_tiny] (main.py 240): INFO EPOCH 14 training takes 0:13:28
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("INFO Train: [", "INFO EPOCH ")
+
+HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
+RECORD = re.compile(r"Train: \[(\d{1,9})/\d{1,9}\]\[(\d{1,9})/(\d{1,9})\]\s+eta (?:\d+ days?, )?[\d:]+ ")
+SPAN = re.compile(r"EPOCH (\d{1,9}) training takes (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)\b")
+FIELD = re.compile(r"\s*([a-z][a-z _]*?) (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\)|MB)?(?=\s|\Z)")
+COLUMNS = {
+    "time": "step_s", "data time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm",
+}  # fmt: skip
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
+
+    def take(self, line: Line) -> bool:
+        head = HEAD.search(line.text)
+        if not head:
+            return False
+        stamp: dict[str, Any] = {"ts": moment(head[1]), "ts_origin": "naive"} if moment(head[1]) else {}
+        if record := RECORD.match(line.text, head.end()):
+            self.rows.param("model", head[2], line.number, origin="inferred")
+            return self.record(record, stamp, line)
+        if not (span := SPAN.match(line.text, head.end())):
+            return False
+        epoch, days, hours, minutes, seconds = (int(number or 0) for number in span.groups())
+        *_, attempt = self.at.get((line.rank, line.place), (0, 0, 0))
+        self.rows.add(
+            "phases", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            step=self.rows.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged", **stamp,
+        )  # fmt: skip
+        return True
+
+    def record(self, record: re.Match[str], stamp: dict[str, Any], line: Line) -> bool:
+        values, end = dict[str, float](), record.end()
+        while field := FIELD.match(line.text, end):
+            values[field[1]], end = float(field[2]), field.end()
+        if end < len(line.text.rstrip()) or not {"time", "loss", "mem"} <= values.keys():  # mem comes last
+            self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+            return True
+        epoch, index, total = (int(number) for number in record.groups())
+        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        attempt += [epoch, index] <= before
+        self.at[line.rank, line.place] = epoch, index, attempt
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row |= {"epoch": epoch, "step": epoch * total + index, "averaged_steps": 1, "value_kind": "instant"}
+        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row["peak_memory_bytes"] = values.pop("mem") * 2**20
+        self.rows.param("framework", "pytorch", line.number, origin="inferred")
+        self.rows.param("iterations_per_epoch", total, line.number)
+        self.rows.attempt = max(self.rows.attempt, attempt)
+        self.rows.step, self.rows.steps_line = row["step"], line.number
+        self.rows.put("steps", line.number, row | stamp)
+        others = [(name, value, "s" if name.endswith(" time") else None) for name, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.place, row["step"], others)
+        return True
+
+
+def moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
