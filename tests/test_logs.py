@@ -123,22 +123,31 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_comms": {(WINDOW, JOB)},
     "deepspeed_config": {(ONE, JOB)},
     "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
-    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},  # CurrSamplesPerSec; older versions had the average alone
+    # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
+    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
+    "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
-    "hf_trainer": {(RUNNING, NO_RATE)},  # the bar beside the records
+    # The bar beside the records; train_runtime in each of them tells the time since the one before.
+    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE)},
+    "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
+    "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "litgpt": {(ONE, NO_RATE)},
+    "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
     "llmc": {(ONE, NO_RATE)},
+    "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
@@ -153,17 +162,22 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "modded_nanogpt": {(RUNNING, NO_RATE)},  # step_avg since the tenth step
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanogpt": {(ONE, NO_RATE)},
-    "nemo": {(ONE, NO_RATE)},
+    "nanotron": {(ONE, JOB)},
+    "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
+    "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
     "scalelens_run": {(ONE, NO_RATE)},
+    "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
+    "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
+    "verl": {(ONE, JOB)},  # tokens of the job over the step's time
 }
 
 

@@ -69,7 +69,7 @@ def connect(root: Path, query_folders: tuple[Path, ...] = (), asked: str | None 
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
     )
     macros = queries.load(query_folders, asked)
-    named = {*()} if asked is None else queries.words(" ".join([asked, *(query.sql for query in macros.values())]))
+    named = {*()} if asked is None else queries.words(asked).union(*(query.reads for query in macros.values()))
     named |= {"params"} | ({"steps"} if "step_times" in named else set())  # what the views below need
     labels = _files_and_runs(connection, live)
     for name in catalog.CATALOGS:
@@ -221,8 +221,10 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[s
         ("_sidecar_params", said, (RUN_ID, *STORED["params"])),
     )  # fmt: skip
     for name, rows, columns in tables:
-        table = pa.Table.from_pylist(rows, schema=schema(columns))
-        connection.register("_arrow", table)
+        if not rows:
+            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c.name} {_sql_type(c)}' for c in columns)})")
+            continue
+        connection.register("_arrow", pa.Table.from_pylist(rows, schema=schema(columns)))
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
         connection.unregister("_arrow")
     labels: dict[str, str] = {}

@@ -18,6 +18,7 @@ from scalelens.formats import Formats
 from scalelens.reading import Contents, Found, Options, Progress, held, read_batch
 from scalelens.warehouse import Entry, Warehouse
 
+THREADED = {"duckdb", "polars", "torch"}  # libraries that keep threads of their own, which a copy lacks
 POLITE_JOBS = 4  # outside a Slurm job, on a login node, no more workers than this
 
 
@@ -25,7 +26,7 @@ def in_parallel(
     batches: list[list[Found]], options: Options, workers: int, progress: Progress
 ) -> Iterator[list[Entry]]:
     """Batches over processes, in the order in which they end."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(start_method())
     counter = context.Value("q", 0)
     with concurrent.futures.ProcessPoolExecutor(workers, context, start_worker, (options, counter)) as pool:
         told = 0
@@ -129,6 +130,15 @@ def end_with_parent() -> None:
 def work(batch: list[Found]) -> list[Entry]:
     options, formats, contents, progress = _worker
     return read_batch(batch, options, formats, contents, progress)
+
+
+def start_method() -> str:
+    """How workers begin: as a copy of this process, which spares each the imports, where nothing else runs in it.
+
+    Threads of others may hold a lock at the moment of the copy, and the copy would wait for it for ever.
+    """
+    alone = threading.active_count() == 1 and not THREADED & sys.modules.keys()
+    return "fork" if sys.platform == "linux" and alone else "spawn"
 
 
 def default_jobs() -> int:

@@ -65,7 +65,7 @@ RECORDS = {
 WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
 FROM_0 = ("gpt2", "squad")
 MEANS = ("tf2", "tf1", "popart", "popart_cnn")
-EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}[\s,%]*$")
+EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}(?:/\d+)?(?:[\s,%]*$|,\d+\]<std)")
 FACTS = re.compile(
     r"^\s*(?:INFO:root:|(?:\[\d+\] )?\[INFO\] (?=[GNT]))?(global_batch_size|[gG]lobal batch size|device_iterations|batches_per_step"
     r"|gradient accumulation|micro_batches_per_execution|Steps per epoch|Total replicas|Number of IPUs required)"

@@ -90,7 +90,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    trace, is_ascend = Trace(source), False
+    alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
+    trace, is_ascend = Trace(source, named=alone), False
     steps = Steps(trace)
     metadata = trace.metadata()
     facts(metadata, rows)
@@ -102,7 +103,7 @@ def read(source: Source, rows: Rows) -> str | None:
     for items in trace.slices():
         before = events.counts["M"]
         found, columns = events.columns(items)
-        if events.counts["M"] > before:
+        if alone and events.counts["M"] > before:
             is_ascend |= any(
                 isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
             )

@@ -29,6 +29,7 @@ BAR = re.compile(
 )
 SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
 MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
+OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
 
 
@@ -44,7 +45,7 @@ class Reader:
             self.rows.param("devices", int(member[1]), line.number)
             return True
         bar = BAR.search(line.text)
-        if not bar or "train_step_timing" in bar[6]:
+        if not bar or any(name in bar[6] for name in OF_NEMO):
             return False
         if not bar[7] or not float(bar[4]):
             if not bar[7]:

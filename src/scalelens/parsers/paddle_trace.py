@@ -32,7 +32,7 @@ import pyarrow as pa
 from scalelens.events import Columns, Events, nanoseconds
 from scalelens.rows import Rows
 from scalelens.source import Source
-from scalelens.trace import UNREADABLE, Event, Exact, Items, Trace
+from scalelens.trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
 
 VERSION = 1
 
@@ -94,7 +94,7 @@ class Reader:
 
     def mended(self, items: Items) -> Items:
         """Events with names and categories as in other traces, without the empty object that ends the list."""
-        kept = [item for item in items if item != Event()]
+        kept = [item for item in items if item != Other()]
         for event in kept:
             if isinstance(event, Event) and event.ph == "X":
                 event.name = DURATION.sub("", str(event.name))
@@ -127,7 +127,7 @@ class Reader:
         }
 
 
-def is_step(item: Event | bytes) -> bool:
+def is_step(item: Item | bytes) -> bool:
     return isinstance(item, Event) and item.ph == "X" and str(item.name).startswith("ProfilerStep#")
 
 

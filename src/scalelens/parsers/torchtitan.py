@@ -51,6 +51,7 @@ class Reader:
         self.last: dict[int | None, int] = {}  # last step by rank
         self.averaged: dict[int | None, int | None] = {}  # of it, for the ranks without a label that say it too
         self.attempts: dict[int | None, int] = {}
+        self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
 
     def take(self, line: Line) -> bool:
         if found := RECORD.search(line.text):
@@ -68,6 +69,7 @@ class Reader:
             for name, size in zip(names, sizes, strict=False):
                 rows.param(DEGREES.get(name, f"{name}_degree"), size, line.number)
         elif start := START.search(line.text):
+            self.started.add(line.rank)
             rows.param("micro_batch_size", int(start[1]), line.number)
             rows.param("global_batch_size", int(start[2]), line.number)
             rows.param("max_steps", int(start[4]), line.number)
@@ -92,10 +94,11 @@ class Reader:
         phase, previous = "validation" if found[1] else "train", self.last.get(line.rank)
         averaged = 1 if step == 1 else None
         if phase == "train":
-            if previous is not None and step < previous + (line.rank is not None):
+            if previous is not None and step < previous + (line.rank in self.started):
                 self.attempts[line.rank] = self.attempts.get(line.rank, 0) + 1
             elif previous is not None:
                 averaged = step - previous or self.averaged[line.rank]
+            self.started.discard(line.rank)
             self.last[line.rank], self.averaged[line.rank], rows.step = step, averaged, step
             rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))

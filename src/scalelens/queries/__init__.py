@@ -71,6 +71,11 @@ class Query(NamedTuple):
         parameters = ", ".join(f"{parameter.name} := {parameter.default}" for parameter in self.parameters)
         return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
 
+    @property
+    def reads(self) -> set[str]:
+        """Names of tables and queries that it may read.  The headers of our own are tested to say it."""
+        return {*self.sources} if self.path.parent == FOLDER else words(self.sql)
+
 
 def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Query]:
     """Queries of the package and of `folders` by name, each after those that it calls.
