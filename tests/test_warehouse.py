@@ -67,7 +67,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def ask(home: Path, statement: str) -> list[Any]:
-    return database.connect(home).execute(statement).fetchall()
+    return database.connect(home, asked=statement).execute(statement).fetchall()
 
 
 def steps_by_path(home: Path) -> dict[str, int]:
@@ -486,11 +486,12 @@ def whole(home):
     def act():
         if (home / "_log").is_dir():
             counts = "SELECT path, (SELECT count(*) FROM steps s WHERE s.file_id = f.file_id), rows FROM files f ORDER BY path"
-            before = database.connect(home).execute(counts).fetchall()
+            before = database.connect(home, asked=counts).execute(counts).fetchall()
         else:
             before, counts = [], ""
         ingestion.ingest([logs], home, jobs=1)
-        after = database.connect(home).execute("SELECT count(*), count(DISTINCT file_id) FROM steps").fetchall()
+        steps = "SELECT count(*), count(DISTINCT file_id) FROM steps"
+        after = database.connect(home, asked=steps).execute(steps).fetchall()
         print(json.dumps([before, after]), flush=True)
         os._exit(0)
     assert os.waitpid(forked(act), 0)[1] == 0, home
