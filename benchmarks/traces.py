@@ -53,8 +53,9 @@ one.get_temporal_breakdown(visualize=False)
 one.get_comm_comp_overlap(visualize=False)
 one.get_gpu_kernel_breakdown(visualize=False)
 """
-READING = (
-    "from pathlib import Path\nfrom scalelens import formats\nfrom scalelens.ingestion import ingest\nformats.load()"
+READING = (  # numpy.ma is what pyarrow imports when it meets its first array
+    "import numpy.ma\nfrom pathlib import Path\nfrom scalelens import formats\n"
+    "from scalelens.ingestion import ingest\nformats.load()"
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
 ASKING = "from scalelens.database import connect, rows_of"

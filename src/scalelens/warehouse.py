@@ -33,6 +33,7 @@ DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
     for table, schema in SCHEMAS.items()
 }
+RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
 
@@ -216,8 +217,9 @@ class BatchWriter:
         with explained(self.warehouse.root):
             if table not in self._writers:
                 self._writers[table] = pq.ParquetWriter(
-                    self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table]
-                )
+                    self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
+                    write_statistics=RANGES[table],
+                )  # fmt: skip
             self._writers[table].write_table(pa.Table.from_batches(self._held.pop(table)))
 
     def commit(self) -> None:

@@ -12,7 +12,7 @@ poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each.
 
 Samples:
     Graph compilation: 100%|##########| 100/100 [01:32<00:00]
-    Compiled/Loaded model in 97.88873339025304 secs
+    Compiled/Loaded model in 83.51170425001 secs
     INFO:logging_callback:Compilation Time 351.2 s
     Compilation time: 351.2s.
     2026-02-03 04:05:06 INFO Compiled. Duration 214.75 seconds
@@ -20,10 +20,10 @@ Samples:
     [INFO] 2026-02-03 04:05:06: Total runtime: 1024.5 seconds
     Data loaded in 9.856430063955486 secs
     Training time: 3.297 secs
-    Finished training. Time: 2022-04-01 10:11:12.131415. It took: 0:05:26.090631
-    2023-08-22T23:49:40.103248Z PO:ENGINE   3556102.3556102 I: Profiler disabled
+    Finished training. Time: 2022-04-01 11:25:37.500125. It took: 0:04:17.250375
+    2026-08-22T23:47:31.250125Z PO:ENGINE   4711077.4711077 I: Profiler disabled
     START TIME: Sat Nov 21 05:25:41 UTC 2026
-    23:48:29.160 3555537 POPRUN [I] mpirun (PID 3555600) terminated with exit code 0
+    23:46:18.250 4711020 POPRUN [I] mpirun (PID 4711042) terminated with exit code 0
     10:10:50.203 1 POPRUN [I] Running command: mpirun '-np' '1' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=16' '-x' 'POPDIST_NUM_IPUS_PER_REPLICA=4'
 """
 

@@ -11,7 +11,7 @@ read as such.
 
 Samples:
     [2024-05-06 07:08:09 swin_tiny_patch4_window7_224] (main.py 226): INFO Train: [14/300][250/1251]	eta 0:10:52 lr 0.000625	time 0.5125 (0.5250)	loss 6.1250 (6.2500)	grad_norm 3.1250 (4.5000)	mem 14750MB
-    [2024-05-06 07:18:19 vssm_tiny] (main.py 295): INFO Train: [30/300][210/2859]	eta 1 day, 0:25:26 lr 0.000875	 wd 0.0500	time 0.4125 (0.5750)	data time 0.0010 (0.1443)	loss 1.8750 (2.0000)	loss_scale 32768.0000 (32768.0000)	mem 16125MB
+    [2026-05-06 07:18:19 hybrid_tiny] (main.py 301): INFO Train: [12/90][340/2502]	eta 1 day, 2:12:09 lr 0.000625	 wd 0.0250	time 0.3125 (0.3750)	data time 0.0025 (0.0125)	loss 1.8750 (2.0000)	loss_scale 32768.0000 (32768.0000)	mem 16125MB
     [2024-05-06 07:21:20 vssm_tiny] (main.py 240): INFO EPOCH 14 training takes 0:13:28
 """
 
