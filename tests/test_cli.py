@@ -561,7 +561,8 @@ def started(self):
     start(self)
     handles = False
     while not handles:  # Python is up in it, and imports
-        handles = int(re.search(r"SigCgt:\\s*(\\w+)", Path(f"/proc/{self.pid}/status").read_text())[1], 16) & 2
+        masks = re.findall(r"Sig(?:Cgt|Ign):\\s*(\\w+)", Path(f"/proc/{self.pid}/status").read_text())
+        handles = any(int(mask, 16) & 2 for mask in masks)
     os.killpg(0, signal.SIGINT)
 
 
