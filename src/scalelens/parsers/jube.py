@@ -91,13 +91,15 @@ def read(source: Source, rows: Rows) -> None:
         stack[-1].text += characters
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    damage = None
+    damage: int | None = None
     try:
         for block in source.utf8():
             parser.Parse(block, False)
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        damage = error
+        damage = error.lineno
+    except LookupError:  # the first line names an encoding that does not exist
+        damage = 1
     numbered = [(element, step) for element, step in packages if NUMBER.fullmatch(element.attributes.get("id", ""))]
     for element, _ in packages:
         if not NUMBER.fullmatch(element.attributes.get("id", "")):
@@ -110,7 +112,7 @@ def read(source: Source, rows: Rows) -> None:
     else:
         parameters({int(element.attributes["id"]): element for element, _ in numbered}, rows)
     if damage:
-        rows.problem(damage.lineno, "the file is cut, or its XML is damaged: what stands before is kept")
+        rows.problem(damage, "the file is cut, or its XML is damaged: what stands before is kept")
 
 
 def parameters(packages: dict[int, Element], rows: Rows) -> None:
