@@ -290,18 +290,17 @@ COMMUNICATES = re.compile(
 
 def test_class_of_every_kernel(traces: duckdb.DuckDBPyConnection) -> None:
     rows = traces.execute(
-        "WITH named AS (SELECT *, kernel_class(name, category) AS class FROM events) "
         "SELECT regexp_replace(split_part(path, '/corpus/traces/', 2), '!.*|/[^/]*$', '') AS folder, "
         "count(DISTINCT name) FILTER (class = 'compute'), count(DISTINCT name) FILTER (class = 'communication'), "
         "count(DISTINCT name) FILTER (class = 'memory') "
-        "FROM named JOIN files USING (file_id) WHERE class IS NOT NULL GROUP BY ALL"
+        "FROM events JOIN files USING (file_id) WHERE class IS NOT NULL GROUP BY ALL"
     ).fetchall()  # fmt: skip
     assert {folder: tuple(counts) for folder, *counts in rows} == CLASSES
 
 
 def test_no_name_of_communication_is_compute(traces: duckdb.DuckDBPyConnection) -> None:
     names = [name for (name,) in traces.execute(
-        "SELECT DISTINCT name FROM events WHERE kernel_class(name, category) = 'compute'"
+        "SELECT DISTINCT name FROM events WHERE class = 'compute'"
     ).fetchall()]  # fmt: skip
     assert len(names) > 800
     found = [name for name in names if COMMUNICATES.search(name)]

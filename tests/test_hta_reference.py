@@ -49,7 +49,7 @@ CLASSES = {"COMPUTATION": "compute", "COMMUNICATION": "communication", "MEMORY":
 CAUSES = {"host_wait": "host", "kernel_wait": "kernel", "other": "other"}
 DESCRIBED = ("mean", "stddev", "min", "p25", "median", "p75", "max")
 TRACED = """
-    line, rank, ph, name, category, start_ns, duration_ns, process, thread, stream, correlation, train_step,
+    line, rank, ph, name, category, class, start_ns, duration_ns, process, thread, stream, correlation, train_step,
     CASE WHEN category LIKE '%mem%' THEN args END AS args"""  # the other arguments are a gigabyte
 
 Row = dict[str, Any]
@@ -179,7 +179,7 @@ def below_zero(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Work of each set that HTA's rounding makes last less than nothing: its sums miss up to a microsecond for each."""
     rows = connection.execute(
         "SELECT set_name, count(*) FROM rounded JOIN files_of USING (file_id) "
-        "WHERE duration_ns < 0 AND kernel_class(name, category) IS NOT NULL GROUP BY set_name"
+        "WHERE duration_ns < 0 AND class IS NOT NULL GROUP BY set_name"
     ).fetchall()
     return dict(rows)
 
@@ -235,9 +235,7 @@ def test_kernel_types(clamped: duckdb.DuckDBPyConnection) -> None:
 
 def test_classes_of_all_names(exact: duckdb.DuckDBPyConnection) -> None:
     """By HTA's patterns every name of the traces is of the same class."""
-    names = exact.execute(
-        "SELECT DISTINCT name, kernel_class(name, category) AS class FROM events WHERE class IS NOT NULL"
-    ).fetchall()
+    names = exact.execute("SELECT DISTINCT name, class FROM events WHERE class IS NOT NULL").fetchall()
     for name, kind in names:
         if re.match(r"nccl|hip|hccl|.*ncclKernel", name):
             assert kind == "communication", name
@@ -511,7 +509,9 @@ def test_tracelens_timeline(exact: duckdb.DuckDBPyConnection, printed: duckdb.Du
     try:
         for linked in (False, True):
             printed.execute("CREATE OR REPLACE TABLE events AS FROM true_events")
-            printed.execute("UPDATE events SET category = 'kernel', name = 'fill' WHERE category LIKE '%memset'")
+            printed.execute(
+                "UPDATE events SET category = 'kernel', name = 'fill', class = 'compute' WHERE category LIKE '%memset'"
+            )
             if linked:
                 printed.execute("""
                     DELETE FROM events WHERE (file_id, line) IN (

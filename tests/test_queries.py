@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from scalelens import queries
 from scalelens.errors import UserError
+from scalelens.kernels import kernel_class
 from scalelens.statistics import median_interval
 from scalelens.tables import documented, schema
 
@@ -57,6 +58,8 @@ class Warehouse:
             self.connection.execute(f"DELETE FROM {name}")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
+        if table == "events":
+            rows = [{"class": kernel_class(row.get("name"), row.get("category")), **row} for row in rows]
         if rows:
             fields = [column for column in TABLES[table] if any(column.name in row for row in rows)]
             self.connection.register("arrow", pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scalelens.kernels import classes, kernel_class
 from test_queries import FIXTURES, Row, Warehouse
 
 CLASSES = {
@@ -85,19 +87,20 @@ def event(name: str | None, category: str, start: float, end: float, **columns: 
 
 
 @pytest.mark.parametrize(("kind", "names"), CLASSES.items())
-def test_class_of_a_kernel_by_its_name(warehouse: Warehouse, kind: str | None, names: list[str | None]) -> None:
+def test_class_of_a_kernel_by_its_name(kind: str | None, names: list[str | None]) -> None:
     for name in names:
-        got = warehouse.connection.execute("SELECT kernel_class(?, 'kernel')", [name]).fetchall()
-        assert got == [(kind,)], name
+        assert kernel_class(name, "kernel") == kind, name
+    columns = pa.array(["x", *names], pa.string()), pa.array(["cpu_op", *["kernel"] * len(names)])
+    assert classes(*columns).to_pylist() == [None, *[kind] * len(names)]
 
 
-def test_the_category_says_what_is_work_of_a_device(warehouse: Warehouse) -> None:
+def test_the_category_says_what_is_work_of_a_device() -> None:
     for category in ("gpu_memcpy", "gpu_memset", "memcpy", "memset"):
-        assert warehouse.column(f"SELECT kernel_class('fill', '{category}')") == ["memory"]
+        assert kernel_class("fill", category) == "memory"
     for category in ("cpu_op", "cuda_sync", "gpu_user_annotation", "cuda_runtime", "user_annotation"):
-        assert warehouse.column(f"SELECT kernel_class('nccl:all_reduce', '{category}')") == [None]
-    assert warehouse.column("SELECT kernel_class('gemm', NULL)") == [None]
-    assert warehouse.column("SELECT kernel_class('gen12_conv[SIMD16 {64; 1; 1} {32; 1; 1}]', 'gpu_op')") == ["compute"]
+        assert kernel_class("nccl:all_reduce", category) is None
+    assert kernel_class("gemm", None) is None
+    assert kernel_class("gen12_conv[SIMD16 {64; 1; 1} {32; 1; 1}]", "gpu_op") == "compute"
 
 
 # Which events

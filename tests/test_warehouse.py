@@ -367,6 +367,14 @@ def test_a_log_that_is_folded_while_it_is_read_is_read_again(
     assert len(Warehouse(home).live().paths) == 3
 
 
+def test_an_older_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> None:
+    ingest([logs], home)
+    (record,) = (home / "_log").glob("*.json")
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": warehouse.SCHEMA_VERSION - 1}))
+    with pytest.raises(UserError, match=r"older ScaleLens.*make a new warehouse"):
+        Warehouse(home).live()
+
+
 def test_a_newer_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> None:
     ingest([logs], home)
     (record,) = (home / "_log").iterdir()

@@ -1,12 +1,16 @@
 """What device work is: computation, communication or movement of memory.  The one place that knows names of kernels.
 
-`kernel_class(name, category)` in SQL gives 'compute', 'communication' or 'memory', and NULL for what is no work of a
-device: calls of the host, annotations, waits.  The category says what is device work; where it is a kernel, its name
-says which.  A host operator with a `stream` among its arguments (Triton's) stays what it is: its kernel is a row of
-its own.
+A category says what is work of a device; where it is a kernel, its name says which.  Calls of the host, annotations and
+waits have no class.  A host operator with a `stream` among its arguments (Triton's) stays what it is: its kernel is a
+row of its own.
 """
 
-import duckdb
+import functools
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
 # `gpu_op` is that of Intel's unitrace.
@@ -30,23 +34,41 @@ MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer"
 # Entries of a stream that do nothing: of MTIA and of Level Zero.
 WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
-KERNEL_CLASS = f"""
-CREATE OR REPLACE MACRO kernel_class(name, category) AS CASE
-    WHEN category IN {MEMORY} THEN 'memory'
-    WHEN category IS NULL OR category NOT IN {KERNELS} THEN NULL
-    WHEN regexp_matches(name, '{"|".join(COMPUTE_NAMES)}') THEN 'compute'
-    WHEN regexp_matches(name, '(?i){"|".join(COMMUNICATION_NAMES)}') THEN 'communication'
-    WHEN regexp_matches(name, '{"|".join(MEMORY_NAMES)}') THEN 'memory'
-    WHEN regexp_matches(name, '{"|".join(WAITS)}') THEN NULL
-    ELSE 'compute' END
-"""
+WORK = pa.array(KERNELS + MEMORY)
+COMPUTE, MEMORY_MOVED, WAIT = (re.compile("|".join(names)) for names in (COMPUTE_NAMES, MEMORY_NAMES, WAITS))
+COMMUNICATION = re.compile("|".join(COMMUNICATION_NAMES), re.IGNORECASE)
 
 
-# What `kernel_class` can be known for: a filter that a scan applies before it reads the names.
-ON_DEVICE = f"CREATE OR REPLACE MACRO is_on_device(category) AS category IN {KERNELS + MEMORY}"
+@functools.lru_cache(maxsize=1 << 16)
+def kernel_class(name: str | None, category: str | None) -> str | None:
+    """'compute', 'communication' or 'memory', and None for what is no work of a device."""
+    if category in MEMORY:
+        return "memory"
+    if category not in KERNELS:
+        return None
+    name = name or ""
+    if COMPUTE.search(name):
+        return "compute"
+    if COMMUNICATION.search(name):
+        return "communication"
+    if MEMORY_MOVED.search(name):
+        return "memory"
+    return None if WAIT.search(name) else "compute"
 
 
-def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes `kernel_class` and `is_on_device` known to SQL."""
-    connection.execute(KERNEL_CLASS)
-    connection.execute(ON_DEVICE)
+def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
+    """The class of each event, shape (n,) and (n,) to (n,)."""
+    places = np.flatnonzero(pc.is_in(categories, WORK).to_numpy(zero_copy_only=False))
+    if not len(places):
+        return pa.nulls(len(names), pa.string())
+    taken = pa.array(places)
+    name, category = (each.take(taken).dictionary_encode("encode") for each in (names, categories))
+    wide = len(category.dictionary)
+    pairs, which = np.unique(
+        name.indices.to_numpy().astype(np.int64) * wide + category.indices.to_numpy(), return_inverse=True
+    )
+    known, kinds = name.dictionary.to_pylist(), category.dictionary.to_pylist()
+    found = pa.array([kernel_class(known[pair // wide], kinds[pair % wide]) for pair in pairs.tolist()], pa.string())
+    place = np.full(len(names), -1)
+    place[places] = which
+    return found.take(pa.array(place, mask=place < 0))

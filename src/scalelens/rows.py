@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scalelens.kernels import classes, kernel_class
 from scalelens.tables import SCHEMAS, SMALL
 
 EPOCH = datetime(1970, 1, 1)
@@ -162,6 +163,9 @@ class Rows:
         if self.zone:
             for row in held:
                 in_utc(row, self.zone)
+        if table == "events":
+            for row in held:
+                row["class"] = kernel_class(row.get("name"), row.get("category"))
         try:
             batch = batch_of(held, SCHEMAS[table], self.file_id)
         except UNFIT:
@@ -194,6 +198,8 @@ class Rows:
             filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
             filled["file_id"] = pa.repeat(self.file_id, rows.num_rows)
             filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
+            if table == "events":
+                filled["class"] = classes(filled["name"], filled["category"])
             arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
             self._write(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
 

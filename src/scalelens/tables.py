@@ -129,6 +129,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("ph", TEXT, "phase of the trace event format: X complete, i instant, C counter"),
         Column("name", TEXT, "name of the event"),
         Column("category", TEXT, "category in lower case (cpu_op, kernel, gpu_memcpy, user_annotation, ...)"),
+        Column("class", TEXT, "compute, communication or memory; NULL for what is no work of a device"),
         Column("start_ns", INT, "start in nanoseconds since 1970 where the trace has a base, else since its own zero"),
         Column("duration_ns", INT, "duration in nanoseconds"),
         Column("process", TEXT, "process id as the trace gives it"),

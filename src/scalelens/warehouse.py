@@ -14,6 +14,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from scalelens.errors import UserError
 from scalelens.tables import SCHEMAS
 from scalelens.version import __version__
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: events have a class
 ROW_GROUP_BYTES = 4 << 20  # of rows held as Arrow
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
 # Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
@@ -112,7 +113,7 @@ class Warehouse:
             self.segments.mkdir(exist_ok=True)
 
     def live(self) -> Live:
-        """Reads the log.  Raises UserError where there is no warehouse, or one of a newer schema."""
+        """Reads the log.  Raises UserError where there is no warehouse, or one of another schema."""
         if not self.exists():
             raise UserError(
                 f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
@@ -131,6 +132,11 @@ class Warehouse:
                 raise UserError(
                     f"{self.root} was written by a newer ScaleLens (schema {schema}, this one knows {SCHEMA_VERSION})",
                     "upgrade with: pip install --upgrade scalelens",
+                )
+            if schema < SCHEMA_VERSION:
+                raise UserError(
+                    f"{self.root} was written by an older ScaleLens, whose tables lack columns",
+                    "make a new warehouse: scalelens ingest logs/ -w " + str(self.root) + "-2",
                 )
             return msgspec.json.decode(text, type=Record)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -191,7 +197,10 @@ class Warehouse:
 
 
 class BatchWriter:
-    """Rows of many files on their way into one segment per table, and one commit."""
+    """Rows of many files on their way into one segment per table, and one commit.
+
+    A thread compresses and writes a row group while the next one is read: one at a time, so that memory stays bounded.
+    """
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
@@ -201,6 +210,8 @@ class BatchWriter:
         self._held: dict[str, list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
         self._bytes: dict[str, int] = {}  # of these
         self._rows: dict[str, int] = {}
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._written: Future[None] | None = None  # the row group on its way
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
         """Rows of one file for `table`, with the table's schema."""
@@ -212,21 +223,32 @@ class BatchWriter:
             self._write(table)
 
     def _write(self, table: str) -> None:
-        """The rows held for `table`, as one row group."""
+        """The rows held for `table`, as one row group.  Raises what the writing of the one before it raised."""
         self._bytes[table] = 0
-        with explained(self.warehouse.root):
-            if table not in self._writers:
-                self._writers[table] = pq.ParquetWriter(
-                    self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
-                    write_statistics=RANGES[table],
-                )  # fmt: skip
-            self._writers[table].write_table(pa.Table.from_batches(self._held.pop(table)))
+        self._wait()
+        self._written = self._thread.submit(self._write_group, table, self._held.pop(table))
+
+    def _wait(self) -> None:
+        written, self._written = self._written, None
+        if written:
+            with explained(self.warehouse.root):
+                written.result()
+
+    def _write_group(self, table: str, rows: list[pa.RecordBatch]) -> None:
+        if table not in self._writers:
+            self._writers[table] = pq.ParquetWriter(
+                self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
+                write_statistics=RANGES[table],
+            )  # fmt: skip
+        self._writers[table].write_table(pa.Table.from_batches(rows))
 
     def commit(self) -> None:
         """Makes the segments durable, names them, and commits them with all entries."""
         with explained(self.warehouse.root):
             for table in [*self._held]:
                 self._write(table)
+            self._wait()
+            self._thread.shutdown()
             for table, writer in self._writers.items():
                 writer.close()
                 with self._temporary(table).open("rb+") as file:
@@ -240,6 +262,7 @@ class BatchWriter:
 
     def abandon(self) -> None:
         """Leaves nothing behind."""
+        self._thread.shutdown()
         for table, writer in self._writers.items():
             with contextlib.suppress(Exception):
                 writer.close()

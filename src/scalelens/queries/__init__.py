@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from scalelens import kernels, statistics
+from scalelens import statistics
 from scalelens.errors import UserError
 from scalelens.tables import documented
 
@@ -151,7 +151,6 @@ def calls(query: Query, others: Mapping[str, object]) -> set[str]:
 def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
     """Makes the queries table macros of a connection that has the documented tables, with the functions they call."""
     statistics.register(connection)
-    kernels.register(connection)
     for query in queries.values():
         try:
             connection.execute(query.macro)

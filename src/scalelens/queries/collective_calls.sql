@@ -33,20 +33,15 @@
 --   out_bytes        BIGINT bytes    what the rank gets out
 --   note             VARCHAR         why it is not matched
 WITH
--- Names repeat: each is looked at once.
-names AS MATERIALIZED (
-    SELECT name, category FROM (SELECT DISTINCT name, category FROM events WHERE is_on_device(category))
-    WHERE kernel_class(name, category) = 'communication'),
 traced AS MATERIALIZED (
     SELECT run_id, file_id, line, coalesce(rank::VARCHAR, file_id) AS who, rank, train_step, name, category, start_ns,
         duration_ns, process, thread, stream, correlation, collective, process_group, group_size, message_bytes, dtype,
         args
     FROM events
     WHERE ph = 'X' AND start_ns IS NOT NULL AND duration_ns IS NOT NULL
-        AND (category IN ('user_annotation', 'communication') OR is_on_device(category))
         AND CASE category WHEN 'user_annotation' THEN regexp_matches(name, '^(nccl|rccl|gloo|mpi|ucc|xccl|hccl):')
             WHEN 'communication' THEN collective IS NOT NULL
-            ELSE (name, category) IN (FROM names) OR (category = 'kernel' AND collective IS NOT NULL) END
+            ELSE class = 'communication' OR (category = 'kernel' AND collective IS NOT NULL) END
         AND run_id IN (FROM selected_runs(runs := runs))),
 kernels AS (FROM traced WHERE category <> 'user_annotation'),
 spans AS (FROM traced WHERE category = 'user_annotation'),

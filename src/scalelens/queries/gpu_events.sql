@@ -1,8 +1,7 @@
 -- Work of the devices in a trace: kernels, copies and fills, with the call that launched each.
 --
 -- Answers: What ran on which stream, when, for which step, and when was it launched?
---   A row is compute, communication or memory by `kernel_class` of its name and category. Waits, annotations and
---   operators of the host are no work, whatever stream they name.
+--   Waits, annotations and operators of the host are no work, whatever stream they name.
 --   `steps := 'complete'` takes the work of annotated steps (ProfilerStep#N), without the last of a trace that has
 --   several: recording may stop within it. Traces without annotations have none.
 --   `steps := 'hta'` is the selection of Holistic Trace Analysis 0.6.1, file by file. Of a trace with two step names
@@ -41,7 +40,7 @@ work AS (FROM gpu_work(runs := runs)),
 calls AS (
     SELECT file_id, correlation, name, start_ns, duration_ns, train_step, process, thread FROM events
     WHERE (launches OR steps <> 'all') AND correlation >= 0 AND duration_ns IS NOT NULL
-        AND kernel_class(name, category) IS NULL AND (stream IS NULL OR stream < 0)),
+        AND class IS NULL AND (stream IS NULL OR stream < 0)),
 first_calls AS (
     SELECT file_id, correlation, arg_min(name, start_ns) AS name, min(start_ns) AS start_ns,
         arg_min(duration_ns, start_ns) AS duration_ns, arg_min(train_step, start_ns) AS train_step,

@@ -1,8 +1,7 @@
 -- Kernels, copies and fills of the devices in a trace, whatever launched them.
 --
 -- Answers: What ran on which stream, and when?
---   A row is compute, communication or memory by `kernel_class` of its name and category.  Waits, annotations and
---   operators of the host are no work, whatever stream they name.
+--   Waits, annotations and operators of the host are no work, whatever stream they name.
 --
 -- Sources: events, selected_runs
 --
@@ -24,15 +23,9 @@
 --   stream         BIGINT       device stream
 --   correlation    BIGINT       joins it with its launch
 --   starts_in      BIGINT       step in which it starts
-WITH
--- Names repeat: each is looked at once.
-classes AS MATERIALIZED (
-    SELECT name, category, kernel_class(name, category) AS class
-    FROM (SELECT DISTINCT name, category FROM events WHERE is_on_device(category)))
-SELECT run_id, file_id, line, rank, class, e.name, category, start_ns, start_ns + duration_ns AS end_ns, duration_ns,
+SELECT run_id, file_id, line, rank, class, name, category, start_ns, start_ns + duration_ns AS end_ns, duration_ns,
     process, stream, correlation, train_step AS starts_in
 -- What is not asked for is not bound: a condition over `runs` takes as long to plan as all else.
 FROM query(CASE WHEN trim(runs) = '' THEN 'FROM events'
-    ELSE 'FROM events WHERE run_id IN (FROM selected_runs(runs := ''' || replace(runs, '''', '''''') || '''))' END) AS e
-JOIN classes AS c USING (category)
-WHERE is_on_device(category) AND e.name IS NOT DISTINCT FROM c.name AND duration_ns IS NOT NULL AND class IS NOT NULL
+    ELSE 'FROM events WHERE run_id IN (FROM selected_runs(runs := ''' || replace(runs, '''', '''''') || '''))' END)
+WHERE class IS NOT NULL AND duration_ns IS NOT NULL

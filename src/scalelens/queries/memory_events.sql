@@ -24,7 +24,7 @@ WITH
 copies AS (
     SELECT g.*, CASE WHEN json_valid(args) THEN args END AS args
     FROM gpu_events(runs := runs, steps := steps) AS g JOIN events AS e USING (file_id, line)
-    WHERE class = 'memory'),
+    WHERE g.class = 'memory'),
 sized AS (
     SELECT *, TRY_CAST(coalesce(args ->> '$.bytes', args ->> '$.size') AS BIGINT) AS moved_bytes,
         TRY_CAST(args ->> '$."memory bandwidth (GB/s)"' AS DOUBLE) AS said
