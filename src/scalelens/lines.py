@@ -5,21 +5,24 @@ a format has claimed, become Python strings.  ANSI codes, carriage returns and t
 a line are taken off; the rank they name is kept.
 """
 
+import bisect
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import ahocorasick_rs
+import numpy as np
 
 from scalelens.errors import UserError
 from scalelens.rows import Rows
 
 LONGEST = 1 << 20  # a "line" longer than this is offered in pieces
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
+LINE_FEED = ord("\n")
 SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
@@ -133,47 +136,55 @@ class Offer:
         for name, reader in sorted(self._readers.items()):
             if finish := getattr(reader, "finish", None):
                 self.rows.format = name
-                self._guarded(finish, None)
+                try:
+                    finish()
+                except Exception as error:
+                    self._failed(error)
 
     def _read(self, text: bytes) -> None:
         """The lines of `text`: those that hold an anchor, and those that are claimed."""
-        number, counted, done = self.lines, 0, 0
         hits = iter(self._finder.find_matches_as_indexes(text, overlapping=True))
         hit = next(hits, None)
-        while True:
-            if self._claiming:
-                if done >= len(text):
+        if hit is None and not self._claiming:
+            self.lines += text.count(b"\n")
+            return
+        ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED).tolist()
+        first, place = self.lines + 1, 0  # number of the first line, and the place of the next one
+        self.lines += len(ends)
+        if not text.endswith(b"\n"):
+            ends.append(len(text))
+        while place < len(ends):
+            start = ends[place - 1] + 1 if place else 0
+            if not self._claiming:
+                if hit is None:
                     break
-                start = done
-            elif hit is None:
-                break
-            else:
-                start = continued(text, max(text.rfind(b"\n", done, hit[1]) + 1, done), done)
-            number += text.count(b"\n", counted, start)
-            counted = start
-            end = text.find(b"\n", start)
-            end = len(text) if end < 0 else end
+                if ends[place] < hit[1]:
+                    done, place = start, bisect.bisect_left(ends, hit[1], place)
+                    start = continued(text, ends[place - 1] + 1, done)
+                    if start <= ends[place - 1]:
+                        place = bisect.bisect_left(ends, start, 0, place)
+            number, end = first + place, ends[place]
             raw = text[start:end]
-            if len(raw) > SRUN_CUT:
+            if end - start > SRUN_CUT:
                 raw, end = joined(text, start, end)
+                place = bisect.bisect_left(ends, end, place)
+            place += 1
             found: list[int] = []
             while hit is not None and hit[1] < end:
                 found.append(hit[0])
                 hit = next(hits, None)
-            done = end + 1
             tagged = b"]<std" in raw
             if b"\r" not in raw and not tagged:
-                self._deliver(raw, number + 1, found)
+                self._deliver(raw, number, found)
             elif b"\r" in raw.rstrip(b"\r") or (tagged and WITHIN.search(raw)):
                 label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
                 for piece in raw.split(b"\r") if not tagged else pieces(raw):
                     pairs = self._finder.find_matches_as_indexes(piece, overlapping=True) if found else ()
                     words = [word for word, _, _ in pairs]
                     if words or self._claiming or not label:
-                        label = self._deliver(piece, number + 1, words, label)
+                        label = self._deliver(piece, number, words, label)
             else:
-                self._deliver(raw.rstrip(b"\r"), number + 1, found)
-        self.lines = number + text.count(b"\n", counted)
+                self._deliver(raw.rstrip(b"\r"), number, found)
 
     def _deliver(self, raw: bytes, number: int, found: list[int], label: Line | None = None) -> Line:
         """Hands a line to the format that claimed it, and to those whose anchors, given by index, it holds."""
@@ -183,7 +194,7 @@ class Offer:
         claimer = self._claimed(line) if self._claiming else None
         if not found:
             return line
-        if line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
+        if line.text[:1] in ' \t{"' and line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
             found = [word for word in found if '"' in self._words[word]]
         key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
         offered = self._offers.get(key)
@@ -195,7 +206,11 @@ class Offer:
                 continue
             reader = self._readers.get(name) or self._reader(name)
             rows.format = name
-            if self._guarded(reader.take, line):
+            try:
+                took = reader.take(line)
+            except Exception as error:
+                took = self._failed(error, line)
+            if took:
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = Claim(reader, line)
@@ -218,21 +233,20 @@ class Offer:
             claim.left -= 1
             if same and claimer is None:
                 self.rows.format = claimer = name
-                self._guarded(claim.reader.more, line)
+                try:
+                    claim.reader.more(line)
+                except Exception as error:
+                    self._failed(error, line)
         return claimer
 
-    def _guarded(self, read: Callable[..., object], line: Line | None) -> bool:
+    def _failed(self, error: Exception, line: Line | None = None) -> bool:
         """A defect of a format costs one line, and is a problem with its place; it never ends an ingest."""
-        try:
-            return bool(read(line) if line else read())
-        except UserError:  # the rows that it handed over cannot be written
-            raise
-        except Exception as error:
-            if isinstance(error, OverflowError) or "integer string conversion" in str(error):
-                self.rows.problem(line and line.number, "a number is too large to be one", line.text if line else "")
-                return True
-            self.rows.problem(line and line.number, defect(self.rows.format, error), line.text if line else "")
-            return True
+        if isinstance(error, UserError):  # the rows that it handed over cannot be written
+            raise error
+        too_large = isinstance(error, OverflowError) or "integer string conversion" in str(error)
+        reason = "a number is too large to be one" if too_large else defect(self.rows.format, error)
+        self.rows.problem(line and line.number, reason, line.text if line else "")
+        return True
 
 
 @functools.lru_cache(maxsize=8)
