@@ -464,8 +464,9 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
 KILLED = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from scalelens import database, ingestion
+from scalelens import database, formats, ingestion
 
+formats.load()
 ingestion.BATCH_FILES = 2
 logs, homes = Path(sys.argv[1]), Path(sys.argv[2])
 
