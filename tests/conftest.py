@@ -1,10 +1,14 @@
 """Options and paths of the tests.  `pytest --update` rewrites the goldens: look at the difference before committing it."""
 
+import gc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+
+if TYPE_CHECKING:
+    import duckdb
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -13,6 +17,15 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the goldens")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: looking for garbage among them again and again is a tenth of the time."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -41,7 +54,21 @@ def golden(request: pytest.FixtureRequest):
     return compare
 
 
+def answer(warehouse: Path, statement: str) -> "duckdb.DuckDBPyConnection":
+    """The answer to one statement: to open a warehouse for any takes a third of a second."""
+    from scalelens import database
+
+    return database.connect(warehouse, asked=statement).execute(statement)
+
+
 def as_dicts(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     """Rows with times of nanoseconds as text, because Python's own end at the microsecond."""
-    columns = [column.cast(pa.string()) if column.type == pa.timestamp("ns") else column for column in table.columns]
-    return type(table).from_arrays(columns, table.column_names).to_pylist()
+    columns = [values_of(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def values_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Values of a column; most hold nothing, and are not looked through."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    return (column.cast(pa.string()) if column.type == pa.timestamp("ns") else column).to_pylist()

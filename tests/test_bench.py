@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from conftest import answer
 from running import RUNNERS
 from scalelens import launching
 from scalelens.errors import UserError
@@ -146,11 +147,12 @@ def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "vision-n1.sh 54321\nvision-n2.sh 54322\nvision-n4.sh 54323\n"
     ingest([out], tmp_path / "w", jobs=1)
-    rows = scalelens.connect(tmp_path / "w").execute(
+    rows = answer(
+        tmp_path / "w",
         "SELECT devices, nodes, micro_batch_size, global_batch_size, job_id, outcome FROM runs ORDER BY devices"
     ).fetchall()  # fmt: skip
     assert rows == [(n, n, 8 // n, 8, str(54320 + k), "completed") for k, n in ((1, 1), (2, 2), (3, 4))]
-    counts = scalelens.connect(tmp_path / "w").execute("SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY 1")
+    counts = answer(tmp_path / "w", "SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY 1")
     assert counts.fetchall() == [(0, 6), (1, 4), (2, 2), (3, 2)]
 
 

@@ -27,10 +27,9 @@ import polars as pl
 import pytest
 
 import scalelens.parsers
-from conftest import ROOT
+from conftest import ROOT, answer
 from scalelens import formats, queries
 from scalelens.cli import app, main
-from scalelens.database import connect
 from scalelens.tables import documented
 
 RECORD = (
@@ -513,7 +512,7 @@ def test_forget_takes_paths_folders_and_runs(run: Run, tmp_path: Path) -> None:
     assert run(*count).out == "n\n3\n"
     run("forget", tmp_path / "a", "-w", home)
     assert run(*count).out == "n\n1\n"
-    ((run_id,),) = connect(home).execute("SELECT run_id FROM runs").fetchall()
+    ((run_id,),) = answer(home, "SELECT run_id FROM runs").fetchall()
     run("forget", run_id, "-w", home)
     assert run(*count).out == "n\n0\n"
 
@@ -543,11 +542,11 @@ def test_an_interrupt_ends_at_once_and_keeps_what_was_committed(tmp_path: Path, 
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(r"interrupted; what was committed is kept[^\n]*\n", err), err
-    found = connect(home).execute("SELECT count(*) FROM steps GROUP BY file_id").fetchall()
+    found = answer(home, "SELECT count(*) FROM steps GROUP BY file_id").fetchall()
     assert set(found) == {(200,)}
     assert len(found) < count, "it went on"
     scalelens.ingest(logs, warehouse=home)
-    assert connect(home).execute("SELECT count(*) FROM files").fetchall() == [(count,)]
+    assert answer(home, "SELECT count(*) FROM files").fetchall() == [(count,)]
 
 
 INTERRUPTED = """
@@ -640,7 +639,7 @@ def test_workers_know_the_formats_of_the_user(own: Path, tmp_path: Path, monkeyp
     for number in range(3):
         (tmp_path / f"{number}.own.log").write_text(f"mytool step {number} took 0.5 s\n")
     scalelens.ingest(tmp_path, warehouse=tmp_path / "w", jobs=2, format_folders=(own,))
-    assert connect(tmp_path / "w").execute("SELECT count(*) FROM steps").fetchall() == [(5,)]
+    assert answer(tmp_path / "w", "SELECT count(*) FROM steps").fetchall() == [(5,)]
 
 
 def test_a_format_of_the_package_is_a_file_in_parsers(

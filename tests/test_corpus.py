@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import scalelens
-from conftest import CORPUS, ROOT
+from conftest import CORPUS, ROOT, answer
 from scalelens.ingestion import ingest
 
 SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "gpt2-meg"
@@ -38,7 +38,8 @@ def test_published_medians_of_a_growing_model(corpus: Path, tmp_path: Path) -> N
     assert rows["efficiency"].null_count() == rows.height
     for median, said in zip(rows["step_s"], published["step_s"], strict=True):
         assert median == pytest.approx(said, rel=0.01)
-    runs = scalelens.connect(tmp_path / "w").execute(
+    runs = answer(
+        tmp_path / "w",
         "SELECT r.devices, r.tp, r.pp, r.parameters / 1e9, p.value FROM runs r JOIN params p USING (run_id) "
         "WHERE p.key = 'num_layers' AND r.global_batch_size = 4 ORDER BY r.devices"
     ).fetchall()  # fmt: skip
@@ -53,7 +54,8 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
     """Their formula, 8 N per token with recomputation, from our medians and parameters."""
     ingest([SERIES], tmp_path / "w", jobs=1)
     published = next(iter(json.loads(PUBLISHED.read_text()).values()))
-    rows = scalelens.connect(tmp_path / "w").execute(
+    rows = answer(
+        tmp_path / "w",
         "SELECT 8 * r.parameters * r.seq_length * r.global_batch_size / (s.step_s * r.devices * 1e12) "
         "FROM scaling() s JOIN runs r USING (run_id) ORDER BY r.devices"
     ).fetchall()  # fmt: skip
@@ -64,9 +66,7 @@ def test_published_hardware_flops_follow_from_ours(corpus: Path, tmp_path: Path)
 def test_whole_corpus_is_read_without_a_failure_of_a_format(corpus: Path, tmp_path: Path) -> None:
     for group in ("llm", "vision", "generated", "power", "traces"):
         ingest([corpus / group], tmp_path / group)
-        failures = scalelens.connect(tmp_path / group).execute(
-            "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
-        )
+        failures = answer(tmp_path / group, "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'")
         assert failures.fetchall() == []
 
 
@@ -113,7 +113,8 @@ def test_sizes_of_different_batches_are_never_one_curve(
     corpus: Path, tmp_path: Path, folders: tuple[str, ...], series: set[tuple]
 ) -> None:
     ingest([corpus / folder for folder in folders], tmp_path / "w", jobs=1)
-    rows = scalelens.connect(tmp_path / "w").execute(
+    rows = answer(
+        tmp_path / "w",
         "SELECT any_value(scaling), list(devices ORDER BY devices), list(global_batch_size ORDER BY devices), "
         "min(efficiency), max(efficiency) FROM scaling() WHERE model <> 'retinanet' GROUP BY series"
     ).fetchall()  # fmt: skip
@@ -128,7 +129,8 @@ def test_speedometers_rate_is_that_of_the_job(corpus: Path, tmp_path: Path) -> N
     """20 batches of 1632 images lie between two stamps 1.44 s apart: 22 700 images a second are of all eight GPUs."""
     logs = corpus / "vision" / "mlcommons__training_results_v3.0" / "Dell" / "results"
     ingest([logs], tmp_path / "w", jobs=1)
-    rows = scalelens.connect(tmp_path / "w").execute(
+    rows = answer(
+        tmp_path / "w",
         "WITH between AS (SELECT run_id, samples * averaged_steps / nullif(epoch_ms(ts - lag(ts) OVER w) / 1000, 0) "
         "AS seen, samples_per_s AS printed FROM steps WHERE value_kind = 'interval_mean' AND rate_scope = 'global' "
         "WINDOW w AS (PARTITION BY run_id, epoch ORDER BY step)) "
@@ -162,7 +164,7 @@ def test_steps_that_two_formats_log_are_counted_once(corpus: Path, tmp_path: Pat
 def test_a_system_that_was_copied_from_another_size_is_contradicted(corpus: Path, tmp_path: Path) -> None:
     systems = corpus / "vision" / "mlcommons__hpc_results_v2.0" / "HelmholtzAI" / "systems"
     ingest([systems], tmp_path / "w", jobs=1)
-    rows = scalelens.connect(tmp_path / "w").execute("SELECT key, value, origin, line FROM contradictions()").fetchall()
+    rows = answer(tmp_path / "w", "SELECT key, value, origin, line FROM contradictions()").fetchall()
     assert rows == [
         ("system", "juwelsbooster_gpu_n128_pytorch1.13", "log", 5),
         ("system", "juwelsbooster_gpu_n2048_pytorch1.13", "path", None),
@@ -187,7 +189,7 @@ def test_summaries_of_a_ddp_benchmark_scale_as_their_rates(corpus: Path, tmp_pat
 def test_documents_that_quote_logs_give_no_rows(corpus: Path, tmp_path: Path) -> None:
     """The corpus's own list quotes five lines of Speedometer within JSON strings."""
     ingest([corpus / "manifest.jsonl"], tmp_path / "w", jobs=1)
-    rows = scalelens.connect(tmp_path / "w").execute("SELECT formats, rows, problems FROM files").fetchall()
+    rows = answer(tmp_path / "w", "SELECT formats, rows, problems FROM files").fetchall()
     assert rows == [([], 0, 0)]
 
 
@@ -221,7 +223,7 @@ def test_jube_benchmark_that_jube_made(corpus: Path, tmp_path: Path) -> None:
 
 def test_reports_that_were_not_fetched_say_so(corpus: Path, tmp_path: Path) -> None:
     ingest([corpus / "power" / "graphcore__popliner"], tmp_path / "w", jobs=1)
-    notes = scalelens.connect(tmp_path / "w").execute("SELECT status, note FROM files ORDER BY path").fetchall()
+    notes = answer(tmp_path / "w", "SELECT status, note FROM files ORDER BY path").fetchall()
     assert [status for status, _ in notes] == ["unknown", "unknown"]
     assert all("git-LFS" in note and "git lfs pull" in note for _, note in notes)
 
@@ -404,5 +406,5 @@ def test_mlperf_power_by_its_rule_and_by_ours(corpus: Path, tmp_path: Path, benc
     fine = np.linspace(start, stop, 2_000_001)
     watts = np.interp(fine, [time for time, _ in readings], [watts for _, watts in readings])
     assert row["energy_j"] == pytest.approx(float(watts.mean()) * (stop - start), rel=1e-5)
-    stops = scalelens.connect(tmp_path / "w").execute("SELECT reason FROM problems").fetchall()
+    stops = answer(tmp_path / "w", "SELECT reason FROM problems").fetchall()
     assert ("power_measurement_stop has the time of the start",) in stops

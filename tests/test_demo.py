@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from conftest import answer
 from scalelens.cli.figures import demo
 from scalelens.ingestion import ingest
 
@@ -48,7 +49,8 @@ def test_runs_come_out_weak_and_strong_as_they_were_started(warehouse: Path) -> 
 
 
 def test_every_step_of_every_rank(warehouse: Path) -> None:
-    steps = scalelens.connect(warehouse).execute(
+    steps = answer(
+        warehouse,
         "SELECT r.name, s.rank, count(*), count(DISTINCT step), max(step) FROM steps s JOIN runs r USING (run_id) GROUP BY ALL"
     ).fetchall()  # fmt: skip
     for name, rank, records, distinct, last in steps:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import FIXTURES
+from conftest import FIXTURES, answer
 from scalelens import formats
 from scalelens.columns import ROLES, UNITS, Seen, assign, claim, mapped
 from scalelens.errors import UserError
@@ -29,7 +29,7 @@ def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tup
     """What a query says of a file, read into a warehouse of its own."""
     warehouse = tmp_path / f"w{len(list(tmp_path.glob('w*')))}"
     ingest([path], warehouse, jobs=1, mapping=mapping)
-    return scalelens.connect(warehouse).execute(statement).fetchall()
+    return answer(warehouse, statement).fetchall()
 
 
 # Names
@@ -279,7 +279,7 @@ def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) ->
         path for path in files if path.suffix != ".status" and not (path.suffix == ".csv" and path.name.count(".") > 1)
     ]
     ingest(others, tmp_path / "w", jobs=1)
-    found = scalelens.connect(tmp_path / "w").execute("SELECT path, formats FROM files").fetchall()
+    found = answer(tmp_path / "w", "SELECT path, formats FROM files").fetchall()
     assert len(found) > 50
     assert [path for path, taken in found if ours & set(taken)] == []
 
@@ -391,7 +391,7 @@ def test_a_new_preset_takes_over_what_was_guessed(tmp_path: Path) -> None:
     identify(path, mapping=("batch_time=iter_time:ms",), preset=folder / "mine.py")
     report = ingest([path], tmp_path / "w", jobs=1, format_folders=(folder,))
     assert [entry.formats for entry in report.entries] == [["mine"]]
-    assert scalelens.connect(tmp_path / "w").execute("SELECT sum(step_s) FROM steps").fetchall() == [(0.501,)]
+    assert answer(tmp_path / "w", "SELECT sum(step_s) FROM steps").fetchall() == [(0.501,)]
 
 
 def test_a_preset_is_written_once_and_for_tables_alone(run: Run, tmp_path: Path) -> None:  # noqa: F811
@@ -411,7 +411,7 @@ def test_a_preset_with_a_wrong_role_or_column_says_so(tmp_path: Path) -> None:
     text = (folder / "mine.py").read_text()
     (folder / "mine.py").write_text(text.replace('"step": "step"', '"step": "it"'))
     ingest([path], tmp_path / "w", jobs=1, format_folders=(folder,))
-    found = scalelens.connect(tmp_path / "w").execute("SELECT reason FROM problems").fetchall()
+    found = answer(tmp_path / "w", "SELECT reason FROM problems").fetchall()
     assert found == [("there is no column it, which is to be step",)]
     (folder / "mine.py").write_text(text.replace('"step": "step"', '"stride": "step"'))
     with pytest.raises(UserError, match="stride is no role"):

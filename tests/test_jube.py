@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import FIXTURES
+from conftest import FIXTURES, answer
 from scalelens.ingestion import ingest, walk
 from scalelens.lines import pieces
 from scalelens.reading import stand_in
@@ -93,7 +93,7 @@ def test_the_steps_of_the_log_count_and_not_what_was_made_of_them(benchmark: Pat
     rows = scalelens.query("scaling", tmp_path / "w").sort("devices")
     assert rows["step_s"].to_list() == [2.0, 1.0]
     assert rows["efficiency"].to_list() == [1.0, 1.0]
-    rules = scalelens.connect(tmp_path / "w").execute("SELECT rule, count(*) FROM exclusions() GROUP BY 1 ORDER BY 1")
+    rules = answer(tmp_path / "w", "SELECT rule, count(*) FROM exclusions() GROUP BY 1 ORDER BY 1")
     assert dict(rules.fetchall()) == {"first_of_epoch": 2, "summary": 6, "warmup": 4}
 
 
@@ -153,7 +153,7 @@ def test_files_that_stand_for_others_say_so(text: bytes, note: str | None) -> No
 def test_reports_that_need_the_sdk_are_refused_with_the_way_out(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\x00\x01\x02\x03" * 100)
     ingest([tmp_path / name], tmp_path / "w", jobs=1)
-    (reason,) = scalelens.connect(tmp_path / "w").execute("SELECT reason FROM problems").fetchone()
+    (reason,) = answer(tmp_path / "w", "SELECT reason FROM problems").fetchone()
     assert "needs Graphcore's SDK: docs/popvision.md" in reason
 
 

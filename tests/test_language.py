@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import scalelens
-from conftest import FIXTURES
+from conftest import FIXTURES, answer
 from running import RUNNERS, finished, of, records, start, wait_for
 from scalelens.ingestion import ingest
 
@@ -90,7 +90,8 @@ def test_every_step_of_every_rank_is_read(warehouse: Path) -> None:
 
 
 def test_the_launchers_log_counts_nothing_twice(warehouse: Path) -> None:
-    times = scalelens.connect(warehouse).execute(
+    times = answer(
+        warehouse,
         "SELECT name, ranks, count(*), count(DISTINCT t.file_id) FROM step_times t JOIN runs USING (run_id) GROUP BY ALL ORDER BY 1"
     ).fetchall()  # fmt: skip
     assert [(name, ranks, steps) for name, ranks, steps, _ in times] == [
@@ -132,7 +133,8 @@ def test_the_record_means_what_megatrons_does(runs: Path) -> None:
 
 
 def test_megatrons_timers_are_read(warehouse: Path) -> None:
-    timers = scalelens.connect(warehouse).execute(
+    timers = answer(
+        warehouse,
         "SELECT DISTINCT m.name, unit, stat FROM metrics m JOIN runs r USING (run_id) WHERE r.name = 'dp2' AND m.rank IS NULL"
     ).fetchall()  # fmt: skip
     assert {("forward-backward", "ms", "min"), ("optimizer", "ms", "max"), ("all-grads-sync", "ms", "max")} <= set(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import FIXTURES
+from conftest import FIXTURES, answer
 from scalelens import formats
 from scalelens.ingestion import ingest
 from scalelens.lines import name_of
@@ -26,7 +26,7 @@ def ask(tmp_path: Path):
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
         ingest([file], tmp_path / "w", jobs=1)
-        return scalelens.connect(tmp_path / "w").execute(statement).fetchall()
+        return answer(tmp_path / "w", statement).fetchall()
 
     return rows
 
@@ -262,7 +262,7 @@ def test_a_rate_per_rank_and_one_of_the_job_are_one_series(tmp_path: Path) -> No
     text += "".join(":::SCALELENS " + record.format(rank=rank, step=step) for step in range(6) for rank in range(2))
     (tmp_path / "two.log").write_text(text)
     ingest([tmp_path], tmp_path / "w", jobs=1)
-    rates = scalelens.connect(tmp_path / "w").execute("SELECT samples_per_s FROM batch_stats() ORDER BY 1").fetchall()
+    rates = answer(tmp_path / "w", "SELECT samples_per_s FROM batch_stats() ORDER BY 1").fetchall()
     assert [rate for (rate,) in rates] == pytest.approx([160.0, 256.0])  # 64 samples each 0.25 s, whatever the ranks
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import scalelens
-from conftest import FIXTURES
+from conftest import FIXTURES, answer
 from scalelens.ingestion import ingest
 
 LOGS = FIXTURES / "megatron"
@@ -15,7 +14,7 @@ LOGS = FIXTURES / "megatron"
 def ask(tmp_path: Path):
     def rows(log: str, statement: str) -> list[tuple]:
         ingest([LOGS / log], tmp_path / log)
-        return scalelens.connect(tmp_path / log).execute(statement).fetchall()
+        return answer(tmp_path / log, statement).fetchall()
 
     return rows
 

@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-import scalelens
-from conftest import FIXTURES, as_dicts
+from conftest import FIXTURES, answer, as_dicts
 from scalelens import formats
 from scalelens.ingestion import ingest
 from scalelens.reading import parse
@@ -192,7 +191,8 @@ def test_nodes_with_the_same_bytes_are_one_file_with_two_paths(tmp_path: Path) -
         (folder / name).write_text(readings)
     (folder / "node_4.txt").write_text(readings.replace(": 2000,", ": 2001,"))
     ingest([tmp_path / "power"], tmp_path / "w", jobs=1)
-    twins = scalelens.connect(tmp_path / "w").execute(
+    twins = answer(
+        tmp_path / "w",
         "SELECT DISTINCT node, [parse_filename(path) FOR path IN paths] AS names "
         "FROM power JOIN files USING (file_id) ORDER BY node"
     ).fetchall()  # fmt: skip

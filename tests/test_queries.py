@@ -3,6 +3,7 @@
 A golden `fixtures/queries/<query>.csv` is what the query says of the little warehouse in `fixtures/queries/tables`.
 """
 
+import atexit
 import csv
 import io
 import random
@@ -47,6 +48,9 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
 @cache
 def shared_warehouse() -> duckdb.DuckDBPyConnection:
     return empty_warehouse()
+
+
+atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connection that Python leaves open at its end
 
 
 class Warehouse:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import scalelens
+from conftest import answer
 from scalelens import critical_path
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest
@@ -47,7 +47,8 @@ def warehouse(tmp_path: Path) -> Path:
 
 def events_of(root: Path) -> list[tuple[Any, ...]]:
     """Events of rank 1, the marks apart; processes and threads are renamed on the way."""
-    return scalelens.connect(root).execute(
+    return answer(
+        root,
         "SELECT ph, name, category, start_ns, duration_ns, stream, correlation, train_step, collective, message_bytes, "
         "args::JSON FROM events WHERE rank = 1 AND category <> 'scalelens' ORDER BY ALL"
     ).fetchall()  # fmt: skip

@@ -78,8 +78,9 @@ def steps_by_path(home: Path) -> dict[str, int]:
 
 def everything(home: Path) -> dict[str, list[Any]]:
     """All rows of all tables, in an order of their own; without the moment of the commit."""
-    connection = database.connect(home)
-    tables = {name: connection.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in (*STORED, "members", "runs")}
+    names = (*STORED, "members", "runs")
+    connection = database.connect(home, asked=" ".join(names))
+    tables = {name: connection.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
     return tables | {"files": connection.execute("SELECT * EXCLUDE ingested_at FROM files ORDER BY ALL").fetchall()}
 
 
@@ -472,8 +473,9 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
 KILLED = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from scalelens import database, ingestion
+from scalelens import database, formats, ingestion
 
+formats.load()
 ingestion.BATCH_FILES = 2
 logs, homes = Path(sys.argv[1]), Path(sys.argv[2])
 

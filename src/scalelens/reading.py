@@ -238,11 +238,11 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if stands_for := stand_in(text):
         return "unknown", stands_for
-    last = formats.last
+    last, name = formats.last, source.name
     for format in (format for format in formats.of_files if format not in last):
-        rows.format = name_of(format)
-        if recognised(format, text, source.name):
-            rows.taken[name_of(format)] = 1
+        if recognised(format, text, name):
+            rows.format = name_of(format)
+            rows.taken[rows.format] = 1
             note = None
             try:
                 note = format.read(source, rows)
@@ -258,10 +258,9 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
         return "unknown", "not text, and no known file format"
     if MLFLOW_VALUE.search(source.path):
         return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
-    name = source.name.lower()
     if not documents and (
-        name.endswith(DOCUMENT_SUFFIXES)
-        or name.startswith("readme")
+        name.lower().endswith(DOCUMENT_SUFFIXES)
+        or name.lower().startswith("readme")
         or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")
     ):
         return "document", "a document or source code, not a log; --documents reads it all the same"
@@ -269,7 +268,7 @@ def parse(source: Source, formats: Formats, rows: Rows, documents: bool = False)
     lacking: str | None = None
     for format in () if rows.taken else last:
         rows.format = name_of(format)
-        if recognised(format, text, source.name):
+        if recognised(format, text, name):
             missed = read_last(format, source, rows)
             if missed is None:
                 return ending(source, rows)

@@ -50,7 +50,7 @@ ANCHORS = (
     "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
 )  # fmt: skip
 
-N = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan)"
+N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # taken whole: half of one is no number
 RECORDS = {
     "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), [tT]hroughput: (?P<rate>{N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{N}))?"),
     "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - (?:total loss|Loss): (?P<loss>{N})(?: - (?:mlm_loss|Loss/MLM): {N} - (?:nsp_loss|Loss/NSP): {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %| - Acc/MLM: (?P<accuracy>{N}) - Acc/NSP: {N})?.{{0,200}}?(?:throughput: (?P<rate>{N}) samples/sec|(?P<sequences>{N}) sequences/s)"),

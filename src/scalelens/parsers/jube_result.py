@@ -164,8 +164,8 @@ def plain(title: str) -> str:
 
 def is_header(titles: list[str]) -> bool:
     """Whether titles are those of a result: what was set and what was measured."""
-    named = {plain(title) for title in titles}
-    return len(titles) >= 3 and bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
+    named = {plain(title) for title in titles} if len(titles) >= 3 else set()
+    return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
 
 
 def number(text: str) -> float | None:

@@ -33,7 +33,7 @@ from scalelens.rows import Rows
 VERSION = 2
 ANCHORS = ("iteration ",)
 
-NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
 NUMBERS = msgspec.json.Decoder(list[float]).decode
 STAMP = r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]"
 START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"

@@ -32,6 +32,9 @@ EVALUATED = re.compile(
     r"(?:(?P<set>[\w./ -]{0,99}?) ?(?:loss|results) at (?:iteration (?P<step>\d+)|the end of training)[^|]{0,99}"
     r"|iteration (?P<other>\d+) on (?P<name>\w{1,99}) set[^|]{0,99})\|(?P<values>.*)"
 )
+RESULT = re.compile(
+    r"(?:(?:loss|results) at (?:iteration \d|the end of)|iteration \d+ on \w{1,99} set)[^|]{0,99}\|"
+)  # in each such line
 VALUE = re.compile(r"([^|:]{1,99}?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf) {0,9}\|")
 SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
 SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
@@ -51,7 +54,8 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text
-        if (evaluated := EVALUATED.search(text)) and (values := VALUE.findall(evaluated["values"] + "|")):
+        evaluated = EVALUATED.search(text) if RESULT.search(text) else None
+        if evaluated and (values := VALUE.findall(evaluated["values"] + "|")):
             step = evaluated["step"] or evaluated["other"]
             number = int(step) if step else self.rows.step
             self.phase(line, "evaluation", number)

@@ -28,7 +28,7 @@ ANCHORS = ("CCL version ", "CCL INFO Using network ", " nranks ")
 VERSIONS = re.compile(r"\b(N|R)CCL version ?:? ?(\d[\w.+-]*?)(?=[NR]CCL version|[^\w.+-]|$)")
 NETWORK = re.compile(r"CCL INFO Using network (\w[\w -]{0,40}\w)")
 RANK = re.compile(
-    r"([\w.-]{1,255}):\d+:\d+ \[\d+\] [NR]CCL INFO .{0,80}?\bcomm 0x[0-9a-f]+"
+    r"(?<![\w.-])([\w.-]{1,255}):\d+:\d+ \[\d+\] [NR]CCL INFO .{0,80}?\bcomm 0x[0-9a-f]+"
     r" rank (\d{1,7}) nranks (\d{1,7}) cudaDev \d+"
 )
 

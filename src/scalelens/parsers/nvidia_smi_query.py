@@ -42,7 +42,9 @@ SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobo
 
 def recognise(head: bytes, name: str) -> bool:
     lines = head_lines(head)[:1]
-    return bool(lines) and (has_power(lines[0].split(",")) or bool(TIME.search(lines[0]) and "," in lines[0]))
+    if not lines or "," not in lines[0]:
+        return False
+    return ("power.draw" in lines[0] and has_power(lines[0].split(","))) or bool(TIME.search(lines[0]))
 
 
 def has_power(cells: list[str]) -> bool:

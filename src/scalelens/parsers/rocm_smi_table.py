@@ -28,7 +28,7 @@ ANCHORS = ("ROCm System Management Interface", ": Card series:", ": Card Series:
 HEADER = re.compile(r"\s*=+ *ROCm System Management Interface *=+\s*\Z")
 INSIDE = re.compile(r"\s*(?:=|\Z|GPU\b|Device\b|\(|Name\b|\d{1,3}\s)")
 END = re.compile(r"\s*=+ *End of ROCm SMI Log *=+")
-ROW = re.compile(r"\s*(\d{1,3})\s+\S.*?(?:\d[\d.]*%|N/A)\s+(?:\d[\d.]*%|N/A)\s*\Z")
+ROW = re.compile(r"\s*(\d{1,3})\s+\S.*?(?:(?<!\d)\d[\d.]*%|N/A)\s+(?:\d[\d.]*%|N/A)\s*\Z")
 CAP = re.compile(r"\s(?:auto|manual|high|low|profile_\w+|perf_\w+)\s+(\d+(?:\.\d*)?)W\s", re.IGNORECASE)
 NAME = re.compile(r"\s*GPU\[(\d{1,3})\]\s*: Card [sS]eries:\s*(\S.{0,80}?)\s*\Z")
 MEMORY = re.compile(r"\s*GPU\[\d{1,3}\]\s*: VRAM Total Memory \(B\): (\d{1,15})\s*\Z")
