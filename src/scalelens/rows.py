@@ -196,7 +196,7 @@ class Rows:
             schema = SCHEMAS[table]
             rows = pa.concat_tables(held, promote_options="default").combine_chunks()
             filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
-            filled["file_id"] = pa.repeat(self.file_id, rows.num_rows)
+            filled["file_id"] = same(self.file_id, rows.num_rows)
             filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
             if table == "events":
                 filled["class"] = classes(filled["name"], filled["category"])
@@ -220,7 +220,7 @@ class Rows:
                 self._fit("metrics", fitting)
                 self._write("metrics", batch_of(fitting, schema, self.file_id))
                 return
-            ids = pa.repeat(self.file_id, len(held))
+            ids = same(self.file_id, len(held))
             self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
 
     def _part(self, number: int) -> dict[str, Any]:
@@ -283,8 +283,13 @@ def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
         column(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type)
         for field in schema
     ]
-    arrays[schema.get_field_index("file_id")] = pa.repeat(file_id, len(held))
+    arrays[schema.get_field_index("file_id")] = same(file_id, len(held))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def same(text: str, count: int) -> pa.Array:
+    """A text, so many times.  Told its type, Arrow does not look for libraries of times, a millisecond each time."""
+    return pa.repeat(pa.scalar(text, pa.string()), count)
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
