@@ -109,9 +109,8 @@ class Offer:
     def __init__(self, formats: Sequence[ModuleType], rows: Rows) -> None:
         self.rows = rows
         self.lines = 0
-        self._formats = {name_of(format): format for format in formats}
         self._readers: dict[str, Reader] = {}  # of the formats that were offered a line
-        self._finder, self._words, self._takers = anchors_of(tuple(formats))
+        self._formats, self._finder, self._words, self._takers = anchors_of(tuple(formats))
         self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
         self._claiming: dict[str, Claim] = {}
 
@@ -252,12 +251,13 @@ class Offer:
 @functools.lru_cache(maxsize=8)
 def anchors_of(
     formats: tuple[ModuleType, ...],
-) -> tuple[ahocorasick_rs.BytesAhoCorasick, list[str], list[list[str]]]:
-    """What finds the anchors of all formats in one pass, the anchors by index, and the formats that each calls."""
-    anchors = sorted({(anchor, name_of(format)) for format in formats for anchor in format.ANCHORS})
+) -> tuple[dict[str, ModuleType], ahocorasick_rs.BytesAhoCorasick, list[str], list[list[str]]]:
+    """Formats by name, what finds all anchors in one pass, the anchors by index, and the formats that each calls."""
+    named = {name_of(format): format for format in formats}
+    anchors = sorted({(anchor, name) for name, format in named.items() for anchor in format.ANCHORS})
     words = sorted({anchor for anchor, _ in anchors})
     finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
-    return finder, words, [[name for anchor, name in anchors if anchor == word] for word in words]
+    return named, finder, words, [[name for anchor, name in anchors if anchor == word] for word in words]
 
 
 def defect(format: str | None, error: Exception) -> str:

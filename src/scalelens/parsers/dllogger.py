@@ -25,6 +25,7 @@ Samples:
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
 """
 
+import functools
 import json
 import re
 import statistics
@@ -164,10 +165,11 @@ class Reader:
         """A record of a step, or the second line of one."""
         log = self.logs.setdefault((line.rank, line.place), Log())
         named = {key: value for key, value in data.items() if value is not None}
-        columns = {name: COLUMNS.get(name.removeprefix("train.").removeprefix("val.")) for name in named}
-        values = {column: named.pop(name) for name, column in columns.items() if column}
+        values = {column: named.pop(name) for name in data if name in named and (column := column_of(name))}
         row = log.held[-1][1] if log.held and log.at == at else {}
-        if not row or any(str(row.get(key, value)) != str(value) for key, value in values.items()):
+        if not row or any(
+            (old := row.get(key, value)) != value and str(old) != str(value) for key, value in values.items()
+        ):
             row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
             log.held.append((line.number, row))
         if "accuracy" in values:
@@ -250,6 +252,12 @@ def in_json(text: str) -> Record | None:
         return (step, numbers, stamp, "utc") if step is not None else None
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
         return None
+
+
+@functools.lru_cache(maxsize=1000)
+def column_of(name: str) -> str | None:
+    """The column of `steps` for a value; most have none."""
+    return COLUMNS.get(name.removeprefix("train.").removeprefix("val."))
 
 
 def moment(text: str) -> datetime | None:

@@ -25,8 +25,8 @@ ANCHORS = ("time (ms) |", "time across ranks (ms):", "times across ranks (ms):")
 
 BEFORE = re.compile(r"(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?$")
 INLINE = re.compile(r"([^|:]{1,99}): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
-PAIR = re.compile(r"\s+(\S[^:]{0,199}?) ?\.{0,199}: \(([\d.]+), ([\d.]+)\)\s*$")
-SINGLE = re.compile(r"\s+(\S[^:]{0,199}?) ?\.{0,199}: ([\d.]+)\s*$")
+PAIR = re.compile(r"\s+(\S[^:]{0,399}): \(([\d.]+), ([\d.]+)\)\s*$")
+SINGLE = re.compile(r"\s+(\S[^:]{0,399}): ([\d.]+)\s*$")
 HEADING = re.compile(r"\s+(\S[^:]*):\s*$")
 EACH_RANK = re.compile(r"rank +(\d+)$")
 BLOCK = re.compile(r"\s+\S[^:|]*:(?: [\d.]+| \([\d.]+, [\d.]+\)|)\s*$")
@@ -60,13 +60,15 @@ class Reader:
 
     def more(self, line: Line) -> None:
         if found := PAIR.match(line.text):
-            self.metric(line, found[1], found[2], "min")
-            self.metric(line, found[1], found[3], "max")
+            name = undotted(found[1])
+            self.metric(line, name, found[2], "min")
+            self.metric(line, name, found[3], "max")
         elif found := SINGLE.match(line.text):
-            if each := EACH_RANK.match(found[1]):
+            name = undotted(found[1])
+            if each := EACH_RANK.match(name):
                 self.metric(line, self.heading, found[2], "value", int(each[1]))
             else:
-                self.metric(line, found[1], found[2], self.stat)
+                self.metric(line, name, found[2], self.stat)
         elif found := HEADING.match(line.text):
             self.heading = found[1]
 
@@ -79,3 +81,8 @@ class Reader:
         self.rows.metric(
             line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat
         )
+
+
+def undotted(name: str) -> str:
+    """A timer's name without the dots that fill its column."""
+    return name.rstrip(".").removesuffix(" ")
