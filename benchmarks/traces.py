@@ -13,8 +13,9 @@ side's imports count.  Ours and HTA's take turns, and the least of the rounds co
   get_gpu_kernel_breakdown
 - `from_warehouse`: the three queries on a warehouse that is there, its opening included, against all of theirs, which
   keeps nothing between processes
-- `in_parallel`: copies of the first trace, ingested by one process and by two, the command's start included; as in a
-  Slurm job, for elsewhere workers give way to other processes and a single one does not
+- `queries`: the same without the opening, as in a notebook that asks more than once
+- `in_parallel`: copies of the first trace, ingested by one process on one core and by two on two, the command's start
+  included; as in a Slurm job, for elsewhere workers give way to other processes and a single one does not
 
 CPU time is that of all threads of the process.  Where a machine has other work, its ratios are the ones to trust.
 Prints one JSON object.
@@ -34,6 +35,7 @@ from pathlib import Path
 MEASURED = """
 import json, resource, sys, time
 {imports}
+{before}
 wall, cpu = time.perf_counter(), time.process_time()
 {work}
 print(json.dumps({{
@@ -42,8 +44,8 @@ print(json.dumps({{
 }}))
 """
 QUERIES = "temporal_breakdown", "comm_overlap", "kernel_summary"
+OPEN = f"""connection = connect(Path(sys.argv[2]), asked="{" ".join(QUERIES)}")"""
 ASK = f"""
-connection = connect(Path(sys.argv[2]), asked="{" ".join(QUERIES)}")
 for name in {QUERIES}:
     rows_of(connection, f"FROM {{name}}()")
 """
@@ -59,20 +61,28 @@ READING = (  # numpy.ma is what pyarrow imports when it meets its first array
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
 ASKING = "from scalelens.database import connect, rows_of"
+ALONE = f"from pathlib import Path\n{ASKING}"
 OURS = {
-    "to_parquet": MEASURED.format(imports=READING, work=INGEST),
-    "end_to_end": MEASURED.format(imports=f"{READING}\n{ASKING}", work=f"{INGEST}\n{ASK}"),
-    "from_warehouse": MEASURED.format(imports=f"from pathlib import Path\n{ASKING}", work=ASK),
+    "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),
+    "end_to_end": MEASURED.format(imports=f"{READING}\n{ASKING}", before="", work=f"{INGEST}\n{OPEN}\n{ASK}"),
+    "from_warehouse": MEASURED.format(imports=ALONE, before="", work=f"{OPEN}\n{ASK}"),
+    "queries": MEASURED.format(imports=ALONE, before=OPEN, work=ASK),
 }
 HTA = {
     "to_parquet": MEASURED.format(
         imports="from hta.common.trace_parser import parse_trace_dataframe\n"
         "from hta.configs.parser_config import ParserConfig",
+        before="",
         work="parse_trace_dataframe(sys.argv[1], ParserConfig.get_default_cfg())",
     ),
-    "end_to_end": MEASURED.format(imports="from hta.trace_analysis import TraceAnalysis", work=ANALYSE),
+    "end_to_end": MEASURED.format(imports="from hta.trace_analysis import TraceAnalysis", before="", work=ANALYSE),
 }
-AGAINST = {"to_parquet": "to_parquet", "end_to_end": "end_to_end", "from_warehouse": "end_to_end"}
+AGAINST = {
+    "to_parquet": "to_parquet",
+    "end_to_end": "end_to_end",
+    "from_warehouse": "end_to_end",
+    "queries": "end_to_end",
+}
 
 
 def measured(python: str, script: str, *arguments: str) -> dict[str, float]:
@@ -93,7 +103,7 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
     theirs: dict[str, list[dict[str, float]]] = {name: [] for name in HTA}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as scratch:
-            for name, script in OURS.items():  # the last asks the warehouse that the one before it made
+            for name, script in OURS.items():  # the last ask the warehouse that the one before them made
                 home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
                 ours[name].append(measured(sys.executable, script, str(trace), home))
                 if hta and name in HTA:
@@ -110,7 +120,8 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
 
 
 def ranks_on_two_cores(trace: Path, ranks: int, rounds: int) -> dict[str, object]:
-    """Copies of a trace, ingested by one process and by two."""
+    """Copies of a trace, ingested by one process on one core and by two on two."""
+    cores = sorted(os.sched_getaffinity(0))
     data = trace.read_bytes()
     took: dict[int, list[float]] = {1: [], 2: []}
     in_a_job = os.environ | {"SLURM_JOB_ID": os.environ.get("SLURM_JOB_ID", "1")}
@@ -125,15 +136,17 @@ def ranks_on_two_cores(trace: Path, ranks: int, rounds: int) -> dict[str, object
             for jobs, times in took.items():
                 start = time.perf_counter()
                 command = ["ingest", str(folder), "-w", f"{scratch}/w{k}-{jobs}", "--jobs", str(jobs)]
+                os.sched_setaffinity(0, cores[:jobs])  # which the process inherits
                 subprocess.run(
                     [sys.executable, "-m", "scalelens", *command], check=True, capture_output=True, env=in_a_job
                 )
+                os.sched_setaffinity(0, cores)
                 times.append(time.perf_counter() - start)
     one, two = min(took[1]), min(took[2])
     return {
         "ranks": ranks,
-        "one_process_s": round(one, 2),
-        "two_processes_s": round(two, 2),
+        "one_core_s": round(one, 2),
+        "two_cores_s": round(two, 2),
         "ratio": round(one / two, 2),
     }
 
