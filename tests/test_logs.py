@@ -166,6 +166,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
+    "paddlex": {
+        (ONE, RANK),
+        (WINDOW, RANK),
+    },  # since the record before, or over a window as long; of one device's batch
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
     "scalelens_run": {(ONE, NO_RATE)},
