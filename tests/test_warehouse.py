@@ -768,6 +768,8 @@ def test_output_and_errors_of_a_job_are_one_run() -> None:
     assert run.why == "job id"
     (run,) = runs({"a/train-1234567.out": steps_of(None), "b/other.log": power(job_id="1234567")})
     assert run.why == "job id"
+    (run,) = runs({"a/sweep.o123456": steps_of(None), "b/sweep.e123456": power()})  # of PBS
+    assert (run.why, run.name) == ("job id", "sweep")
 
 
 def test_a_job_id_counts_within_one_root() -> None:

@@ -10,7 +10,8 @@ from scalelens.sidecar import Said
 from scalelens.tables import OUTCOMES
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
-JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
+# PBS: name.o1809577, name.e1809577.
+JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 SAYS_NOTHING = re.compile(
     r".*/(?:(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}"
     r"|trainer_state|(?:all|train|eval|test|predict)_results)\.[^/]*$"
