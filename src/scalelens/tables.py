@@ -120,7 +120,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column(
             "method", TEXT,
             "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
-            "codecarbon mlperf zeus",
+            "codecarbon ear mlperf zeus",
         ),
     ),
     "events": (
