@@ -132,6 +132,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
+    # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
+    "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
@@ -166,6 +168,11 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
+    "paddlex": {
+        (ONE, RANK),
+        (WINDOW, RANK),
+    },  # since the record before, or over a window as long; of one device's batch
+    "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
     "scalelens_run": {(ONE, NO_RATE)},

@@ -362,6 +362,14 @@ PREFIXES = {
     "srun -l of torchrun": "1: [default3]:",
     "pdsh of torchrun": "nid005033: [default0]:",
     "mpirun of torchrun": "[1,3]<stdout>:[default0]:",
+    "docker compose": "trainer-1   | ",
+    "kubectl logs --prefix": "[pod/train-worker-3/pytorch] ",
+    "kubectl logs --timestamps": "2026-05-06T07:08:09.125004Z ",
+    "kubectl logs --timestamps of torchrun": "2026-05-06T07:08:09.12500453+02:00 [default3]:",
+    "Ray": "(RayTrainWorker pid=4711, ip=10.0.0.7) ",
+    "ts": "May  6 07:08:09 ",
+    "ts with a date": "2026-05-06 07:08:09.125004 ",
+    "srun -l of ts": "3: May 16 07:08:09 ",
 }
 
 
@@ -393,6 +401,10 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
         ("nid005033: ", None, "nid005033"),
         ("1: [default3]:", None, "1/default3"),
         ("nid005033: [default0]:", None, "nid005033/default0"),
+        ("trainer-3  | ", None, "trainer-3"),
+        ("[pod/train-worker-3/pytorch] 2026-05-06T07:08:09.125Z [default0]:", None, "train-worker-3/default0"),
+        ("(RayTrainWorker pid=4711, ip=10.0.0.7) ", None, "pid=4711, ip=10.0.0.7"),
+        ("2026-05-06T07:08:09.125004537+02:00 3: ", 3, None),
     ],
 )
 def test_prefixes_name_whose_a_line_is(prefix: str, rank: int | None, place: str | None) -> None:
@@ -404,6 +416,13 @@ def test_a_label_takes_its_blank_with_it() -> None:
     """What follows may begin with a digit, and in tables the columns count."""
     assert clean(b" 3: 4711  train", 1) == Line("4711  train", 1, 3, None)
     assert clean(b"12:34:56 step 3", 1) == Line("12:34:56 step 3", 1, None, None)
+
+
+@pytest.mark.parametrize(
+    "own", ["2026-05-06 07:08:09,125 - INFO - step 3", "2026-05-06 07:08:09.125 node-1:0  step 3", "step-3 | loss 2.5"]
+)
+def test_what_a_logger_writes_is_no_prefix(own: str) -> None:
+    assert clean(own.encode(), 1) == Line(own, 1, None, None)
 
 
 def test_colours_are_taken_off() -> None:

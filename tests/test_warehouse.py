@@ -723,6 +723,10 @@ def power(**facts: Any) -> dict[str, Any]:
     return {"rows": {"power": 9}, "steps": {}, "attempts": 0} | facts
 
 
+def spans() -> dict[str, Any]:
+    return {"rows": {"phases": 1}, "steps": {}, "attempts": 0}
+
+
 def runs(files: dict[str, dict[str, Any]], roots: dict[str, str] | None = None) -> list[Run]:
     """Runs of files by their path below one root."""
     entries = [
@@ -774,6 +778,8 @@ def test_output_and_errors_of_a_job_are_one_run() -> None:
     assert run.why == "job id"
     (run,) = runs({"a/train-1234567.out": steps_of(None), "b/other.log": power(job_id="1234567")})
     assert run.why == "job id"
+    (run,) = runs({"a/sweep.o123456": steps_of(None), "b/sweep.e123456": power()})  # of PBS
+    assert (run.why, run.name) == ("job id", "sweep")
 
 
 def test_a_job_id_counts_within_one_root() -> None:
@@ -813,6 +819,24 @@ def test_a_log_and_its_twin_in_json_are_one_run() -> None:
     assert run.name == "20260506"
     found = runs({"a/one.log": power(), "a/one.log.json": steps_of(None)})  # the text holds no steps
     assert [run.why for run in found] == ["folder"]
+
+
+def test_the_files_of_a_hugging_face_trainer_are_one_run() -> None:
+    """Each checkpoint holds the records of those before it; results are said again in up to three files."""
+    states = {f"a/checkpoint-{step}/trainer_state.json": steps_of(None) for step in (500, 1000, 1500)}
+    results = {f"a/{split}_results.json": spans() for split in ("all", "eval", "train")}
+    for held, first in (
+        (states, "a/checkpoint-1500/trainer_state.json"),
+        ({**states, **results, "a/trainer_state.json": steps_of(None)}, "a/trainer_state.json"),
+        (results, "a/all_results.json"),
+    ):
+        (run,) = runs(held)
+        whys = {part.path.removeprefix("/r/"): run.why_of(part) for part in run.parts}
+        assert [path for path, why in whys.items() if why != "twin"] == [first]
+        assert whys.keys() == held.keys()
+    assert run.name == "a"
+    others = {"a/job.out": steps_of(None), "b/all_results.json": spans(), "b/train_results.json": spans()}
+    assert names(runs(others)) == [["a/job.out"], ["b/all_results.json", "b/train_results.json"]]
 
 
 def test_the_records_of_a_twin_are_counted_once(tmp_path: Path, home: Path) -> None:

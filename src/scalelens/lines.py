@@ -35,6 +35,16 @@ PREFIX = re.compile(
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
       | \[(?P<impi>\d{1,6})\]\ (?!\[)                                                  # Intel MPI -prepend-rank
       | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
+      | (?P<service>[A-Za-z][\w.-]{0,99}[-_]\d{1,4})\ {2,99}\|\                        # docker compose
+      | \[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,63}\]\                                  # kubectl logs --prefix
+      | \(\w[\w.:-]{0,99}\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, from its workers
+    """,
+    re.VERBOSE,
+)
+# Times that are put before the lines of others.  Loggers write theirs otherwise, but for Poplar's.
+STAMP = re.compile(
+    r"""\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)\ (?!P[LO]:|popart:)  # kubectl, docker -t
+      | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
     """,
     re.VERBOSE,
 )
@@ -70,12 +80,13 @@ def clean(raw: bytes, number: int) -> Line:
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
-    found = PREFIX.match(text)
+    stamp = STAMP.match(text)
+    end = stamp.end() if stamp else 0
+    found = PREFIX.match(text, end)
     if not found:
-        return Line(text, number)
+        return Line(text[end:], number)
     rank: int | None = None
     outer = place = None
-    end = 0
     for _ in range(2):
         if not found:
             break
@@ -88,7 +99,9 @@ def clean(raw: bytes, number: int) -> Line:
         # A label before another one names the node or the task that started the ranks, not the rank.
         rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
         outer = place
-        if kind not in ("srun", "host", "mpi"):
+        if stamp := STAMP.match(text, end):
+            end = stamp.end()
+        if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
             break
         found = PREFIX.match(text, end)
     return Line(text[end:], number, rank, None if rank is not None else place)

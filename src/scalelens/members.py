@@ -35,9 +35,9 @@ SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:c
 def runs_of(live: Live) -> list[Run]:
     """All runs of a warehouse, from what its commit records say of each file."""
     parts = parts_of(live)
-    logs = {part.path for part in parts if part.facts["steps"]}
-    twins = [part for part in parts if part.twin in logs]
-    parts = [part for part in parts if part.twin not in logs]
+    logs = {part.path for part in parts if part.facts["steps"] or part.path.endswith("/all_results.json")}
+    twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
+    parts = [part for part in parts if not part.twin(logs)]
     homes = homes_of(parts)
     groups: dict[tuple[str, object], list[Part]] = defaultdict(list)
     results: list[Part] = []
@@ -57,8 +57,8 @@ def runs_of(live: Live) -> list[Run]:
             runs += joined(group, rule, left)
     settle(left, runs)
     settle_results(results, runs, packages)
-    for twin in twins:
-        next(run for run in runs if any(part.path == twin.twin for part in run.parts)).parts.append(twin)
+    for part, twin in twins:
+        next(run for run in runs if any(other.path == twin for other in run.parts)).parts.append(part)
     return runs
 
 

@@ -10,10 +10,14 @@ from scalelens.sidecar import Said
 from scalelens.tables import OUTCOMES
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
-JOB_ID = re.compile(r"(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(\d{5,})\.(?:out|err|log|txt)$")
+# PBS: name.o1809577, name.e1809577.
+JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 SAYS_NOTHING = re.compile(
-    r".*/(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}\.[^/]*$"
+    r".*/(?:(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}"
+    r"|trainer_state|(?:all|train|eval|test|predict)_results)\.[^/]*$"
 )
+RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
+CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE = timedelta(minutes=1)
 
@@ -51,10 +55,20 @@ class Part(NamedTuple):
         ranks = self.facts["steps"] or self.facts.get("traced") or self.facts.get("measured_by") or []
         return set() if any(rank in ("None", None) for rank in ranks) else {int(rank) for rank in ranks}
 
-    @property
-    def twin(self) -> str | None:
-        """The file of which this one repeats the records: OpenMMLab writes X.log and X.log.json."""
-        return self.path.removesuffix(".json") if self.path.endswith(".log.json") else None
+    def twin(self, paths: set[str]) -> str | None:
+        """The one of several files of which this one repeats the records.
+
+        OpenMMLab writes X.log and X.log.json.  Hugging Face's state at a checkpoint is the beginning of later ones, and
+        its files of results say again what the state or the one of all results says.
+        """
+        others = [self.path.removesuffix(".json")] if self.path.endswith(".log.json") else []
+        if of := RESULTS.match(self.path):
+            others = [of[1] + "trainer_state.json", *([] if of[2] else [of[1] + "all_results.json"])]
+        elif of := CHECKPOINT.match(self.path):
+            states = (CHECKPOINT.match(path) for path in paths if path.startswith(of[1] + "checkpoint-"))
+            later = max((int(state[2]), state[0]) for state in (of, *states) if state)[1]
+            others = [of[1] + "trainer_state.json", *([] if later == self.path else [later])]
+        return next((path for path in others if path in paths), None)
 
 
 class Run(NamedTuple):
@@ -70,7 +84,7 @@ class Run(NamedTuple):
 
     def why_of(self, part: Part) -> str:
         """The rule that joined a part."""
-        said_again = part.twin in {other.path for other in self.parts} or repeats(part, self.parts)
+        said_again = part.twin({other.path for other in self.parts}) or repeats(part, self.parts)
         return "twin" if said_again else self.why
 
     @property

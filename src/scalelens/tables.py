@@ -40,7 +40,7 @@ KEY = (
 RANK = (
     Column("attempt", SMALL, "restart of the same run, from 0: the iteration went back"),
     Column("rank", SMALL, "global rank, NULL where the file does not say"),
-    Column("place", TEXT, "local rank, node label or host, where that is all the launcher's prefix says"),
+    Column("place", TEXT, "local rank, node, host, pod or process, where that is all the launcher's prefix says"),
 )
 STAMP = (
     Column("ts", TIME, "time of the record; UTC unless ts_origin says otherwise"),
@@ -120,7 +120,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column(
             "method", TEXT,
             "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
-            "codecarbon mlperf zeus",
+            "codecarbon ear mlperf zeus",
         ),
     ),
     "events": (

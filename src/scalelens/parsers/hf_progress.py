@@ -7,7 +7,7 @@ Source: transformers/trainer.py, _inner_training_loop(); transformers/trainer_ca
 
 The rate of a bar is tqdm's moving average: a running mean.  A bar is the training's where its total is `Total optimization
 steps`; where that was not printed, once a dictionary of the trainer came, where its total is that of the bar before it.
-Every node draws the same bar: a step counts once, from the first that draws it.
+In a narrow terminal there is no bar between percent and steps.  Every node draws the same bar: a step counts once, from the first that draws it.
 
 Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
@@ -20,7 +20,7 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
@@ -28,7 +28,7 @@ FACTS = {
 }  # fmt: skip
 ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in FACTS))
 
-BAR = re.compile(r"\s*\d+%\|[^|]*\|\s+(\d+)/(\d+) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)\]")
+BAR = re.compile(r"\s*\d+%(?:\|[^|]*\|)?\s+(\d+)/(\d+) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)\]")
 FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
 
 

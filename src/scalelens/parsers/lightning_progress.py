@@ -1,17 +1,20 @@
-"""Lightning's progress bar.
+"""Lightning's progress bars.
 
-Tool: Lightning (pytorch_lightning, lightning.pytorch), TQDMProgressBar
+Tool: Lightning (pytorch_lightning, lightning.pytorch), TQDMProgressBar and RichProgressBar
 Versions: 1.0 to 2.x
 Yields: params, steps, metrics
-Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm(); lightning/fabric/utilities/distributed.py
+Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm(); rich_progress.py; lightning/fabric/utilities/distributed.py
 
 The rate of the bar is the batches since the epoch began over the time since then (tqdm without smoothing): a running
 mean, with two decimals.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again
-and again: a batch counts once.  NeMo's bars, which say the time of a step, are read as such.
+and again: a batch counts once.  In a narrow terminal tqdm leaves out the bar itself.  Rich's rate is that of the last
+half minute.  NeMo's bars, which say the time of a step, are read as such.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
     Epoch 0: 100%|██████████| 18/18 [01:15<00:00,  4.17s/it, loss=1.125, v_num=0]
+    Epoch 3:  22% 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
+    Epoch 3/9 ━━━━━━━━╸━━━━━━ 275/1250 0:00:34 • 0:02:01 8.05it/s v_num: 0.000 train_loss: 0.912
     Initializing distributed: GLOBAL_RANK: 1, MEMBER: 2/16
 """
 
@@ -20,14 +23,18 @@ import re
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 BAR = re.compile(
-    r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%)?\|[^|]*\| +(\d{1,9})/(\d{1,9}) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
+    r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%|(?:\d+%)?\|[^|]*\|) +(\d{1,9})/(\d{1,9}) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
     r"([^\]]*)(\])?"
 )
+RICH = re.compile(
+    r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) \d+:\d\d:\d\d • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
+)
 SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
+RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
 MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
 OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
@@ -44,11 +51,11 @@ class Reader:
         if member := MEMBER.search(line.text):
             self.rows.param("devices", int(member[1]), line.number)
             return True
-        bar = BAR.search(line.text)
+        bar = BAR.search(line.text) or RICH.search(line.text)
         if not bar or any(name in bar[6] for name in OF_NEMO):
             return False
-        if not bar[7] or not float(bar[4]):
-            if not bar[7]:
+        if bar[7] is None or not float(bar[4]):
+            if bar[7] is None:
                 self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
             return True
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
@@ -61,13 +68,14 @@ class Reader:
 
     def record(self, bar: re.Match[str], epoch: int, batch: int, step: int, attempt: int, line: Line) -> None:
         rows = self.rows
-        values = {name: float(value) for name, value in SETTING.findall(bar[6]) if name != "v_num" and value != "nan"}
+        settings = (SETTING if bar[7] else RICH_SETTING).findall(bar[6])
+        values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
-            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch,
+            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch if bar[7] else None,
             value_kind="running_mean", loss=values.pop(loss, None),
         )  # fmt: skip
         rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])

@@ -15,6 +15,7 @@ Samples:
           70/1000      6.75G      1.125     0.4375      1.25         10        640: 100%|██████████| 16/16 [00:05<00:00,  2.75it/s]
           0/1      22.5G    0.07125    0.08375    0.06125        199        640: 100%|██████████| 1849/1849 13:15
         1/100      2.5G     1.0625      2.125     1.3125         20        640: 100% ━━━━━━━━━━━━ 16/16 2.5it/s 6.4s
+        2/100      4.25G     1.0625      2.125     1.3125         12        640: 100% 16/16 [00:05<00:00,  2.75it/s]
     engine/trainer: task=detect, mode=train, model=yolov8m.pt, data=coco.yaml, epochs=3, batch=16, imgsz=640
 """
 
@@ -24,14 +25,14 @@ from typing import Any
 from scalelens.lines import Line
 from scalelens.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (": 100%", "Epoch    GPU_mem", "Epoch   gpu_mem", "trainer: ")
 
 SETTINGS = re.compile(r"\s*engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
 BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
 HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
 RECORD = re.compile(
-    r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+) *(\d{1,9})/\4 "
+    r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+)? *(\d{1,9})/\4 "
     r"(?:\[?((?:\d+:)?\d+:\d\d)(?:<00:00, +(?:(\d+\.\d+)(it/s|s/it)|\?it/s)\])?|(\d+\.\d+)(it/s|s/it) [\d.:hms ]+)\s*\Z"
 )
 

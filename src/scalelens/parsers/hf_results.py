@@ -1,0 +1,68 @@
+"""Hugging Face train_results.json, eval_results.json, all_results.json: what a Trainer says when it is done.
+
+Tool: transformers, Trainer.save_metrics(), as the example scripts, LLaMA-Factory and the alignment handbook call it
+Versions: 4 and 5
+Yields: phases, metrics, params
+Source: transformers/trainer_pt_utils.py, save_metrics(); transformers/trainer_utils.py, speed_metrics()
+
+One flat object: of one split, or of all together.  The rates are those of the whole job, from the first step to the end,
+evaluations and checkpoints included.  Their samples are the planned ones, those that a restart passed over among them:
+no step's time is taken from them.  What the same folder's trainer_state.json says, or else all_results.json, these files
+say again: they are its twins.
+
+Samples:
+    {
+        "epoch": 2.0,
+        "total_flos": 1.5e+17,
+        "train_loss": 1.75,
+        "train_runtime": 640.5,
+        "train_samples_per_second": 12.49,
+        "train_steps_per_second": 0.195
+    }
+"""
+
+import json
+import re
+
+from scalelens.rows import Rows
+from scalelens.source import Source
+
+VERSION = 1
+
+BEGIN = re.compile(rb'\s*\{\s*"\w+"\s*:')
+ONE = re.compile(rb'"(?:train|eval|test|predict)(?:_\w+)?_runtime"\s*:\s*[\d.]')
+OTHERS = (b'"log_history"', b'"_timestamp"', b"\n{")  # trainer_state.json, wandb-summary.json, JSON lines
+SPAN = re.compile(r"((train)|(?:eval|test|predict)(?:_\w+)?)_runtime")
+UNITS = (
+    ("samples_per_second", "samples/s"), ("steps_per_second", "steps/s"), ("tokens_per_second", "tokens/s"),
+    ("total_flos", "flops"), ("_delta", "bytes"),
+)  # fmt: skip
+
+
+def recognise(head: bytes, name: str) -> bool:
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return bool(BEGIN.match(head) and ONE.search(head)) and not any(other in head for other in OTHERS)
+
+
+def read(source: Source, rows: Rows) -> None:
+    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    try:
+        said = json.loads(text)  # it may hold NaN, which stricter readers refuse
+    except (ValueError, RecursionError):
+        rows.problem(1, "the JSON is cut or damaged", text)
+        return
+    numbers = {name: value for name, value in said.items() if type(value) in (int, float)}
+    values = {name: float(value) for name, value in numbers.items() if type(value) is float or abs(value) < 1e300}
+    epoch = values.pop("epoch", None)
+    rows.param("framework", "transformers", 1)
+    for name in [name for name in values if name.endswith("_runtime")]:
+        if not (span := SPAN.fullmatch(name)):
+            continue
+        rows.add(
+            "phases", 1, attempt=0, phase="run" if span[2] else "evaluation", epoch=epoch, span_s=values.pop(name),
+            samples_per_s=values.pop(f"{span[1]}_samples_per_second", None), origin="logged",
+        )  # fmt: skip
+        if span[2]:
+            rows.param("outcome", "completed", 1, origin="inferred")
+    units = {name: unit for name in values for end, unit in UNITS if name.endswith(end)}
+    rows.metrics(1, None, None, None, [(name, value, units.get(name)) for name, value in values.items()])

@@ -1,0 +1,112 @@
+"""PBS' description of a job, qstat -f, and the report of it that an epilogue prints behind the job's output.
+
+Tool: qstat -f, qstat -xf; the epilogue of NCI's Gadi
+Versions: OpenPBS and PBS Professional 13 to 2022, Torque 2 to 6
+Yields: jobs, params
+Source: openpbs src/cmds/qstat.c, display_single_job()
+
+`Key = Value` in lines indented by blanks; a value goes on in lines indented by a tab.  Nodes and GPUs are those that
+were asked for, which PBS gives.  A walltime used is without suspensions.  An exit status from 256 on is a signal,
+which qdel and limits send alike: why, job_end reads.  Times are local (--tz), the end is that of the report.
+
+Samples:
+    Job Id: 471208.pbs-server
+                      Resource Usage on 2026-05-06 07:08:09:
+"""
+
+import contextlib
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from scalelens.lines import Line
+from scalelens.rows import Rows
+
+VERSION = 1
+ANCHORS = ("Job Id", "Resource Usage on ")
+LATER = (
+    "state", "nodes", "node_list", "devices", "submitted_at", "started_at", "ended_at", "elapsed_s",
+)  # fmt: skip
+
+START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
+REPORT = re.compile(r"\s*Resource Usage on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):\s*\Z")
+FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*?)\s*\Z")
+REPORTED = re.compile(r"(?:^|  )\s*(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
+SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
+HOST = re.compile(r"(?:^|\+)([\w-]+)")
+TIMES = {
+    "ctime": "submitted_at", "stime": "started_at", "start_time": "started_at", "comp_time": "ended_at",
+    "obittime": "ended_at",
+}  # fmt: skip
+COUNTS = {"Resource_List.nodect": "nodes", "Resource_List.ngpus": "devices", "NGPUs Requested": "devices"}
+KILLED = {-26: "oom", -27: "oom", -29: "time_limit"}  # vmem, mem and walltime, of pbs_mom
+
+
+class Reader:
+    claims: re.Pattern[str] | None = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.row: dict[str, Any] = {}
+        self.last: str | None = None  # the job before
+        self.ended: datetime | None = None
+        self.hosts: str | None = None  # a value that may go on
+
+    def take(self, line: Line) -> bool:
+        self.claims = None
+        if report := REPORT.match(line.text):
+            self.ended = self.moment(report[1])
+            return True
+        found = START.match(line.text)
+        if not found:
+            return False
+        if self.last not in (None, found[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
+            self.rows.new_part()
+        self.last, self.hosts, self.claims = found[1], None, re.compile(r"[ \t]+\S")
+        self.row = {"job_id": found[1], "ended_at": self.ended}
+        self.ended = None
+        self.rows.put("jobs", line.number, self.row)
+        self.rows.param("job_id", found[1], line.number, origin="scheduler")
+        return True
+
+    def more(self, line: Line) -> None:
+        if found := FIELD.match(line.text):
+            self.hosts = found[2] if found[1] == "exec_host" else None
+            self.field(found[1], found[2], line)
+        elif line.text.startswith("\t"):
+            self.hosts = None if self.hosts is None else self.hosts + line.text.strip()
+        else:
+            for name, value in REPORTED.findall(line.text):
+                self.field(name, value, line)
+        if self.hosts is not None:
+            self.row["node_list"] = ",".join(dict.fromkeys(HOST.findall(self.hosts))) or None
+
+    def field(self, name: str, value: str, line: Line) -> None:
+        rows = self.rows
+        if name in TIMES:
+            self.row[TIMES[name]] = self.moment(value)
+            if self.row[TIMES[name]] is None:
+                rows.problem(line.number, "the time is none", line.text)
+        elif name in COUNTS and re.fullmatch(r"\d{1,7}", value) and int(value):
+            self.row[COUNTS[name]] = int(value)
+            rows.param(COUNTS[name], int(value), line.number, origin="scheduler")
+        elif name in ("resources_used.walltime", "Walltime Used") and (span := SPAN.fullmatch(value)):
+            hours, minutes, seconds = map(int, span.groups())
+            self.row["elapsed_s"] = (hours * 60 + minutes) * 60.0 + seconds
+        elif name == "job_state":
+            self.row["state"] = value
+            rows.param("job_state", value, line.number, origin="scheduler")
+        elif name == "Job_Name":
+            rows.param("job_name", value, line.number, origin="scheduler")
+        elif name.lower().replace("_", " ") == "exit status" and re.fullmatch(r"-?\d{1,6}", value):
+            status = int(value)
+            outcome = KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
+            rows.param("outcome", outcome, line.number, origin="scheduler")
+
+    def moment(self, text: str) -> datetime | None:
+        """A time in UTC where the zone is known, else as it stands."""
+        with contextlib.suppress(ValueError, OverflowError):
+            iso = text[:1].isdigit()
+            time = datetime.fromisoformat(text) if iso else datetime.strptime(text[4:], "%b %d %H:%M:%S %Y")
+            return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time
+        return None
