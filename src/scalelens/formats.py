@@ -1,5 +1,6 @@
 """The formats: files of `parsers/` and of the user's own folders (`--formats DIR`, `SCALELENS_FORMATS`)."""
 
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -36,11 +37,17 @@ class Formats(NamedTuple):
 
     def version(self, taken_by: str | None = None) -> str:
         """Version of what would read a file: that of its file format, else a digest of all line formats."""
-        for format in self.of_files:  # what the last ones took, a new format may want
+        for format in self.of_files if taken_by else ():  # what the last ones took, a new format may want
             if name_of(format) == taken_by and not getattr(format, "LAST", False):
                 return f"{taken_by} {format.VERSION}"
-        text = ",".join(f"{name_of(format)} {format.VERSION}" for format in (*self.of_lines, *self.of_files))
-        return "lines " + hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"lines {digest_of((*self.of_lines, *self.of_files))}"
+
+
+@functools.lru_cache(maxsize=8)
+def digest_of(formats: tuple[ModuleType, ...]) -> str:
+    """Digest of the names and versions of formats."""
+    text = ",".join(f"{name_of(format)} {format.VERSION}" for format in formats)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def load(folders: tuple[Path, ...] = ()) -> Formats:

@@ -9,6 +9,7 @@ import bisect
 import functools
 import json
 import re
+import string
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between in
 LINE_FEED = ord("\n")
 SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
+STAMPED = {*string.digits, *string.ascii_uppercase}  # what a STAMP begins with
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
@@ -80,7 +82,7 @@ def clean(raw: bytes, number: int) -> Line:
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
-    stamp = STAMP.match(text)
+    stamp = STAMP.match(text) if text[:1] in STAMPED else None
     end = stamp.end() if stamp else 0
     found = PREFIX.match(text, end)
     if not found:
@@ -99,7 +101,7 @@ def clean(raw: bytes, number: int) -> Line:
         # A label before another one names the node or the task that started the ranks, not the rank.
         rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
         outer = place
-        if stamp := STAMP.match(text, end):
+        if text[end : end + 1] in STAMPED and (stamp := STAMP.match(text, end)):
             end = stamp.end()
         if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
             break

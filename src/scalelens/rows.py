@@ -112,6 +112,17 @@ class Rows:
         if len(self._metrics) >= BATCH:
             self._hand_over_metrics()
 
+    def spread(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, low: float,
+        high: float, unit: str | None = None,
+    ) -> None:  # fmt: skip
+        """The least and the largest over the ranks of a number with no column of its own."""
+        begin, end = (self.part, line, self.attempt, rank, place, step, name), unit
+        self._metrics += ((*begin, low, end, "min"), (*begin, high, end, "max"))
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 2
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
+
     def metrics(
         self, line: int | None, rank: int | None, place: str | None, step: int | None,
         values: Sequence[tuple[str, float, str | None]], stat: str = "value",

@@ -61,8 +61,12 @@ class Reader:
     def more(self, line: Line) -> None:
         if found := PAIR.match(line.text):
             name = undotted(found[1])
-            self.metric(line, name, found[2], "min")
-            self.metric(line, name, found[3], "max")
+            try:
+                low, high = float(found[2]), float(found[3])
+            except ValueError:
+                self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
+                return
+            self.rows.spread(line.number, line.rank, line.place, self.rows.step, name, low, high, "ms")
         elif found := SINGLE.match(line.text):
             name = undotted(found[1])
             if each := EACH_RANK.match(name):

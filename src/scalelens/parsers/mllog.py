@@ -67,9 +67,12 @@ class Reader:
         self.rate: tuple[str, float] | None = None
 
     def take(self, line: Line) -> bool:
-        texts = [text.lstrip() for text in line.text.split(ANCHORS[0])[1:]]
-        texts = [text for text in texts if text.startswith('{"') or text in ("{", "")]  # no prose
-        texts = [text for text in texts if not POWER_KEY.search(text)]
+        texts = [
+            text
+            for piece in line.text.split(ANCHORS[0])[1:]
+            if (text := piece.lstrip())[:2] in ('{"', "{", "")  # else prose
+            and not POWER_KEY.search(text)
+        ]
         for text in texts:
             try:
                 record, end = decode(text)
