@@ -23,7 +23,7 @@ from scalelens.tables import SCHEMAS, SMALL
 
 EPOCH = datetime(1970, 1, 1)
 BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
-BATCH_BYTES = 4 << 20  # of rows held as Arrow columns
+BATCH_BYTES = 2 << 20  # of rows held as Arrow columns
 TEXT_LIMIT = 500
 WHOLE_RUN = ("run_mean", "run_median")
 SETTINGS = (

@@ -27,7 +27,7 @@ from scalelens.tables import SCHEMAS
 from scalelens.version import __version__
 
 SCHEMA_VERSION = 2  # 2: events have a class
-ROW_GROUP_BYTES = 4 << 20  # of rows held as Arrow
+ROW_GROUP_BYTES = 2 << 20  # of rows held as Arrow
 FOLD_ABOVE = 1000  # records in the log before ingest folds them into one
 # Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
 DICTIONARIES = {
