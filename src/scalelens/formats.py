@@ -40,13 +40,14 @@ class Formats(NamedTuple):
         for format in self.of_files if taken_by else ():  # what the last ones took, a new format may want
             if name_of(format) == taken_by and not getattr(format, "LAST", False):
                 return f"{taken_by} {format.VERSION}"
-        return f"lines {digest_of((*self.of_lines, *self.of_files))}"
+        every = (*self.of_lines, *self.of_files)
+        return f"lines {digest_of(every, tuple([format.VERSION for format in every]))}"
 
 
 @functools.lru_cache(maxsize=8)
-def digest_of(formats: tuple[ModuleType, ...]) -> str:
+def digest_of(formats: tuple[ModuleType, ...], versions: tuple[int, ...]) -> str:
     """Digest of the names and versions of formats."""
-    text = ",".join(f"{name_of(format)} {format.VERSION}" for format in formats)
+    text = ",".join(f"{name_of(format)} {version}" for format, version in zip(formats, versions, strict=True))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
