@@ -271,7 +271,10 @@ def anchors_of(
     named = {name_of(format): format for format in formats}
     anchors = sorted({(anchor, name) for name, format in named.items() for anchor in format.ANCHORS})
     words = sorted({anchor for anchor, _ in anchors})
-    finder = ahocorasick_rs.BytesAhoCorasick([word.encode() for word in words])
+    finder = ahocorasick_rs.BytesAhoCorasick(
+        [word.encode() for word in words],
+        implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
+    )
     return named, finder, words, [[name for anchor, name in anchors if anchor == word] for word in words]
 
 

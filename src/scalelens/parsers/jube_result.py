@@ -61,6 +61,8 @@ def recognise(head: bytes, name: str) -> bool:
         return any(
             is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
         )
+    if head.lstrip()[:1] in (b"{", b"["):  # JSON
+        return False
     lines = head[:8192].decode("utf-8", "replace").split("\n")[:3]
     return any(is_header(cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
 

@@ -30,7 +30,7 @@ EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
 
 def recognise(head: bytes, name: str) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(b"{") and b"\n{" not in head and sum(bool(key.search(head)) for key in KEYS) == len(KEYS)
+    return head.startswith(b"{") and b"\n{" not in head and all(key.search(head) for key in KEYS)
 
 
 def read(source: Source, rows: Rows) -> None:
