@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -23,7 +24,7 @@ PUBLISHED = CORPUS.parent / "reference" / "published_logs.json"
 @pytest.mark.parametrize("group", ["llm", "vision", "traces"])
 def test_facts_counted_by_an_independent_script(corpus: Path, group: str) -> None:
     done = subprocess.run(
-        [sys.executable, corpus.parent / "check" / "corpus.py", group, "--scalelens", f"{sys.executable} -m scalelens"],
+        [sys.executable, corpus.parent / "check" / "corpus.py", group, "--scalelens", shlex.join([sys.executable, "-m", "scalelens"])],
         capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
