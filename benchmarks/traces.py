@@ -15,7 +15,7 @@ side's imports count.  Ours and HTA's take turns, and the least of the rounds co
   keeps nothing between processes
 - `queries`: the same without the opening, as in a notebook that asks more than once
 - `in_parallel`: copies of the first trace, ingested by one process on one core and by two on two, the command's start
-  included; as in a Slurm job, for elsewhere workers give way to other processes and a single one does not
+  included; as in a Slurm job, for elsewhere workers give way to other processes and a single one does not; needs Linux
 
 CPU time is that of all threads of the process.  Where a machine has other work, its ratios are the ones to trust.
 Prints one JSON object.
