@@ -16,7 +16,7 @@ from scalelens.errors import UserError
 from scalelens.members import runs_of, sidecars_of
 from scalelens.paths import facts_of
 from scalelens.rows import TEXT_LIMIT
-from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, RUN_ID, STORED, TEXT, Column, schema
+from scalelens.tables import FILES, MEMBERS, ORIGINS, RUN_FACTS, RUN_ID, STORED, TEXT, Column, documented, schema
 from scalelens.templates import FACTS
 from scalelens.warehouse import Live, Warehouse, segment
 
@@ -66,40 +66,44 @@ def connect(root: Path, query_folders: tuple[Path, ...] = (), asked: str | None 
     live = warehouse.live()
     connection = duckdb.connect(":memory:")
     connection.execute(
-        "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
+        "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
+        "SET parquet_metadata_cache = true"  # segments never change
     )
     macros = queries.load(query_folders, asked)
-    named = {*()} if asked is None else queries.words(asked).union(*(query.reads for query in macros.values()))
-    named |= {"params"} | ({"steps"} if "step_times" in named else set())  # what the views below need
-    labels = _files_and_runs(connection, live)
+    named = _named(asked, macros)
+    labels = _files_and_runs(connection, live, named)
     for name in catalog.CATALOGS:
-        if asked is not None and name not in named:
-            continue
-        connection.register("_arrow", catalog.table(name))
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
-        connection.unregister("_arrow")
+        if name in named:
+            connection.from_arrow(catalog.table(name)).create(name)
     for table, columns in STORED.items():
-        if asked is not None and not named & {table, f"_{table}"}:
+        if table not in named:
             continue
+        more = f" UNION ALL BY NAME FROM _{FROM_NAMES[table]}" if table in FROM_NAMES else ""
         try:
-            more = f" UNION ALL FROM _{FROM_NAMES[table]}" if table in FROM_NAMES else ""
-            connection.execute(f"CREATE VIEW _{table} AS {_rows_of(table, columns, warehouse, live)}{more}")
+            connection.execute(
+                f"CREATE VIEW {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
+                f"FROM ({_rows_of(table, columns, warehouse, live)}{more}) s LEFT JOIN members m USING (file_id, part)"
+                + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
+            )
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
             raise UserError(
                 f"a segment of {root} is missing or damaged ({reason})", "make a new warehouse from the logs"
             ) from None
-        listed = ", ".join(f"s.{column.name}" for column in (columns[0], columns[2], *columns[3:], columns[1]))
-        connection.execute(
-            f"CREATE VIEW {table} AS SELECT m.run_id, {listed} "
-            f"FROM _{table} s LEFT JOIN members m USING (file_id, part)"
-            + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
-        )
-    connection.execute(_runs_view(labels))
-    if asked is None or "step_times" in named:
+    if "runs" in named:
+        connection.execute(_runs_view(labels))
+    if "step_times" in named:
         connection.execute(STEP_TIMES)
-    queries.create(connection, macros)
+    queries.create(connection, macros, asked)
     return connection
+
+
+def _named(asked: str | None, macros: Mapping[str, queries.Query]) -> set[str]:
+    """Tables that a statement needs, those that others are made of included; all where none is given."""
+    if asked is None:
+        return {*documented()}
+    named = queries.words(asked).union(["members"], *(query.reads(asked) for query in macros.values()))
+    return named | {made_of for name, made_of in (("runs", "params"), ("step_times", "steps")) if name in named}
 
 
 def ask(
@@ -161,8 +165,8 @@ def _literal(value: Any) -> str:
     return _quoted(text)
 
 
-def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[str, str]:
-    """The tables that follow from the commit records alone: files, members, and what runs need beside params.
+def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live, named: set[str]) -> dict[str, str]:
+    """The tables that follow from the commit records alone: members, and those of `files` and `runs` that are named.
 
     Returns the labels that sidecars give, with the SQL type of each.
     """
@@ -194,7 +198,7 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[s
         }
         for run in runs
     ]  # fmt: skip
-    named = [
+    named_by = [
         {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
         for part in (run.parts[0] for run in runs)
         if part.facts["steps"]
@@ -216,17 +220,14 @@ def _files_and_runs(connection: duckdb.DuckDBPyConnection, live: Live) -> dict[s
         for fault in sidecars_of(live).faults
     ]  # fmt: skip
     tables = (
-        ("files", files, FILES), ("members", members, MEMBERS), ("_run_basics", basics, _RUN_BASICS),
-        ("_path_params", named, STORED["params"]), ("_sidecar_problems", faults, STORED["problems"]),
-        ("_sidecar_params", said, (RUN_ID, *STORED["params"])),
+        ("members", members, MEMBERS, "members"), ("files", files, FILES, "files"),
+        ("_run_basics", basics, _RUN_BASICS, "runs"), ("_path_params", named_by, STORED["params"], "params"),
+        ("_sidecar_params", said, (RUN_ID, *STORED["params"]), "params"),
+        ("_sidecar_problems", faults, STORED["problems"], "problems"),
     )  # fmt: skip
-    for name, rows, columns in tables:
-        if not rows:
-            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c.name} {_sql_type(c)}' for c in columns)})")
-            continue
-        connection.register("_arrow", pa.Table.from_pylist(rows, schema=schema(columns)))
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM _arrow")
-        connection.unregister("_arrow")
+    for name, rows, columns, part_of in tables:
+        if part_of in named:
+            connection.from_arrow(pa.Table.from_pylist(rows, schema=schema(columns))).create(name)
     labels: dict[str, str] = {}
     for one in said:
         if one["key"] not in FACTS:
@@ -241,7 +242,6 @@ def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live
     for file_id, entry in live.providers.items():
         current[entry.batch].add(file_id)
     whole, selects = [], []
-    names = ", ".join(column.name for column in columns)
     for batch in live.batches.values():
         counting = current.get(batch.id)
         if not counting or table not in batch.tables:
@@ -249,11 +249,11 @@ def _rows_of(table: str, columns: tuple[Column, ...], warehouse: Warehouse, live
         path = _quoted(str(warehouse.segments / segment(table, batch.id)))
         if stale := set(batch.file_ids) - counting:
             left_out = ", ".join(_quoted(file_id) for file_id in sorted(stale))
-            selects.append(f"SELECT {names} FROM read_parquet({path}) WHERE file_id NOT IN ({left_out})")
+            selects.append(f"FROM read_parquet({path}) WHERE file_id NOT IN ({left_out})")
         else:
             whole.append(path)
     if whole:
-        selects.insert(0, f"SELECT {names} FROM read_parquet([{', '.join(whole)}])")
+        selects.insert(0, f"FROM read_parquet([{', '.join(whole)}])")
     if not selects:
         types = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {column.name}" for column in columns)
         return f"SELECT {types} WHERE false"

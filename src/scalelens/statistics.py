@@ -4,7 +4,7 @@ Times are in seconds; a list of times is in the order in which the steps were ta
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from math import ceil, comb, floor, sqrt
 from typing import Any, NamedTuple
 
@@ -180,12 +180,13 @@ def class_spans(
     """
     times = np.concatenate((starts, ends))
     order = np.argsort(times, kind="stable")
-    running = np.zeros(len(times), np.int64)
+    running = np.zeros(max(len(times) - 1, 0), np.int8)
     for bit in (1, 2, 4):
-        change = (classes == bit).astype(np.int64)
-        running |= np.where(np.cumsum(np.concatenate((change, -change))[order]) > 0, bit, 0)
+        change = (classes == bit).astype(np.int8)
+        at_once = np.cumsum(np.concatenate((change, -change))[order][:-1], dtype=np.int64)
+        running |= (at_once > 0) * np.int8(bit)
     lasted = np.diff(times[order])
-    return [int(lasted[running[:-1] == bits].sum()) for bits in range(8)]
+    return [int(lasted[running == bits].sum()) for bits in range(8)]
 
 
 def student_t(freedom: Values) -> Values:
@@ -252,8 +253,8 @@ def _class_spans(starts: pa.ChunkedArray, ends: pa.ChunkedArray, classes: pa.Chu
     return pa.array([class_spans(*(one.values.to_numpy() for one in row)) for row in rows], type=pa.list_(pa.int64()))
 
 
-def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the functions known to SQL: `median_interval(list(step_s ORDER BY step)).low`."""
+def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | None = None) -> None:
+    """Makes the functions known to SQL, or those called alone: `median_interval(list(step_s ORDER BY step)).low`."""
     lists: list[Any] = ["BIGINT[]"] * 3
     functions: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
@@ -267,5 +268,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     }
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
     for name, (function, takes, gives) in functions.items():
+        if called is not None and name not in called:
+            continue
         with contextlib.suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # known already
             connection.create_function(name, function, takes, gives, **arrow)

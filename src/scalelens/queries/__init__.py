@@ -17,6 +17,7 @@ A file is a comment header, which is its documentation page, and one SELECT:
     SELECT run_id, step_s FROM step_times WHERE step_s > slowest
 
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
+A source in brackets is read only where some parameter is given a text.
 """
 
 import os
@@ -58,6 +59,7 @@ class Query(NamedTuple):
     name: str
     title: str
     sources: tuple[str, ...]
+    optional: frozenset[str]  # of them those in brackets
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...]
     header: str  # the comment, without its marks
@@ -71,10 +73,11 @@ class Query(NamedTuple):
         parameters = ", ".join(f"{parameter.name} := {parameter.default}" for parameter in self.parameters)
         return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
 
-    @property
-    def reads(self) -> set[str]:
-        """Names of tables and queries that it may read.  The headers of our own are tested to say it."""
-        return {*self.sources} if self.path.parent == FOLDER else words(self.sql)
+    def reads(self, asked: str | None = None) -> set[str]:
+        """Names of tables and queries that a statement may make it read; headers of our own are tested to name them."""
+        if self.path.parent != FOLDER:
+            return words(self.sql)
+        return {*self.sources} - (self.optional if asked is not None and "'" not in asked else frozenset())
 
 
 def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Query]:
@@ -90,7 +93,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
     for folder in (FOLDER, *folders, *(Path(name) for name in named if name)):
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder", "give --queries a folder of .sql files")
-        paths |= {path.stem: path for path in sorted(folder.glob("*.sql"))}
+        paths |= {name[:-4]: folder / name for name in os.listdir(folder) if name.endswith(".sql")}
     found: dict[str, Query] = {}
     graph: dict[str, list[str]] = {}  # sorted, so that the order is the same in every process
     wanted = sorted(paths if asked is None else words(asked) & paths.keys(), reverse=True)
@@ -98,7 +101,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
         name = wanted.pop()
         if name not in found:
             found[name] = read(paths[name])
-            graph[name] = sorted(calls(found[name], paths))
+            graph[name] = sorted(calls(found[name], paths) & found[name].reads(asked))
             wanted += graph[name]
     try:
         order = list(TopologicalSorter(graph).static_order())
@@ -111,7 +114,8 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
 
 
 def words(sql: str) -> set[str]:
-    return {*re.findall(r"\w+", sql)}
+    """Names that it may hold; SQL does not tell capitals from small letters."""
+    return {*re.findall(r"\w+", sql.lower())}
 
 
 def read(path: Path) -> Query:
@@ -129,10 +133,12 @@ def read(path: Path) -> Query:
     end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
     header = [line[2:].removeprefix(" ").rstrip() for line in lines[:end]]
     title, sections = _sections(path, header)
+    sources = " ".join(sections["Sources"])
     return Query(
         name=path.stem,
         title=title,
-        sources=tuple(re.findall(r"\w+", " ".join(sections["Sources"]))),
+        sources=tuple(re.findall(r"\w+", sources)),
+        optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
         columns=tuple(Column(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
         header="\n".join(header),
@@ -148,9 +154,13 @@ def calls(query: Query, others: Mapping[str, object]) -> set[str]:
     return {name for name in re.findall(r"(\w+)\s*\(", code) if name in others}
 
 
-def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
-    """Makes the queries table macros of a connection that has the documented tables, with the functions they call."""
-    statistics.register(connection)
+def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], asked: str | None = None) -> None:
+    """Makes the queries table macros of a connection that has the documented tables, with the functions they call.
+
+    With `asked`, a statement, functions that neither it nor a query calls are left out.
+    """
+    called = None if asked is None else words(asked).union(*(words(query.sql) for query in queries.values()))
+    statistics.register(connection, called)
     for query in queries.values():
         try:
             connection.execute(query.macro)

@@ -37,4 +37,3 @@ SELECT run_id, file_id, rank, train_step, start_ns, span_ns,
     lasted_ns[1 + 1 + 2] AS compute_communication_ns, lasted_ns[1 + 1 + 4] AS compute_memory_ns,
     lasted_ns[1 + 2 + 4] AS communication_memory_ns, lasted_ns[1 + 1 + 2 + 4] AS all_three_ns, lasted_ns[1] AS idle_ns
 FROM spans
-ORDER BY run_id, rank, file_id, train_step

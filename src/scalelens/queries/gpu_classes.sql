@@ -2,7 +2,7 @@
 --
 -- Answers: Which work counts for which row?
 --
--- Sources: gpu_work, gpu_events
+-- Sources: gpu_work, [gpu_events]
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all

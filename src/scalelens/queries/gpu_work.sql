@@ -3,7 +3,7 @@
 -- Answers: What ran on which stream, and when?
 --   Waits, annotations and operators of the host are no work, whatever stream they name.
 --
--- Sources: events, selected_runs
+-- Sources: events, [selected_runs]
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all

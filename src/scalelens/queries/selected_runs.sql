@@ -4,7 +4,7 @@
 --   Every query takes it and asks here.  A quote within the condition is doubled:
 --   selected_runs(runs := 'system = ''lumi'' AND devices >= 8')
 --
--- Sources: runs
+-- Sources: members, [runs]
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -12,4 +12,5 @@
 -- Columns:
 --   run_id    VARCHAR    run
 SELECT run_id
-FROM query('SELECT run_id FROM runs WHERE ' || CASE WHEN trim(runs) = '' THEN 'true' ELSE '(' || runs || ')' END)
+FROM query(CASE WHEN trim(runs) = '' THEN 'SELECT DISTINCT run_id FROM members'
+    ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END)
