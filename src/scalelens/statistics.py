@@ -180,13 +180,14 @@ def class_spans(
     """
     times = np.concatenate((starts, ends))
     order = np.argsort(times, kind="stable")
-    running = np.zeros(max(len(times) - 1, 0), np.int8)
+    edges = classes.astype(np.int8)  # an eighth of the memory to go through for each class
+    edges = np.concatenate((edges, -edges))[order][:-1]
+    running = np.zeros(len(edges), np.int8)
     for bit in (1, 2, 4):
-        change = (classes == bit).astype(np.int8)
-        at_once = np.cumsum(np.concatenate((change, -change))[order][:-1], dtype=np.int64)
-        running |= (at_once > 0) * np.int8(bit)
+        change = (edges == bit).view(np.int8) - (edges == -bit).view(np.int8)
+        running |= (np.cumsum(change, dtype=np.int64) > 0).view(np.int8) * np.int8(bit)
     lasted = np.diff(times[order])
-    return [int(lasted[running == bits].sum()) for bits in range(8)]
+    return [int(lasted @ (running == bits)) for bits in range(8)]
 
 
 def student_t(freedom: Values) -> Values:
