@@ -35,15 +35,17 @@ def test_each_folder_is_one_run_with_its_traces(warehouse: Path) -> None:
     folders = sorted(folder.name for folder in LOGS.iterdir() if folder.is_dir())
     assert [row[0] for row in rows] == folders
     for name, devices, outcome, precision in rows:
-        assert (devices, outcome, precision) == (int(name[-1]), "completed", name.split("-")[0])
+        assert (devices, outcome, precision) == (int(name[-1]), "completed", "bf16" if "bf16" in name else "fp32")
 
 
 def test_runs_come_out_weak_and_strong_as_they_were_started(warehouse: Path) -> None:
     rows = scalelens.query("scaling", warehouse)
-    found = {(row["scaling"], row["precision"], row["devices"]) for row in rows.iter_rows(named=True)}
-    assert found == {
-        ("weak", "fp32", 1), ("weak", "fp32", 2), ("strong", "fp32", 1), ("strong", "fp32", 2), ("weak", "bf16", 1), ("weak", "bf16", 2),
+    found = {(row["model"], row["scaling"], row["precision"], row["devices"]) for row in rows.iter_rows(named=True)}
+    series = {
+        ("resnet50", "weak", "fp32"), ("resnet50", "strong", "fp32"), ("resnet50", "weak", "bf16"),
+        ("gpt-toy", "weak", "fp32"), ("gpt-toy", "strong", "fp32"),
     }  # fmt: skip
+    assert found == {(*one, devices) for one in series for devices in (1, 2)}
     for row in rows.filter(rows["devices"] == 1).iter_rows(named=True):
         assert row["efficiency"] == pytest.approx(1)
 

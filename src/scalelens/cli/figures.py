@@ -55,7 +55,7 @@ def demo(
 ) -> None:
     """Read the logs that come with ScaleLens, ask, and draw: the whole way in half a minute.
 
-    They were written by the project's own runner: ResNet-50 on one and two ranks of a small machine.
+    They were written by the project's own runners: ResNet-50 and a small GPT on one and two ranks of small machines.
 
     Example:  scalelens demo -o demo-output
     """
