@@ -906,6 +906,27 @@ def test_rows_know_their_run(tmp_path: Path, home: Path) -> None:
     assert {ask(home, f"SELECT DISTINCT run_id FROM {table}")[0][0] for table in tables} == {run_id}
 
 
+def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:
+    names = ["aten::add", "gemm", "aten::mul", "nccl_all_reduce"]
+    events = [
+        {"ph": "X", "cat": "kernel" if k % 2 else "cpu_op", "name": names[k % 4], "ts": k, "dur": 1, "pid": 0, "tid": 7}
+        | ({"args": {"stream": 7}} if k % 2 else {})
+        for k in range(1000)
+    ]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events, "schemaVersion": 1}))
+    home = tmp_path / "w"
+    ingest([tmp_path / "trace.json"], home)
+    (segment,) = (home / "segments").glob("events-*")
+    file = pq.ParquetFile(segment)
+    groups = [file.read_row_group(k, columns=["class", "line"]).to_pydict() for k in range(file.num_row_groups)]
+    assert {frozenset(group["class"]) for group in groups} == {
+        frozenset([None]),
+        frozenset(["compute", "communication"]),
+    }
+    assert all(group["line"] == sorted(group["line"]) for group in groups)
+    assert ask(home, "SELECT count(*), count(DISTINCT line), count(class) FROM events") == [(1000, 1000, 500)]
+
+
 def test_compressed_files_are_batched_by_what_comes_out_of_them() -> None:
     traces = [ingestion.Found("/logs", f"/logs/rank{k}.json.gz", 3 << 20, 0) for k in range(8)]
     assert [len(batch) for batch in ingestion.batched(traces)] == [2, 2, 2, 2]

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scalelens.errors import UserError
@@ -207,26 +208,26 @@ class BatchWriter:
         self.id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         self.entries: list[Entry] = []
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[str, list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
-        self._bytes: dict[str, int] = {}  # of these
+        self._held: dict[tuple[str, bool], list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
+        self._bytes: dict[tuple[str, bool], int] = {}  # of these
         self._rows: dict[str, int] = {}
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._written: Future[None] | None = None  # the row group on its way
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
         """Rows of one file for `table`, with the table's schema."""
-        held = self._held.setdefault(table, [])
-        held.append(rows)
-        self._bytes[table] = self._bytes.get(table, 0) + rows.nbytes
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        if self._bytes[table] >= ROW_GROUP_BYTES:
-            self._write(table)
+        for group, of_group in apart(table, rows):
+            self._held.setdefault(group, []).append(of_group)
+            self._bytes[group] = self._bytes.get(group, 0) + of_group.nbytes
+            if self._bytes[group] >= ROW_GROUP_BYTES:
+                self._write(group)
 
-    def _write(self, table: str) -> None:
-        """The rows held for `table`, as one row group.  Raises what the writing of the one before it raised."""
-        self._bytes[table] = 0
+    def _write(self, group: tuple[str, bool]) -> None:
+        """The rows held for a table, as one row group.  Raises what the writing of the one before it raised."""
+        self._bytes[group] = 0
         self._wait()
-        self._written = self._thread.submit(self._write_group, table, self._held.pop(table))
+        self._written = self._thread.submit(self._write_group, group[0], self._held.pop(group))
 
     def _wait(self) -> None:
         written, self._written = self._written, None
@@ -245,8 +246,8 @@ class BatchWriter:
     def commit(self) -> None:
         """Makes the segments durable, names them, and commits them with all entries."""
         with explained(self.warehouse.root):
-            for table in [*self._held]:
-                self._write(table)
+            for group in [*self._held]:
+                self._write(group)
             self._wait()
             self._thread.shutdown()
             for table, writer in self._writers.items():
@@ -270,6 +271,16 @@ class BatchWriter:
 
     def _temporary(self, table: str) -> Path:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
+
+
+def apart(table: str, rows: pa.RecordBatch) -> list[tuple[tuple[str, bool], pa.RecordBatch]]:
+    """Rows by what shares a row group: of a trace the work of devices, which most questions are about, and the rest."""
+    if table != "events":
+        return [((table, False), rows)]
+    work = rows.column("class").is_valid()
+    if work.true_count in (0, len(work)):
+        return [((table, bool(work.true_count)), rows)]
+    return [((table, True), rows.filter(work)), ((table, False), rows.filter(pc.invert(work)))]
 
 
 def segment(table: str, batch: str) -> str:
