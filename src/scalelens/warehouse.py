@@ -208,26 +208,27 @@ class BatchWriter:
         self.id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         self.entries: list[Entry] = []
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[tuple[str, bool], list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
-        self._bytes: dict[tuple[str, bool], int] = {}  # of these
+        self._held: dict[str, list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
+        self._bytes: dict[str, int] = {}  # of these
         self._rows: dict[str, int] = {}
+        self._work: list[pa.Table] = []  # of devices: most questions about traces are about it, and pass over the rest
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._written: Future[None] | None = None  # the row group on its way
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
         """Rows of one file for `table`, with the table's schema."""
+        held = self._held.setdefault(table, [])
+        held.append(rows)
+        self._bytes[table] = self._bytes.get(table, 0) + rows.nbytes
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        for group, of_group in apart(table, rows):
-            self._held.setdefault(group, []).append(of_group)
-            self._bytes[group] = self._bytes.get(group, 0) + of_group.nbytes
-            if self._bytes[group] >= ROW_GROUP_BYTES:
-                self._write(group)
+        if self._bytes[table] >= ROW_GROUP_BYTES:
+            self._write(table)
 
-    def _write(self, group: tuple[str, bool]) -> None:
-        """The rows held for a table, as one row group.  Raises what the writing of the one before it raised."""
-        self._bytes[group] = 0
+    def _write(self, table: str) -> None:
+        """The rows held for `table`, as one row group.  Raises what the writing of the one before it raised."""
+        self._bytes[table] = 0
         self._wait()
-        self._written = self._thread.submit(self._write_group, group[0], self._held.pop(group))
+        self._written = self._thread.submit(self._write_held, table, self._held.pop(table))
 
     def _wait(self) -> None:
         written, self._written = self._written, None
@@ -235,20 +236,38 @@ class BatchWriter:
             with explained(self.warehouse.root):
                 written.result()
 
-    def _write_group(self, table: str, rows: list[pa.RecordBatch]) -> None:
+    def _write_held(self, table: str, held: list[pa.RecordBatch]) -> None:
+        rows = pa.Table.from_batches(held)
+        if table == "events":
+            work = pc.is_valid(rows["class"])
+            self._work.append(rows.filter(work))
+            rows = rows.filter(pc.invert(work))
+            if sum(one.nbytes for one in self._work) >= ROW_GROUP_BYTES:
+                self._write_work()
+        self._write_group(table, rows)
+
+    def _write_work(self) -> None:
+        work, self._work = self._work, []
+        if work:
+            self._write_group("events", pa.concat_tables(work))
+
+    def _write_group(self, table: str, rows: pa.Table) -> None:
+        if not rows.num_rows:
+            return
         if table not in self._writers:
             self._writers[table] = pq.ParquetWriter(
                 self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
                 write_statistics=RANGES[table],
             )  # fmt: skip
-        self._writers[table].write_table(pa.Table.from_batches(rows))
+        self._writers[table].write_table(rows)
 
     def commit(self) -> None:
         """Makes the segments durable, names them, and commits them with all entries."""
         with explained(self.warehouse.root):
-            for group in [*self._held]:
-                self._write(group)
+            for table in [*self._held]:
+                self._write(table)
             self._wait()
+            self._write_work()
             self._thread.shutdown()
             for table, writer in self._writers.items():
                 writer.close()
@@ -271,16 +290,6 @@ class BatchWriter:
 
     def _temporary(self, table: str) -> Path:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
-
-
-def apart(table: str, rows: pa.RecordBatch) -> list[tuple[tuple[str, bool], pa.RecordBatch]]:
-    """Rows by what shares a row group: of a trace the work of devices, which most questions are about, and the rest."""
-    if table != "events":
-        return [((table, False), rows)]
-    work = rows.column("class").is_valid()
-    if work.true_count in (0, len(work)):
-        return [((table, bool(work.true_count)), rows)]
-    return [((table, True), rows.filter(work)), ((table, False), rows.filter(pc.invert(work)))]
 
 
 def segment(table: str, batch: str) -> str:
