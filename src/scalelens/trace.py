@@ -105,17 +105,21 @@ class Trace:
         """Events, a slice at a time; with `only`, those of slices that hold it, and of the last."""
         self.closed = self.mended = False
         blocks = self.source.utf8(SLICE)
-        text, passed = self._open(blocks), memoryview(b"")
+        text, passed = self._open(blocks), (b"", memoryview(b""))
         for block in chain(blocks, (None,)) if self.found else ():
-            text = text + block if block is not None else b"".join((passed, text))
+            # What is left of the last slice stays apart: a copy of each slice costs as much as its decompression.
+            left, text = (text, block) if block is not None else (b"", b"".join((*passed, text)))
             cut = (len(text), len(text)) if block is None else boundary(text)
-            if cut is None and len(text) < LARGEST:
+            if cut is None:
+                left, text = b"", left + text
+                cut = boundary(text)
+                if cut is None and len(text) < LARGEST:
+                    continue
+            if cut and block is not None and not holds(only, left, text, cut[0]):
+                passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue
-            if cut and block is not None and text.rfind(only, 0, cut[0]) < 0:
-                passed, text = memoryview(text)[: cut[1]], text[cut[1] :]
-                continue
-            items, text = self._decode(text, cut, final=block is None)
-            passed = memoryview(b"")
+            items, text = self._decode(left, text, cut, final=block is None)
+            passed = (b"", memoryview(b""))
             yield items
             if self.closed:
                 self.tail = text + b"".join(block for block in blocks)
@@ -147,10 +151,14 @@ class Trace:
                 return text[text.index(b"[", array.start()) + 1 :]
         return b""
 
-    def _decode(self, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:
-        """Events up to the cut, and what is left of the text."""
+    def _decode(self, left: bytes, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:
+        """Events of `left` and of the text up to the cut, and what is left of the text."""
         if cut:
-            for piece, mended in tries(text[: cut[0]]):
+            array = b"".join((b"[", left, memoryview(text)[: cut[0]], b"]"))
+            with contextlib.suppress(*UNREADABLE):
+                if not final:
+                    return self.decoder.decode(array), text[cut[1] :]
+            for piece, mended in tries(array[1:-1]):
                 try:
                     items, end = decoded(piece, self.decoder)
                 except UNREADABLE:
@@ -158,7 +166,7 @@ class Trace:
                 self.mended |= mended
                 self.closed = end is not None
                 return items, piece[end:] + text[cut[0] :] if self.closed else text[cut[1] :]
-        return self._one_by_one(text, final)
+        return self._one_by_one(left + text, final)
 
     def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
         """Events of a damaged text, and what is left of it."""
@@ -209,6 +217,11 @@ def decoded(text: bytes, first: Any = EVENTS) -> tuple[Items, int | None]:
                 raise
             return decoder.decode(b"[" + text[: end + 1]), end + 1
     raise ValueError("what stands there is no list of events")
+
+
+def holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
+    """Whether something stands in `left` and the text up to an end, which follows it."""
+    return text.rfind(only, 0, end) >= 0 or only in left + text[: min(len(only), end)]
 
 
 def boundary(text: bytes) -> tuple[int, int] | None:
