@@ -102,7 +102,9 @@ def _named(asked: str | None, macros: Mapping[str, queries.Query]) -> set[str]:
     """Tables that a statement needs, those that others are made of included; all where none is given."""
     if asked is None:
         return {*documented()}
-    named = queries.words(asked).union(["members"], *(query.reads(asked) for query in macros.values()))
+    ours = all(query.path.parent == queries.FOLDER for query in macros.values())  # a user's SQL may give a text
+    reads = (query.reads(asked if ours else None) for query in macros.values())
+    named = queries.words(asked).union(["members"], *reads)
     return named | {made_of for name, made_of in (("runs", "params"), ("step_times", "steps")) if name in named}
 
 

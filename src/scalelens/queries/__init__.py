@@ -101,7 +101,8 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
         name = wanted.pop()
         if name not in found:
             found[name] = read(paths[name])
-            graph[name] = sorted(calls(found[name], paths) & found[name].reads(asked))
+            with_text = asked if len({path.parent for path in paths.values()}) == 1 else None  # a user's SQL may give one
+            graph[name] = sorted(calls(found[name], paths) & found[name].reads(with_text))
             wanted += graph[name]
     try:
         order = list(TopologicalSorter(graph).static_order())
