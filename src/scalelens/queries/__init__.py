@@ -94,6 +94,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder", "give --queries a folder of .sql files")
         paths |= {name[:-4]: folder / name for name in os.listdir(folder) if name.endswith(".sql")}
+    ours = {path.parent for path in paths.values()} == {FOLDER}  # a user's SQL may give a text
     found: dict[str, Query] = {}
     graph: dict[str, list[str]] = {}  # sorted, so that the order is the same in every process
     wanted = sorted(paths if asked is None else words(asked) & paths.keys(), reverse=True)
@@ -101,8 +102,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
         name = wanted.pop()
         if name not in found:
             found[name] = read(paths[name])
-            with_text = asked if len({path.parent for path in paths.values()}) == 1 else None  # a user's SQL may give one
-            graph[name] = sorted(calls(found[name], paths) & found[name].reads(with_text))
+            graph[name] = sorted(calls(found[name], paths) & found[name].reads(asked if ours else None))
             wanted += graph[name]
     try:
         order = list(TopologicalSorter(graph).static_order())
