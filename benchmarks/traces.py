@@ -4,8 +4,7 @@
 
 PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3; without
 it our own figures are printed.  Each measurement is a process of its own, which first imports what it measures: neither
-side's imports count.  Ours and HTA's take turns, and the least of the rounds counts; what takes a tenth of a second is
-taken three times a round.
+side's imports count.  Ours and HTA's take turns, and the least of the rounds counts.
 
 - `to_parquet`: ours from the file to the committed warehouse in one process; theirs from the file to the data frame
   (`parse_trace_dataframe`)
@@ -69,7 +68,6 @@ OURS = {
     "from_warehouse": MEASURED.format(imports=ALONE, before="", work=f"{OPEN}\n{ASK}"),
     "queries": MEASURED.format(imports=ALONE, before=OPEN, work=ASK),
 }
-SHORT = "from_warehouse", "queries"
 HTA = {
     "to_parquet": MEASURED.format(
         imports="from hta.common.trace_parser import parse_trace_dataframe\n"
@@ -107,8 +105,7 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
         with tempfile.TemporaryDirectory() as scratch:
             for name, script in OURS.items():  # the last ask the warehouse that the one before them made
                 home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
-                for _ in range(3 if name in SHORT else 1):
-                    ours[name].append(measured(sys.executable, script, str(trace), home))
+                ours[name].append(measured(sys.executable, script, str(trace), home))
                 if hta and name in HTA:
                     theirs[name].append(measured(hta, HTA[name], str(trace)))
     data = trace.read_bytes()

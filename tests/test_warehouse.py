@@ -906,6 +906,33 @@ def test_rows_know_their_run(tmp_path: Path, home: Path) -> None:
     assert {ask(home, f"SELECT DISTINCT run_id FROM {table}")[0][0] for table in tables} == {run_id}
 
 
+OWN = """\
+-- Rows.
+--
+-- Answers: How many?
+--
+-- Sources: kernel_summary
+--
+-- Columns:
+--   n    BIGINT    rows
+"""
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT count(*) AS n FROM kernel_summary(per := 'step', runs := 'devices IS NULL')",
+        "SELECT count(*) AS n FROM kernel_summary(steps := 'complete')",
+        "SELECT count(*) AS n FROM STEPS JOIN Runs USING (run_id)",
+    ],
+)
+def test_what_a_query_of_the_users_own_needs_is_made(tmp_path: Path, select: str) -> None:
+    home = tmp_path / "w"
+    warehouse.Warehouse(home).create()
+    (tmp_path / "mine.sql").write_text(OWN + select)
+    assert database.ask(home, "mine", query_folders=(tmp_path,)).rows() == [(0,)]
+
+
 def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:
     names = ["aten::add", "gemm", "aten::mul", "nccl_all_reduce"]
     events = [
