@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 
 from test_queries import Row, Warehouse
@@ -43,31 +44,47 @@ def verdicts(warehouse: Warehouse, question: str = "outlier_gpus()") -> dict[int
 # By simulation
 
 
-@pytest.mark.parametrize("steps", [5, 20])
-def test_of_ranks_that_are_alike_none_is_named(warehouse: Warehouse, steps: int) -> None:
-    runs = 200
-    warehouse.insert("runs", [{"run_id": f"r{n}"} for n in range(runs)])
-    warehouse.insert(
-        "events", [row for n in range(runs) for row in spans(noise(16, steps, n), f"r{n}", "compute", 0.0)]
+def timers(warehouse: Warehouse, seconds: npt.NDArray[np.float64]) -> None:
+    """Runs whose logs say how long each rank computes in each step: seconds of shape (runs, ranks, steps)."""
+    run, rank, step = (axis.ravel() for axis in np.indices(seconds.shape))
+    warehouse.insert("runs", [{"run_id": str(n)} for n in range(len(seconds))])
+    said = {"run_id": run.astype(str), "rank": rank, "step": step, "value": seconds.ravel()}
+    warehouse.connection.register("said", pa.table(said))
+    warehouse.connection.execute(
+        "INSERT INTO metrics BY NAME SELECT *, 'cpu_s' AS name, 's' AS unit, 'value' AS stat FROM said"
     )
+    warehouse.connection.unregister("said")
+
+
+def alike(runs: int, ranks: int, steps: int, spread: float) -> npt.NDArray[np.float64]:
+    """Times that scatter by `spread` from step to step, and by 1 % from rank to rank in all steps."""
+    chance = np.random.default_rng(ranks * steps).standard_normal
+    return (1 + 0.01 * chance((runs, ranks, 1))) * np.maximum(1 + spread * chance((runs, ranks, steps)), 0.1)
+
+
+SCATTER = [(16, 5, 0.03), (16, 20, 0.03), (4, 24, 0.05), (8, 24, 0.07), (64, 24, 0.1), (8, 100, 0.15)]
+
+
+@pytest.mark.parametrize(("ranks", "steps", "spread"), [*SCATTER, (16, 3, 0.07), (16, 5, 0.15), (8, 24, 0.3)])
+def test_of_ranks_that_are_alike_none_is_named(warehouse: Warehouse, ranks: int, steps: int, spread: float) -> None:
+    runs = 200
+    timers(warehouse, alike(runs, ranks, steps, spread))
     named = warehouse.column("SELECT count(DISTINCT run_id) FROM outlier_gpus() WHERE verdict = 'slow'")[0]
     assert named / runs < 0.05
 
 
-@pytest.mark.parametrize("steps", [5, 20])
-def test_a_rank_slower_by_a_fifth_is_named_and_only_it(warehouse: Warehouse, steps: int) -> None:
+@pytest.mark.parametrize(("ranks", "steps", "spread"), SCATTER)
+def test_a_rank_slower_by_a_fifth_is_named_and_only_it(
+    warehouse: Warehouse, ranks: int, steps: int, spread: float
+) -> None:
     runs = 200
-    warehouse.insert("runs", [{"run_id": f"r{n}"} for n in range(runs)])
-    rows: list[Row] = []
-    for n in range(runs):
-        seconds = noise(16, steps, 1000 + n)
-        seconds[n % 16] *= 1.2
-        rows += spans(seconds, f"r{n}", "compute", 0.0)
-    warehouse.insert("events", rows)
+    seconds = alike(runs, ranks, steps, spread)
+    seconds[range(runs), np.arange(runs) % ranks] *= 1.2
+    timers(warehouse, seconds)
     named = warehouse.ask(
         "SELECT run_id, list(rank) AS ranks FROM outlier_gpus() WHERE verdict = 'slow' GROUP BY run_id"
     )
-    right = sum(row["ranks"] == [int(row["run_id"][1:]) % 16] for row in named)
+    right = sum(row["ranks"] == [int(row["run_id"]) % ranks] for row in named)
     assert right / runs > 0.95
     assert len(named) - right < 0.05 * runs
 
@@ -79,18 +96,18 @@ def test_scores_agree_with_numpy(warehouse: Warehouse) -> None:
     seconds = noise(7, 9, 3)
     seconds[4, :6] *= 1.4
     compute(warehouse, seconds)
-    middle = np.median(seconds, axis=0)
-    mad = 1.4826 * np.median(abs(seconds - middle), axis=0)
-    z = (seconds - middle) / np.maximum(mad, 0.02 * middle)
-    flagged = ((z > 3.5) & (seconds > 1.1 * middle)).sum(axis=1)
+    kept = seconds[:, :8]  # the last step may be cut
+    ratios = kept / np.median(kept, axis=0)
+    levels = np.median(ratios, axis=1)
+    spread = 1.4826 * np.median(abs(levels - np.median(levels)))
     for row in warehouse.ask("FROM work_scores()"):
         rank = row["rank"]
-        kept = slice(0, 8)  # the last step may be cut
         assert row["n_steps"] == 8
-        assert row["z"] == pytest.approx(np.median(z[rank, kept]), rel=1e-6)
-        assert row["ratio"] == pytest.approx(np.median((seconds / middle)[rank, kept]), rel=1e-6)
+        assert row["flagged"] == (ratios[rank] > 1.1).sum()
+        assert row["ratio"] == pytest.approx(levels[rank], rel=1e-6)
+        assert row["spread"] == pytest.approx(spread, rel=1e-5)
+        assert row["z"] == pytest.approx((levels[rank] - 1) / max(spread, 0.02), rel=1e-5)
     assert verdicts(warehouse)[4] == ("slow", "gpu")
-    assert flagged[4] == 6
     assert [rank for rank, said in verdicts(warehouse).items() if said[0] != "ordinary"] == [4]
 
 
@@ -143,7 +160,7 @@ def test_one_step_may_be_an_accident(warehouse: Warehouse) -> None:
     compute(warehouse, seconds)
     assert verdicts(warehouse)[3] == ("unknown", None)
     (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3")
-    assert reason == "1 flags in 1 steps may be an accident: q = 0.4"
+    assert reason == "that it computes longer in 1 of 1 steps may be an accident: q = 0.4"
 
 
 def test_peers_that_differ_among_themselves_name_no_one(warehouse: Warehouse) -> None:

@@ -9,7 +9,7 @@
 --   it is the cause: waiting for data `input`, computing `gpu`, communication in other groups `upstream` (the rank
 --   passes on what another causes); if none does, `host`.
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
---   message, of three groups or more: z above 3.5 and 10 % over, as in work_scores.  Which of its ranks, is not told.
+--   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks, is not told.
 --
 -- Sources: rank_work, collective_arrivals
 --

@@ -2,9 +2,10 @@
 --
 -- Answers: Is a GPU slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the network?
 --   A rank is judged among its peers, the ranks of one pipeline stage, by its own compute time, never by the step time,
---   which waiting makes equal for all.  It is slow if it is flagged in at least half of its steps and q is below 0.05
---   (work_scores); its cause is `gpu` where the time is that of kernels.  One that is not slow is late if it waits for
---   data by the same rule, or if late_ranks finds it so, unless it passes on what another causes.
+--   which waiting makes equal for all.  It is slow if it is flagged, computing 10 % longer, in at least half of its steps,
+--   q is below 0.05 and z above 3.5 (work_scores); its cause is `gpu` where the time is that of kernels.  One that is not
+--   slow is late if it waits for data by the same rule, or if late_ranks finds it so, unless it passes on what another
+--   causes.
 --   Unknown: it computes longer, but of two peers it cannot be told which is the odd one, or peers differ by as much, or
 --   it may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
 --
@@ -24,8 +25,8 @@
 --   n_steps          BIGINT      steps compared
 --   compute_s        DOUBLE s    median of its compute time
 --   ratio            DOUBLE      median over steps of its compute time over the peers' median (of two: over the smaller)
---   z                DOUBLE      median over steps
---   flagged_share    DOUBLE      share of the steps in which it is flagged
+--   z                DOUBLE      how far it stands out among its peers over all steps
+--   flagged_share    DOUBLE      share of the steps in which it computes 10 % longer than its peers
 --   p                DOUBLE      probability of so many flags by accident
 --   q                DOUBLE      the same over all ranks of the run
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
@@ -38,12 +39,12 @@ pipelines AS (
     WHERE r.pp IS NULL AND (e.collective IN ('send', 'recv') OR e.name IN ('nccl:send', 'nccl:recv'))),
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
-        coalesce(steps_over >= n_steps / 2 AND steps_over > 0, false) AS is_longer
+        coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer
     FROM work_scores(work := 'own_work') AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us, work := 'own_work') AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
-    SELECT *, coalesce(flagged >= n_steps / 2 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
-        coalesce(data_flagged >= n_data_steps / 2 AND data_q < 0.05, false) AS is_starved,
+    SELECT *, coalesce(is_longer AND z > 3.5 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
+        coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late
     FROM ranks)
 SELECT run_id, rank,
@@ -54,8 +55,8 @@ SELECT run_id, rank,
     stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, p, compute_q AS q,
     blame_share,
     nullif(concat_ws('; ',
-        CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, flagged in {} of {} steps', ratio,
-            flagged, n_steps) END,
+        CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, a tenth longer or more in {} of {} '
+            || 'steps', ratio, flagged, n_steps) END,
         CASE WHEN data_ratio IS NOT NULL THEN format('waits for data {:.1f} % of a step beyond its peers',
             100 * data_ratio) END,
         CASE WHEN collectives > 0 THEN format('last at {} of {} collectives, {:.0f} % of the blame', times_last,
@@ -74,8 +75,9 @@ SELECT run_id, rank,
             || 'do not tell a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
         CASE WHEN is_longer AND NOT is_slow AND NOT no_stages THEN CASE
             WHEN peers = 2 THEN 'it computes longer than its only peer: of two it cannot be told which is the odd one'
-            WHEN flagged < n_steps / 2 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
-            ELSE format('{} flags in {} steps may be an accident: q = {:.2g}', flagged, n_steps, compute_q) END END,
+            WHEN z <= 3.5 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
+            ELSE format('that it computes longer in {} of {} steps may be an accident: q = {:.2g}', flagged, n_steps,
+                compute_q) END END,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
             WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
 FROM judged

@@ -1,11 +1,15 @@
 -- Each rank's own work against that of its peers, step by step.
 --
 -- Answers: Does a rank compute longer than its peers, or wait longer for data, too often for an accident?
---   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  In each step
---   z = (x - median) / max(1.4826 MAD, 2 % of the median); a rank is flagged where z > 3.5 and x is 10 % over the median
---   (waiting for data: 10 % of the step time over).  Of two peers neither can be flagged.
---   p: were a rank like its peers flagged in one step of twenty, the probability of so many flags in so many steps
---   (binomial; the steps are taken as independent).  q: p after Benjamini and Hochberg over the ranks of the run.
+--   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  In each step a rank is flagged if
+--   its time is 10 % over the median of its peers (waiting for data: 10 % of the step time over).  How far it stands out
+--   is judged over all steps together: z = x / max(1.4826 MAD of x, 0.02), x being the median over steps of
+--   (time - peers' median) / peers' median (waiting for data: / step time).  Of two peers neither can stand out.
+--   Against the MAD of a single step z would miss it: of four ranks whose times scatter by 7 %, one slower by a fifth
+--   stands out in a quarter of its steps, however many there are.
+--   p: were a rank flagged in one step of twenty, or as often as its peers by their median where that is more, the
+--   probability of so many flags in so many steps (binomial; the steps are taken as independent).  q: p after Benjamini
+--   and Hochberg over the ranks of the run.
 --
 -- Sources: rank_work
 --
@@ -22,15 +26,15 @@
 --   n_steps         BIGINT      steps in which its compute time is compared
 --   compute_s       DOUBLE s    median of its compute time
 --   ratio           DOUBLE      median over steps of its compute time over the peers' median (of two: over the smaller)
---   z               DOUBLE      median over steps
---   spread          DOUBLE      median over steps of 1.4826 MAD over the median
---   steps_over      BIGINT      steps in which the ratio is above 1.1
---   flagged         BIGINT      steps in which its compute time is flagged
+--   z               DOUBLE      how far it stands out among its peers over all steps
+--   spread          DOUBLE      1.4826 MAD of x among its peers
+--   flagged         BIGINT      steps in which the ratio is above 1.1
 --   p               DOUBLE      probability of so many flags by accident; NULL with fewer than three peers
 --   q               DOUBLE      the same over all ranks of the run
 --   n_data_steps    BIGINT      steps in which its waiting for data is compared
 --   data_ratio      DOUBLE      median over steps of its waiting for data beyond the peers' median, over the step time
---   data_flagged    BIGINT      steps in which its waiting for data is flagged
+--   data_z          DOUBLE      how far that stands out
+--   data_flagged    BIGINT      steps in which it is above 0.1
 --   data_q          DOUBLE      q of those flags
 WITH
 given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
@@ -40,32 +44,29 @@ peers AS (
         count(compute_s) OVER peer AS computing, median(data_s) OVER peer AS data_mid_s,
         count(data_s) OVER peer AS loading, median(step_s) OVER peer AS step_mid_s
     FROM given WINDOW peer AS (PARTITION BY run_id, stage, train_step)),
-deviations AS (
-    SELECT *, 1.4826 * median(abs(compute_s - compute_mid_s)) OVER peer AS compute_mad_s,
-        1.4826 * median(abs(data_s - data_mid_s)) OVER peer AS data_mad_s
-    FROM peers WINDOW peer AS (PARTITION BY run_id, stage, train_step)),
-scores AS (
-    SELECT *, (compute_s - compute_mid_s) / nullif(greatest(compute_mad_s, 0.02 * compute_mid_s), 0) AS z,
-        compute_s / nullif(CASE computing WHEN 2 THEN compute_least_s ELSE compute_mid_s END, 0) AS ratio,
-        compute_mad_s / nullif(compute_mid_s, 0) AS spread,
-        (data_s - data_mid_s) / nullif(greatest(data_mad_s, 0.02 * data_mid_s), 0) AS data_z,
-        (data_s - data_mid_s) / nullif(step_mid_s, 0) AS data_ratio
-    FROM deviations),
+ratios AS (
+    SELECT *, CASE WHEN computing > 1 THEN compute_s / nullif(compute_mid_s, 0) - 1 END AS beyond,
+        CASE computing WHEN 2 THEN compute_s / nullif(compute_least_s, 0) ELSE beyond + 1 END AS ratio,
+        CASE WHEN loading > 1 THEN (data_s - data_mid_s) / nullif(step_mid_s, 0) END AS data_ratio
+    FROM peers),
 ranks AS (
     SELECT run_id, rank, any_value(stage) AS stage, any_value(origin) AS origin, max(computing) AS peers,
-        count(ratio) FILTER (WHERE computing > 1) AS n_steps, median(compute_s) AS compute_s,
-        median(ratio) FILTER (WHERE computing > 1) AS ratio, median(z) FILTER (WHERE computing > 1) AS z,
-        median(spread) FILTER (WHERE computing > 1) AS spread,
-        count(*) FILTER (WHERE computing > 1 AND ratio > 1.1) AS steps_over,
-        count(*) FILTER (WHERE computing > 2 AND ratio > 1.1 AND z > 3.5) AS flagged,
-        count(data_ratio) FILTER (WHERE loading > 2) AS n_data_steps,
-        median(data_ratio) FILTER (WHERE loading > 1) AS data_ratio,
-        count(*) FILTER (WHERE loading > 2 AND data_ratio > 0.1 AND data_z > 3.5) AS data_flagged
-    FROM scores GROUP BY run_id, rank),
+        count(ratio) AS n_steps, median(compute_s) AS compute_s, median(ratio) AS ratio, median(beyond) AS beyond,
+        count(*) FILTER (WHERE ratio > 1.1) AS flagged,
+        max(loading) AS loading, count(data_ratio) AS n_data_steps, median(data_ratio) AS data_ratio,
+        count(*) FILTER (WHERE data_ratio > 0.1) AS data_flagged
+    FROM ratios GROUP BY run_id, rank),
+middles AS (
+    SELECT *, median(beyond) OVER peer AS mid, median(data_ratio) OVER peer AS data_mid,
+        median(flagged / nullif(n_steps, 0)) OVER peer AS often,
+        median(data_flagged / nullif(n_data_steps, 0)) OVER peer AS data_often
+    FROM ranks WINDOW peer AS (PARTITION BY run_id, stage)),
 tested AS (
-    SELECT *, CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, 0.05) END AS p,
-        binomial_tail(data_flagged, n_data_steps, 0.05) AS data_p
-    FROM ranks),
+    SELECT *, 1.4826 * median(abs(beyond - mid)) OVER peer AS spread, beyond / greatest(spread, 0.02) AS z,
+        data_ratio / greatest(1.4826 * median(abs(data_ratio - data_mid)) OVER peer, 0.02) AS data_z,
+        CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, greatest(often, 0.05)) END AS p,
+        CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
+    FROM middles WINDOW peer AS (PARTITION BY run_id, stage)),
 -- Benjamini and Hochberg: p times the number of ranks over its place among them, from the largest p downwards.
 stepped AS (
     SELECT *, p * count(p) OVER (PARTITION BY run_id)
@@ -73,9 +74,9 @@ stepped AS (
         data_p * count(data_p) OVER (PARTITION BY run_id)
             / count(data_p) OVER (PARTITION BY run_id ORDER BY data_p) AS data_stepped
     FROM tested)
-SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, steps_over, flagged, p,
+SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p,
     CASE WHEN p IS NOT NULL THEN min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) END AS q,
-    n_data_steps, data_ratio, data_flagged,
+    n_data_steps, data_ratio, data_z, data_flagged,
     CASE WHEN data_p IS NOT NULL THEN min(data_stepped) OVER (PARTITION BY run_id ORDER BY data_p DESC) END AS data_q
 FROM stepped
 ORDER BY run_id, rank
