@@ -1,6 +1,7 @@
 """Outlier GPUs: who is named, who is not, and what is said where it cannot be known."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,52 @@ def test_scale_of_the_times_does_not_matter(warehouse: Warehouse) -> None:
     compute(warehouse, seconds * 0.001, "faster")
     rows = warehouse.ask("SELECT run_id, rank, verdict, round(z, 2) AS z FROM outlier_gpus() ORDER BY run_id, rank")
     assert [row | {"run_id": "r"} for row in rows[:6]] == rows[6:]
+
+
+def drawing(warehouse: Warehouse, watts: npt.NDArray[np.float64], run: str = "r") -> None:
+    """Samples of shape (devices, seconds), of four devices a node."""
+    warehouse.insert(
+        "power",
+        [
+            {
+                "run_id": run, "file_id": f"{run}-power", "node": f"n{device // 4}", "device": f"pynvml:{device % 4}",
+                "scope": "gpu", "ts": datetime(2026, 1, 2) + timedelta(seconds=second), "ts_origin": "utc",
+                "power_w": watt,
+            }
+            for (device, second), watt in np.ndenumerate(watts)
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("factor", "stands_out"), [(0.7, True), (1.2, True), (0.97, False)])
+def test_power_of_a_device_stands_out(warehouse: Warehouse, factor: float, stands_out: bool) -> None:
+    watts = 400 * noise(8, 40, 11, 0.02)
+    watts[5] *= factor
+    watts[:, :15] = 70  # at rest, while the job starts
+    warehouse.insert("runs", [{"run_id": "r"}])
+    drawing(warehouse, watts)
+    rows = {(row["node"], row["device"]): row for row in warehouse.ask("FROM power_scores()")}
+    odd = rows.pop(("n1", "pynvml:1"))
+    assert (odd["stands_out"], odd["compared"]) == (stands_out, 8)
+    assert odd["ratio"] == pytest.approx(factor, rel=0.02)
+    assert not any(row["stands_out"] for row in rows.values())
+
+
+def test_power_is_evidence_beside_who_is_slow_or_unknown(warehouse: Warehouse) -> None:
+    seconds = noise(8, 12, 12)
+    seconds[5] *= 1.3
+    compute(warehouse, seconds)
+    warehouse.insert("runs", [{"run_id": "s", "devices": 8}])
+    warehouse.insert("steps", [{"run_id": "s", "phase": "train", "step": 1, "step_s": 1.0, "value_kind": "instant"}])
+    watts = np.full((8, 40), 400.0)
+    watts[5] = 280
+    for run in ("r", "s"):
+        drawing(warehouse, watts, run)
+    told = "power: device n1:pynvml:1 draws 0.70 times as much as the others"
+    rows = {(row["run_id"], row["rank"]): row["evidence"] for row in warehouse.ask("FROM outlier_gpus()")}
+    assert [rank for (run, rank), evidence in rows.items() if run == "r" and "power" in evidence] == [5]
+    assert rows["r", 5].endswith(told)
+    assert rows["s", None] == told
 
 
 # Not named, and why

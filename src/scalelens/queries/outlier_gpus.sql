@@ -8,8 +8,10 @@
 --   causes.
 --   Unknown: it computes longer, but of two peers it cannot be told which is the odd one, or peers differ by as much, or
 --   it may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
+--   Devices whose power stands out (power_scores) are told beside ranks that are slow or unknown; which rank has such a
+--   device, power files do not say.
 --
--- Sources: rank_work, work_scores, late_ranks, events, steps, runs, selected_runs
+-- Sources: rank_work, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -30,7 +32,7 @@
 --   p                DOUBLE      probability of so many flags by accident
 --   q                DOUBLE      the same over all ranks of the run
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     in words: computing, waiting for data, arrival at collectives
+--   evidence         VARCHAR     in words: computing, waiting for data, arrival at collectives, power
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
 own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
@@ -46,10 +48,17 @@ judged AS MATERIALIZED (
     SELECT *, coalesce(is_longer AND z > 3.5 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late
-    FROM ranks)
+    FROM ranks),
+verdicts AS (
+    SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_starved OR is_late THEN 'late' WHEN is_longer THEN 'unknown'
+        WHEN coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
+    FROM judged),
+powers AS (
+    SELECT run_id, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
+        concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS standing_out
+    FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id)
 SELECT run_id, rank,
-    CASE WHEN is_slow THEN 'slow' WHEN is_starved OR is_late THEN 'late' WHEN is_longer THEN 'unknown'
-        WHEN coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict,
+    verdict,
     CASE WHEN is_slow AND origin = 'trace' THEN 'gpu' WHEN is_slow THEN NULL WHEN is_starved THEN 'input'
         WHEN is_late THEN late_cause END AS cause,
     stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, p, compute_q AS q,
@@ -65,7 +74,8 @@ SELECT run_id, rank,
             || '{:.0f} %, other groups {:.0f} % of that', 100 * late_share, 100 * computes_s / lateness_s,
             100 * loads_s / lateness_s, 100 * upstream_s / lateness_s) END,
         CASE WHEN network_ratio IS NOT NULL THEN format('collectives of its group take {:.2f} times as long as those of '
-            || 'other groups', network_ratio) END), '') AS evidence,
+            || 'other groups', network_ratio) END,
+        CASE WHEN verdict IN ('slow', 'unknown') THEN standing_out END), '') AS evidence,
     nullif(concat_ws('; ',
         CASE WHEN no_stages THEN 'ranks send to each other and the pipeline stages are not known, so that the peers are '
             || 'not: label the run with pp' END,
@@ -80,15 +90,15 @@ SELECT run_id, rank,
                 compute_q) END END,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
             WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
-FROM judged
+FROM verdicts LEFT JOIN powers USING (run_id)
 UNION ALL BY NAME
-SELECT run_id, NULL AS rank, 'unknown' AS verdict,
+SELECT run_id, NULL AS rank, 'unknown' AS verdict, any_value(standing_out) AS evidence,
     CASE WHEN any_value(r.devices) = 1 THEN 'one device has no peer'
         WHEN count(DISTINCT s.rank) > 1 THEN format('step times of {} ranks, which waiting makes equal, and nothing of '
             || 'their own work', count(DISTINCT s.rank))
         ELSE 'from step times of one rank alone it cannot be known' END AS reason
-FROM steps AS s JOIN runs AS r USING (run_id)
+FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN powers USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
-    AND run_id NOT IN (SELECT run_id FROM judged)
+    AND run_id NOT IN (SELECT run_id FROM verdicts)
 GROUP BY run_id
 ORDER BY run_id, list_position(['slow', 'late', 'unknown', 'ordinary'], verdict), rank

@@ -1,0 +1,45 @@
+-- Each device's power while it works, beside that of the other devices of the run.
+--
+-- Answers: Does a device draw less than the others, as one does that is throttled or has less to do?
+--   A device works where it draws more than the middle between its resting and its highest power, the 5 % and 95 %
+--   quantiles of its samples.  x = (power - median over the devices) / median, z = x / max(1.4826 MAD of x, 0.02), as in
+--   work_scores; of three devices or more one stands out with z beyond 3.5 and x beyond 10 %, to either side.  A power
+--   of zero is no sensor's.  Which rank has the device, power files do not say.
+--
+-- Sources: power_readings
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id          VARCHAR     run
+--   node            VARCHAR     host name
+--   device          VARCHAR     device as the tool numbers it
+--   scope           VARCHAR     what the sensor covers: gpu gcd oam module ipu; devices of one scope are compared
+--   compared        BIGINT      devices of the scope, itself included
+--   n_samples       BIGINT      samples in which it works
+--   power_w         DOUBLE W    median of its power in them
+--   ratio           DOUBLE      that over the median of the devices
+--   z               DOUBLE      how far it stands out
+--   stands_out      BOOLEAN     by the rule above
+WITH
+readings AS (
+    FROM power_readings(runs := runs) WHERE scope IN ('gpu', 'gcd', 'oam', 'module', 'ipu') AND power_w > 0),
+middles AS (
+    SELECT run_id, node, device, scope,
+        (quantile_cont(power_w, 0.05) + quantile_cont(power_w, 0.95)) / 2 AS middle_w
+    FROM readings GROUP BY ALL),
+powers AS (
+    SELECT r.run_id, r.node, r.device, r.scope, count(*) AS n_samples, median(r.power_w) AS power_w
+    FROM readings AS r JOIN middles AS m ON m.run_id = r.run_id AND m.node IS NOT DISTINCT FROM r.node
+        AND m.device IS NOT DISTINCT FROM r.device AND m.scope = r.scope AND r.power_w >= middle_w
+    GROUP BY ALL),
+ratios AS (
+    SELECT *, count(*) OVER peer AS compared, power_w / nullif(median(power_w) OVER peer, 0) AS ratio
+    FROM powers WINDOW peer AS (PARTITION BY run_id, scope)),
+beyond AS (
+    SELECT *, (ratio - 1) / greatest(1.4826 * mad(ratio) OVER (PARTITION BY run_id, scope), 0.02) AS z FROM ratios)
+SELECT run_id, node, device, scope, compared, n_samples, power_w, ratio, z,
+    compared > 2 AND abs(z) > 3.5 AND abs(ratio - 1) > 0.1 AS stands_out
+FROM beyond
+ORDER BY run_id, scope, z, node, device
