@@ -216,6 +216,33 @@ def test_amds_and_grace_hoppers_sensors_are_read_from_hwmon(tmp_path: Path) -> N
     assert found == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
 
 
+def test_amds_gpus_are_sampled_by_rocm_smi_where_hwmon_is_not_seen(tmp_path: Path) -> None:
+    said = """#!/bin/bash
+[ "$*" = "--showpower --csv" ] || exit 1
+printf 'WARNING: a card is asleep\\n\\ndevice,Average Graphics Package Power (W)\\n'
+printf 'card0,237.0\\ncard1,N/A (Secondary die)\\n\\n'
+"""
+    program(tmp_path / "bin", "rocm-smi", said)
+    done = power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin")
+    assert done.returncode == 0, done.stderr
+    rows = power_of(tmp_path / "out")
+    assert [row[:3] for row in rows] == [("rocm:0", "oam", 237.0), ("rocm:1", "gcd", None)]
+    assert 3 < rows[0][3] < 60
+
+
+def test_a_node_with_two_kinds_of_sensors_is_sampled_by_both(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "nvidia-smi", '#!/bin/bash\nwhile sleep 0.02; do echo "0, 101.50"; done\n')
+    grace = tmp_path / "hwmon/hwmon0/device"
+    grace.mkdir(parents=True)
+    (grace / "power1_oem_info").write_text("Grace Power Socket 0\n")
+    (grace / "power1_average").write_text("90000000\n")
+    done = power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin", hwmon=tmp_path / "hwmon")
+    assert done.returncode == 0, done.stderr
+    rows = power_of(tmp_path / "out")
+    assert [row[:3] for row in rows] == [("gh:Grace Power Socket 0", "grace", 90.0), ("pynvml:0", "gpu", 101.5)]
+    assert all(count > 5 for *_, count in rows)
+
+
 def test_jpwr_does_it_where_it_is_installed(tmp_path: Path) -> None:
     program(tmp_path / "bin", "nvidia-smi", "#!/bin/bash\n")
     program(tmp_path / "bin", "jpwr", '#!/bin/bash\nprintf "%s " "$@"\n')

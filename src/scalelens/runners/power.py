@@ -3,13 +3,15 @@
     python power.py --out runs/n1 -- torchrun --standalone --nproc_per_node 4 vision.py --out runs/n1
 
 Where jpwr is installed it does the work, as a program.  Else NVIDIA's GPUs are asked by nvidia-smi, AMD's and Grace
-Hopper's superchips by the kernel's hwmon files, into power.HOST.PID.csv with jpwr's columns.  One for each node.
+Hopper's superchips by the kernel's hwmon files, AMD's by rocm-smi where these are not to be seen: into
+power.HOST.PID.csv with jpwr's columns, a file for each kind of sensor.  One for each node.
 """
 # mypy: ignore-errors
 
 import argparse
 import glob
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +20,9 @@ import sys
 import threading
 import time
 from pathlib import Path
+
+
+CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)  # N/A alone: the other die has its power
 
 
 def arguments():
@@ -62,7 +67,8 @@ class Samples:
 
     def __init__(self, out, labels):
         out.mkdir(parents=True, exist_ok=True)
-        self.file = open(out / f"power.{socket.gethostname()}.{os.getpid()}.csv", "w")  # noqa: SIM115
+        # Each kind of sensor has a thread, whose number stands for the process's.
+        self.file = open(out / f"power.{socket.gethostname()}.{threading.get_native_id()}.csv", "w")  # noqa: SIM115
         self.file.write(",".join(["", "timestamps", *labels]) + "\n")
         self.count, self.flushed = 0, 0.0
 
@@ -101,6 +107,21 @@ def sample_nvidia(args, done):
         samples.file.close()
 
 
+def sample_rocm(args, done):
+    samples = None
+    while not done.wait(args.interval_ms / 1000):
+        try:
+            said = subprocess.run(["rocm-smi", "--showpower", "--csv"], capture_output=True, text=True, timeout=5).stdout
+        except subprocess.TimeoutExpired:
+            continue  # no sample this time
+        watts = {card: float(number or 0) for card, number in CARD.findall(said)}
+        if watts:
+            samples = samples or Samples(args.out, [f"rocm:{card}" for card in watts])
+            samples.add(watts.values())
+    if samples:
+        samples.file.close()
+
+
 def measured(args):
     """The command with what measures it: jpwr before it, or threads beside it."""
     files, nvidia = hwmon(args.hwmon), shutil.which("nvidia-smi")
@@ -122,10 +143,11 @@ def measured(args):
             ], []
     threads = [(sample_nvidia, (args,))] if nvidia else []
     threads += [(sample_hwmon, (args, files))] if files else []
+    if "rocm:" not in str(files) and shutil.which("rocm-smi"):
+        threads.append((sample_rocm, (args,)))
     if not threads:
-        print(
-            "power.py: no sensor found (nvidia-smi, hwmon of amdgpu or Grace Hopper): nothing measured", file=sys.stderr
-        )
+        sensors = "nvidia-smi, rocm-smi, hwmon of amdgpu or Grace Hopper"
+        print(f"power.py: no sensor found ({sensors}): nothing measured", file=sys.stderr)
     return args.command, threads
 
 
