@@ -21,8 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-
-CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)  # N/A alone: the other die has its power
+CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)  # the other die may have its power
 
 
 def arguments():
@@ -108,10 +107,10 @@ def sample_nvidia(args, done):
 
 
 def sample_rocm(args, done):
-    samples = None
+    ask, samples = ["rocm-smi", "--showpower", "--csv"], None
     while not done.wait(args.interval_ms / 1000):
         try:
-            said = subprocess.run(["rocm-smi", "--showpower", "--csv"], capture_output=True, text=True, timeout=5).stdout
+            said = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
         except subprocess.TimeoutExpired:
             continue  # no sample this time
         watts = {card: float(number or 0) for card, number in CARD.findall(said)}
