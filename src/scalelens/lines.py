@@ -174,9 +174,9 @@ class Offer:
                     break
                 if ends[place] < hit[1]:
                     done, place = start, bisect.bisect_left(ends, hit[1], place)
-                    start = continued(text, ends[place - 1] + 1, done)
-                    if start <= ends[place - 1]:
-                        place = bisect.bisect_left(ends, start, 0, place)
+                    start = ends[place - 1] + 1
+                    if start - SRUN_CUT > done and (begun := continued(text, start, done)) < start:
+                        start, place = begun, bisect.bisect_left(ends, begun, 0, place)
             number, end = first + place, ends[place]
             raw = text[start:end]
             if end - start > SRUN_CUT:

@@ -58,6 +58,7 @@ COLUMNS = {
     "samples per second": "samples_per_s", "samples/sec": "samples_per_s",
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
+COUNTS = ("skipped_steps", "nan_steps")
 UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
 
 Metric = tuple[str, float, str | None]
@@ -72,7 +73,9 @@ class Layout:
         targets = [target(key.strip()) for key in keys]
         named = [k for k, (column, _, _) in enumerate(targets) if column]
         others = [k for k, (column, _, _) in enumerate(targets) if not column]
-        self.names = [column for column, _, _ in targets if column]
+        self.names = ["step_s" if column == "step_ms" else column for column, _, _ in targets if column]
+        self.in_ms = [k for k in named if targets[k][0] == "step_ms"]
+        self.counts = [k for k in named if targets[k][0] in COUNTS]
         self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
@@ -84,8 +87,12 @@ class Layout:
             return None
         if len(numbers) != len(texts):
             return None
+        for k in self.in_ms:
+            numbers[k] /= 1000
+        for k in self.counts:
+            numbers[k] = int(numbers[k])  # numbers of JSON are finite
         row = dict(zip(self.names, self.values(numbers), strict=False))
-        return in_units(row), [(name, numbers[k], unit) for k, name, unit in self.others]
+        return row, [(name, numbers[k], unit) for k, name, unit in self.others]
 
 
 class Reader:
@@ -281,7 +288,7 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
     """Milliseconds to seconds, counts to whole numbers."""
     if "step_ms" in row:
         row["step_s"] = row.pop("step_ms") / 1000
-    for column in ("skipped_steps", "nan_steps"):
+    for column in COUNTS:
         if (count := row.get(column)) is not None:
             row[column] = int(count) if math.isfinite(count) else None
     return row

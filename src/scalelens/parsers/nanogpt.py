@@ -24,7 +24,7 @@ from scalelens.lines import Line
 from scalelens.rows import Rows
 
 VERSION = 2
-ANCHORS = ("iter ", " | loss ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
+ANCHORS = ("iter ", " | lr ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
 
 N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
 DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
