@@ -82,6 +82,8 @@ def clean(raw: bytes, number: int) -> Line:
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
+    if text.startswith(" ["):
+        return Line(text, number)  # Megatron's records, by far the most: no prefix begins so
     stamp = STAMP.match(text) if text[:1] in STAMPED else None
     end = stamp.end() if stamp else 0
     found = PREFIX.match(text, end)
