@@ -56,17 +56,16 @@ ranks AS (
         max(loading) AS loading, count(data_ratio) AS n_data_steps, median(data_ratio) AS data_ratio,
         count(*) FILTER (WHERE data_ratio > 0.1) AS data_flagged
     FROM ratios GROUP BY run_id, rank),
-middles AS (
-    SELECT *, median(beyond) OVER peer AS mid, median(data_ratio) OVER peer AS data_mid,
+compared AS (
+    SELECT *, 1.4826 * mad(beyond) OVER peer AS spread, 1.4826 * mad(data_ratio) OVER peer AS data_spread,
         median(flagged / nullif(n_steps, 0)) OVER peer AS often,
         median(data_flagged / nullif(n_data_steps, 0)) OVER peer AS data_often
     FROM ranks WINDOW peer AS (PARTITION BY run_id, stage)),
 tested AS (
-    SELECT *, 1.4826 * median(abs(beyond - mid)) OVER peer AS spread, beyond / greatest(spread, 0.02) AS z,
-        data_ratio / greatest(1.4826 * median(abs(data_ratio - data_mid)) OVER peer, 0.02) AS data_z,
+    SELECT *, beyond / greatest(spread, 0.02) AS z, data_ratio / greatest(data_spread, 0.02) AS data_z,
         CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, greatest(often, 0.05)) END AS p,
         CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
-    FROM middles WINDOW peer AS (PARTITION BY run_id, stage)),
+    FROM compared),
 -- Benjamini and Hochberg: p times the number of ranks over its place among them, from the largest p downwards.
 stepped AS (
     SELECT *, p * count(p) OVER (PARTITION BY run_id)
