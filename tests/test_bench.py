@@ -230,6 +230,13 @@ printf 'card0,237.0\\ncard1,N/A (Secondary die)\\n\\n'
     assert 3 < rows[0][3] < 60
 
 
+def test_a_gpu_that_is_lost_leaves_the_columns_of_the_others(tmp_path: Path) -> None:
+    loop = '#!/bin/bash\necho "0, 100.00"\necho "1, 300.00"\nwhile sleep 0.02; do echo "1, 300.00"; done\n'
+    program(tmp_path / "bin", "nvidia-smi", loop)
+    assert power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin").returncode == 0
+    assert [row[:3] for row in power_of(tmp_path / "out")] == [("pynvml:0", "gpu", 100.0), ("pynvml:1", "gpu", 300.0)]
+
+
 def test_a_node_with_two_kinds_of_sensors_is_sampled_by_both(tmp_path: Path) -> None:
     program(tmp_path / "bin", "nvidia-smi", '#!/bin/bash\nwhile sleep 0.02; do echo "0, 101.50"; done\n')
     grace = tmp_path / "hwmon/hwmon0/device"

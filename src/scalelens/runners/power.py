@@ -69,11 +69,13 @@ class Samples:
         # Each kind of sensor has a thread, whose number stands for the process's.
         self.file = open(out / f"power.{socket.gethostname()}.{threading.get_native_id()}.csv", "w")  # noqa: SIM115
         self.file.write(",".join(["", "timestamps", *labels]) + "\n")
-        self.count, self.flushed = 0, 0.0
+        self.labels, self.count, self.flushed = list(labels), 0, 0.0
 
     def add(self, watts):
+        """A row of watts by label; nan for a device that does not answer any more."""
         now = time.time()
-        self.file.write(",".join([str(self.count), f"{now:.6f}", *(f"{w:.3f}" for w in watts)]) + "\n")
+        values = [f"{watts.get(label, float('nan')):.3f}" for label in self.labels]
+        self.file.write(",".join([str(self.count), f"{now:.6f}", *values]) + "\n")
         self.count += 1
         if now > self.flushed + 2:
             self.file.flush()
@@ -83,7 +85,7 @@ class Samples:
 def sample_hwmon(args, files, done):
     samples = Samples(args.out, files)
     while not done.wait(args.interval_ms / 1000):
-        samples.add([microwatts(path) for path in files.values()])
+        samples.add({label: microwatts(path) for label, path in files.items()})
     samples.file.close()
 
 
@@ -94,9 +96,10 @@ def sample_nvidia(args, done):
     samples, row = None, {}
     for line in process.stdout:
         index, _, watts = (part.strip() for part in line.partition(","))
+        index = f"pynvml:{index}"
         if index in row:  # the next round begins
-            samples = samples or Samples(args.out, [f"pynvml:{k}" for k in row])
-            samples.add(row.values())
+            samples = samples or Samples(args.out, row)
+            samples.add(row)
             row = {}
         try:
             row[index] = float(watts)
@@ -113,10 +116,10 @@ def sample_rocm(args, done):
             said = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
         except subprocess.TimeoutExpired:
             continue  # no sample this time
-        watts = {card: float(number or 0) for card, number in CARD.findall(said)}
+        watts = {f"rocm:{card}": float(number or 0) for card, number in CARD.findall(said)}
         if watts:
-            samples = samples or Samples(args.out, [f"rocm:{card}" for card in watts])
-            samples.add(watts.values())
+            samples = samples or Samples(args.out, watts)
+            samples.add(watts)
     if samples:
         samples.file.close()
 
