@@ -21,7 +21,9 @@ from pathlib import Path
 
 def read(folders: list[Path], names: set[str] | None) -> tuple[float, int, set[str]]:
     """Processor seconds, files and formats of one ingest in this process, with all formats or those named."""
-    from scalelens import connect, formats, ingestion
+    from scalelens import connect
+    from scalelens.ingestion import formats
+    from scalelens.ingestion import ingest as ingestion
 
     if names is not None:
         every = formats.load()

@@ -56,7 +56,7 @@ def golden(request: pytest.FixtureRequest):
 
 def answer(warehouse: Path, statement: str) -> "duckdb.DuckDBPyConnection":
     """The answer to one statement: to open a warehouse for any takes a third of a second."""
-    from scalelens import database
+    from scalelens.database import connect as database
 
     return database.connect(warehouse, asked=statement).execute(statement)
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from scalelens.lines import Offer
 from scalelens.parsers import scalelens_run
-from scalelens.rows import Rows
+from scalelens.parsing.lines import LineDispatcher
+from scalelens.parsing.rows import Rows
 
 RUNNERS = ROOT / "src/scalelens/runners"
 
@@ -60,7 +60,7 @@ def rows_of(log: Path) -> dict[str, list[dict[str, Any]]]:
     """What ScaleLens makes of a log, by table."""
     tables: dict[str, list[dict[str, Any]]] = {}
     rows = Rows("f", lambda table, batch: tables.setdefault(table, []).extend(batch.to_pylist()))
-    Offer([scalelens_run], rows).read([log.read_bytes()])
+    LineDispatcher([scalelens_run], rows).read([log.read_bytes()])
     rows.flush()
     return tables
 

@@ -15,9 +15,9 @@ import pytest
 import scalelens
 from conftest import answer
 from running import RUNNERS
-from scalelens import launching
+from scalelens.bench import launching
 from scalelens.errors import UserError
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 CLI = [sys.executable, "-m", "scalelens"]
 

@@ -7,7 +7,7 @@ import pytest
 
 import scalelens
 from scalelens import catalog
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 from scalelens.tables import DEVICES, SYSTEMS
 
 ROWS = catalog.rows("devices_catalog")

@@ -19,9 +19,10 @@ import altair as alt
 import polars as pl
 import pytest
 
-from scalelens import charts
-from scalelens.charts import batch_cdf, kernel_tree, render, scaling, style, words
+from scalelens.charts import batch_cdf, kernel_tree, scaling, style, words
+from scalelens.charts import load as charts
 from scalelens.errors import UserError
+from scalelens.report import rendering as render
 
 FIXTURES = Path(__file__).parent / "fixtures" / "charts"
 CASES = sorted(path.relative_to(FIXTURES).with_suffix("").as_posix() for path in FIXTURES.glob("*/*.csv"))

@@ -28,8 +28,9 @@ import pytest
 
 import scalelens.parsers
 from conftest import ROOT, answer
-from scalelens import formats, queries
 from scalelens.cli import app, main
+from scalelens.ingestion import formats
+from scalelens.queries import load as queries
 from scalelens.tables import documented
 
 RECORD = (
@@ -525,7 +526,9 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> None:
         time.sleep(0.005)
 
 
-IN_SMALL_BATCHES = "from scalelens import ingestion; ingestion.BATCH_FILES = 2; from scalelens.cli import main; main()"
+IN_SMALL_BATCHES = (
+    "from scalelens.ingestion import ingest; ingest.BATCH_FILES = 2; from scalelens.cli import main; main()"
+)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -635,7 +638,7 @@ def test_a_folder_of_formats_may_be_named_by_the_environment(
 
 
 def test_workers_know_the_formats_of_the_user(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalelens.ingestion.BATCH_FILES", 1)
+    monkeypatch.setattr("scalelens.ingestion.ingest.BATCH_FILES", 1)
     for number in range(3):
         (tmp_path / f"{number}.own.log").write_text(f"mytool step {number} took 0.5 s\n")
     scalelens.ingest(tmp_path, warehouse=tmp_path / "w", jobs=2, format_folders=(own,))

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scalelens.statistics import binomial_tail, innermost
+from scalelens.statistics.significance import binomial_tail
+from scalelens.statistics.spans import innermost
 from test_queries import Row, Warehouse
 
 ARRIVALS = [[10.0, 30.0, 25.0], [120.0, 100.0, 115.0], [200.0, 201.0, 260.0], [300.0, 340.0, 310.0]]  # by call, rank

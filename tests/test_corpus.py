@@ -15,7 +15,7 @@ import pytest
 
 import scalelens
 from conftest import CORPUS, ROOT, answer
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "gpt2-meg"
 PUBLISHED = CORPUS.parent / "reference" / "published_logs.json"

@@ -7,8 +7,8 @@ import pytest
 
 import scalelens
 from conftest import answer
-from scalelens.cli.figures import demo
-from scalelens.ingestion import ingest
+from scalelens.cli.demo import demo
+from scalelens.ingestion.ingest import ingest
 
 LOGS = Path(str(files("scalelens") / "demo" / "logs"))
 

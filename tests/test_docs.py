@@ -7,13 +7,15 @@ from pathlib import Path
 import typer.testing
 
 from conftest import FIXTURES, ROOT
-from scalelens import charts, formats, queries
+from scalelens.charts import load as charts
 from scalelens.cli import app
-from scalelens.columns import ROLES, SPELLINGS, UNITS
-from scalelens.ingestion import ingest
-from scalelens.lines import name_of
+from scalelens.ingestion import formats
+from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import generic_csv
+from scalelens.parsing.format_file import name_of
+from scalelens.queries import load as queries
 from scalelens.tables import documented
+from scalelens.tabular.roles import ROLES, SPELLINGS, UNITS
 
 PRINTED = "Printed from the code; do not edit.\n\n"
 

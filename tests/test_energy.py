@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scalelens
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 from test_queries import Warehouse
 
 WATTS = 300.0

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 from conftest import FIXTURES, as_dicts
-from scalelens import formats
-from scalelens.identify import recognisers, takers
-from scalelens.lines import name_of
-from scalelens.reading import parse
-from scalelens.rows import Rows
-from scalelens.source import Source, open_source
+from scalelens.ingestion import formats
+from scalelens.ingestion.format_check import recognisers, takers
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.format_file import name_of, samples, title
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source, open_source
 
 LOADED = formats.load()
 MODULES = {name_of(module): module for module in (*LOADED.of_lines, *LOADED.of_files)}
@@ -35,7 +35,7 @@ def tables_of(source: Source) -> tuple[str, dict[str, pa.Table]]:
     """Status of a file and its rows by table."""
     batches = defaultdict(list)
     rows = Rows("f", lambda table, batch: batches[table].append(batch))
-    status, _ = parse(source, LOADED, rows)
+    status, _ = read_rows(source, LOADED, rows)
     rows.flush()
     return status, {table: pa.Table.from_batches(of_table) for table, of_table in sorted(batches.items())}
 
@@ -56,16 +56,16 @@ def as_csv(table: pa.Table) -> str:
 @pytest.mark.parametrize("name", MODULES)
 def test_header_says_what_it_must(name: str) -> None:
     module = MODULES[name]
-    assert formats.title(module).endswith(".")
+    assert title(module).endswith(".")
     for heading in ("Tool", "Versions", "Yields", "Source"):
-        assert formats.heading(module, heading), f"{name} lacks {heading}:"
+        assert heading(module, heading), f"{name} lacks {heading}:"
     assert isinstance(module.VERSION, int)
-    assert not hasattr(module, "ANCHORS") or formats.samples(module), f"{name} lacks samples"
+    assert not hasattr(module, "ANCHORS") or samples(module), f"{name} lacks samples"
     assert list((FIXTURES / name).glob("*")), f"{name} has no fixture"
 
 
 @pytest.mark.parametrize(
-    ("name", "sample"), [(name_of(module), sample) for module in LOADED.of_lines for sample in formats.samples(module)]
+    ("name", "sample"), [(name_of(module), sample) for module in LOADED.of_lines for sample in samples(module)]
 )
 def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
     assert takers(sample, LOADED) == [name]
@@ -74,10 +74,10 @@ def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
 @pytest.mark.parametrize("module", LOADED.of_files, ids=name_of)
 def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
     heads = [path.open("rb").read(64) for path in CASES if path.parent.name == name_of(module)]
-    samples = formats.samples(module)
-    assert samples or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
-    found = recognisers("\n".join(samples) + "\n", LOADED)
-    assert not samples or found == [name_of(module)] or (module in LOADED.last and name_of(module) in found)
+    lines = samples(module)
+    assert lines or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
+    found = recognisers("\n".join(lines) + "\n", LOADED)
+    assert not lines or found == [name_of(module)] or (module in LOADED.last and name_of(module) in found)
 
 
 OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]

@@ -8,12 +8,13 @@ import pytest
 
 import scalelens
 from conftest import FIXTURES, answer
-from scalelens import formats
-from scalelens.columns import ROLES, UNITS, Seen, assign, claim, mapped
 from scalelens.errors import UserError
-from scalelens.identify import check_formats, identify
-from scalelens.ingestion import ingest
-from scalelens.lines import name_of
+from scalelens.ingestion import formats
+from scalelens.ingestion.format_check import check_formats
+from scalelens.ingestion.identify import identify
+from scalelens.ingestion.ingest import ingest
+from scalelens.parsing.format_file import name_of
+from scalelens.tabular.roles import ROLES, UNITS, Seen, assign, claim, mapped
 from test_cli import Run, one_line, run  # noqa: F401 (a fixture)
 
 LOADED = formats.load()

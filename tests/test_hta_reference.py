@@ -21,7 +21,7 @@ import pytest
 
 import scalelens
 from conftest import CORPUS
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 from test_queries import empty_warehouse
 
 REFERENCE = CORPUS.parent / "reference"

@@ -6,9 +6,10 @@ import pytest
 
 import scalelens
 from conftest import FIXTURES, answer
-from scalelens.ingestion import ingest, walk
-from scalelens.lines import pieces
-from scalelens.reading import stand_in
+from scalelens.ingestion.ingest import ingest
+from scalelens.ingestion.recognise import stand_in
+from scalelens.ingestion.walk import walk
+from scalelens.parsing.launcher_prefixes import pieces
 
 STEP = (
     "step {step} of epoch 0, loss: 10.9, acc: 2.0e-05, lr: 7.5e-05, throughput: {rate} samples/sec, step_time: {time}\n"

@@ -20,11 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FIXTURES
-from scalelens import events, formats
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognise import read_rows
 from scalelens.parsers import kineto
-from scalelens.reading import parse
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing import trace_events as events
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 HTA = "traces/facebookresearch__HolisticTraceAnalysis/tests/data/"
 TRACELENS = "traces/AMD-AGI__TraceLens/tests/traces/"
@@ -296,13 +297,14 @@ def test_bad_bytes_cost_only_the_texts_they_stand_in() -> None:
 PARSE_PIECE_BY_PIECE = """
 import resource, sys
 from pathlib import Path
-from scalelens.reading import Found, Options, read_batch
-from scalelens import formats
-from scalelens.warehouse import Warehouse
+from scalelens.ingestion.batch import IngestOptions, read_batch
+from scalelens.ingestion.walk import WalkedFile
+from scalelens.ingestion import formats
+from scalelens.warehouse.log import Warehouse
 path, root = Path(sys.argv[1]), Path(sys.argv[2])
 Warehouse(root).create()
-found = Found(str(path), str(path), path.stat().st_size, 0)
-(entry,) = read_batch([found], Options(root), formats.load(), set(), lambda _: None)
+found = WalkedFile(str(path), str(path), path.stat().st_size, 0)
+(entry,) = read_batch([found], IngestOptions(root), formats.load(), set(), lambda _: None)
 own = Path("/proc/self/status")  # what getrusage says holds the peak of the process that started this one
 peak = own.read_text().split("VmHWM:")[1].split()[0] if own.exists() else resource.getrusage(0).ru_maxrss
 print(entry.rows, entry.problems, int(peak) // 1024)
@@ -343,5 +345,5 @@ def test_other_traces_keep_the_exact_prefix_too(path: str) -> None:
 def parsed(data: bytes) -> tuple[list[dict[str, Any]], str]:
     found: list[dict[str, Any]] = []
     rows = Rows("f", lambda table, batch: found.extend(batch.to_pylist() if table == "events" else []))
-    status, _ = parse(Source("/somewhere/trace.json", io.BytesIO(data), len(data), 0), formats.load(), rows)
+    status, _ = read_rows(Source("/somewhere/trace.json", io.BytesIO(data), len(data), 0), formats.load(), rows)
     return found, status

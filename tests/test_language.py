@@ -14,7 +14,7 @@ import pytest
 import scalelens
 from conftest import FIXTURES, answer
 from running import RUNNERS, finished, of, records, start, wait_for
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("megatron.core")

@@ -9,12 +9,12 @@ import pytest
 
 import scalelens
 from conftest import FIXTURES, answer
-from scalelens import formats
-from scalelens.ingestion import ingest
-from scalelens.lines import name_of
+from scalelens.ingestion import formats
+from scalelens.ingestion.ingest import ingest
+from scalelens.parsing.format_file import name_of, samples
 
 LOADED = formats.load()
-SAMPLES = [(name_of(module), sample) for module in LOADED.of_lines for sample in formats.samples(module)]
+SAMPLES = [(name_of(module), sample) for module in LOADED.of_lines for sample in samples(module)]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conftest import FIXTURES, answer
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 LOGS = FIXTURES / "megatron"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scalelens.paths import facts_of
+from scalelens.runs.path_facts import facts_of
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from conftest import FIXTURES, answer, as_dicts
-from scalelens import formats
-from scalelens.ingestion import ingest
-from scalelens.reading import parse
-from scalelens.rows import Rows
-from scalelens.sensors import epoch, jpwr_host, jpwr_rank, stamp_of, watts
-from scalelens.source import Source, open_source
+from scalelens.ingestion import formats
+from scalelens.ingestion.ingest import ingest
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, stamp_of, watts
+from scalelens.parsing.source import Source, open_source
 
 LOADED = formats.load()
 Tables = dict[str, list[dict[str, Any]]]
@@ -36,7 +36,7 @@ def tables_of(source: Source, zone: str | None = None) -> Tables:
         tables.setdefault(table, []).extend(held)
 
     rows = Rows("f", keep, ZoneInfo(zone) if zone else None)
-    parse(source, LOADED, rows)
+    read_rows(source, LOADED, rows)
     rows.flush()
     return tables
 

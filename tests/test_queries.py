@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalelens import queries
 from scalelens.errors import UserError
-from scalelens.kernels import kernel_class
-from scalelens.statistics import median_interval
+from scalelens.parsing.kernel_classes import kernel_class
+from scalelens.queries import load as queries
+from scalelens.statistics.medians import median_interval
 from scalelens.tables import documented, schema
 
 FIXTURES = Path(__file__).parent / "fixtures" / "queries"

@@ -24,11 +24,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FIXTURES, as_dicts
-from scalelens import formats
-from scalelens.lines import SRUN_CUT, Line, clean, name_of
-from scalelens.reading import parse
-from scalelens.rows import Rows
-from scalelens.source import CHUNK, FED, Source, open_members, open_source
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.format_file import name_of
+from scalelens.parsing.launcher_prefixes import SRUN_CUT
+from scalelens.parsing.lines import Line, clean
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import CHUNK, FED, Source, open_members, open_source
 from scalelens.tables import SCHEMAS
 
 LOADED = formats.load()
@@ -103,7 +105,7 @@ def read(
 def read_source(source: Source, looked_at: Collection[str] = tuple(SCHEMAS)) -> Result:
     tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
     rows = Rows("f", lambda table, batch: table in looked_at and tables[table].extend(as_dicts(batch)))
-    status, note = parse(source, LOADED, rows)
+    status, note = read_rows(source, LOADED, rows)
     rows.flush()
     for table in tables.values():
         for row in table:  # so that NaN equals NaN
@@ -596,16 +598,16 @@ def test_a_log_that_is_still_written_is_read_up_to_its_size_at_opening(tmp_path:
 MEASURED = """
 import sys
 from pathlib import Path
-from scalelens import formats
-from scalelens.reading import parse
-from scalelens.rows import Rows
-from scalelens.source import open_source
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import open_source
 
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
 def read(path):
-    parse(open_source(Path(path)), formats.load(), Rows("f", lambda table, batch: None))
+    read_rows(open_source(Path(path)), formats.load(), Rows("f", lambda table, batch: None))
 
 read(sys.argv[1])
 before = peak()

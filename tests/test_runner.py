@@ -13,7 +13,7 @@ import pytest
 
 import scalelens
 from running import RUNNERS, finished, free_port, of, records, rows_of, start, wait_for
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed")

@@ -15,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ROOT
-from scalelens import database, ingestion, queries
 from scalelens.cli import main
-from scalelens.cli.sidecars import written
-from scalelens.ingestion import ingest
-from scalelens.members import runs_of
-from scalelens.sidecar import NAME, Sidecars, parse
-from scalelens.templates import FACTS, compiled
-from scalelens.warehouse import Entry, Live, Warehouse
+from scalelens.cli.label import written
+from scalelens.database import connect as database
+from scalelens.ingestion import ingest as ingestion
+from scalelens.ingestion.ingest import ingest
+from scalelens.queries import load as queries
+from scalelens.runs.joining import runs_of
+from scalelens.runs.sidecar import NAME, Sidecars, sidecar_of
+from scalelens.runs.templates import FACTS, compiled
+from scalelens.warehouse.log import Entry, Live, Warehouse
 
 RECORD = (
     " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
@@ -178,21 +180,21 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "line", "said"), MISTAKES)
 def test_mistakes_are_named_with_their_line(text: str, line: int, said: str) -> None:
-    _, (fault,) = parse(f"/logs/{NAME}", text)
+    _, (fault,) = sidecar_of(f"/logs/{NAME}", text)
     assert (fault.line, fault.reason) == (line, said)
     assert str(fault) == f"/logs/{NAME}, line {line}: {said}"
     assert fault.text == text.split("\n")[line - 1].strip()
 
 
 def test_what_is_right_counts_beside_what_is_not() -> None:
-    sidecar, faults = parse("/s", 'templates = ["{a}", "{b"]\n[facts]\nnodes = 0\nsystem = "lumi"\n')
+    sidecar, faults = sidecar_of("/s", 'templates = ["{a}", "{b"]\n[facts]\nnodes = 0\nsystem = "lumi"\n')
     assert len(faults) == 2
     assert {key: one.value for key, one in sidecar.said_of("/x/y.log").items()} == {"a": "x", "system": "lumi"}
 
 
 @given(st.text() | st.text("abtz='\"[]{}.\n#=0x1 ").map(lambda text: 'templates = ["{a}"]\n' + text))
 def test_no_text_raises(text: str) -> None:
-    sidecar, faults = parse("/s", text)
+    sidecar, faults = sidecar_of("/s", text)
     assert all(1 <= fault.line <= text.count("\n") + 1 for fault in faults)
     assert sidecar.statements >= 0
 
@@ -205,7 +207,7 @@ LABELS = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda nam
 def test_what_is_written_is_read(labels: dict[str, str], templates: list[str]) -> None:
     text = written(templates, [], {**labels, "system": "lumi", "nodes": "8"}, "Europe/Berlin")
     assert text is not None
-    sidecar, faults = parse("/s", text)
+    sidecar, faults = sidecar_of("/s", text)
     assert faults == []
     assert {key: one.value for key, one in sidecar.always.items()} == {**labels, "system": "lumi", "nodes": "8"}
     assert [template.text for template in sidecar.templates] == templates
@@ -213,13 +215,13 @@ def test_what_is_written_is_read(labels: dict[str, str], templates: list[str]) -
 
 
 def test_lines_of_what_is_said() -> None:
-    sidecar, _ = parse("/s", '# {a}\ntemplates = [\n  "{a}",\n]\n\n[labels]\nb = 1\n[facts]\nsystem = "b"\n')
+    sidecar, _ = sidecar_of("/s", '# {a}\ntemplates = [\n  "{a}",\n]\n\n[labels]\nb = 1\n[facts]\nsystem = "b"\n')
     assert {key: one.line for key, one in sidecar.said_of("/x/y").items()} == {"a": 3, "b": 7, "system": 9}
 
 
 def test_the_page_shows_a_sidecar_that_holds() -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "sidecars.md").read_text(), re.DOTALL)
-    sidecar, faults = parse("/logs/" + NAME, example)
+    sidecar, faults = sidecar_of("/logs/" + NAME, example)
     assert faults == []
     said = {key: one.value for key, one in sidecar.said_of("/logs/lumi/BF16/n08/rep3/train.log").items()}
     assert said == {

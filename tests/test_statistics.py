@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scalelens import statistics
-from scalelens.statistics import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
+from scalelens.statistics import functions, spans
+from scalelens.statistics.medians import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
 
 Values = npt.NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def test_interval_between_runs_is_the_narrowest_that_covers_95_percent(n: int) -
 @given(st.lists(st.none() | series.map(np.ndarray.tolist), min_size=1, max_size=5))
 def test_sql_calls_the_same_function(lists: list[list[float] | None]) -> None:
     with duckdb.connect() as connection:
-        statistics.register(connection)
+        functions.register(connection)
         connection.execute("CREATE TABLE series (place INTEGER, times DOUBLE[])")
         connection.executemany("INSERT INTO series VALUES (?, ?)", [[k, times] for k, times in enumerate(lists)])
         rows = connection.execute("SELECT median_interval(times) FROM series ORDER BY place").fetchall()
@@ -128,9 +128,9 @@ def test_sql_calls_the_same_function(lists: list[list[float] | None]) -> None:
 
 def test_registering_twice_changes_nothing() -> None:
     with duckdb.connect() as connection:
-        statistics.register(connection)
-        statistics.register(connection)
-        statistics.register(connection.cursor())
+        functions.register(connection)
+        functions.register(connection)
+        functions.register(connection.cursor())
         assert connection.execute("SELECT median_interval([1, 3, 2]::DOUBLE[]).high").fetchall() == [(3.0,)]
 
 
@@ -142,14 +142,14 @@ def test_spans_of_classes_are_those_of_each_nanosecond(work: list[tuple[int, int
     for moment in range(starts.min(), ends.max()):
         running = classes[(starts <= moment) & (moment < ends)]
         expected[np.bitwise_or.reduce(running, initial=0)] += 1
-    assert statistics.class_spans(starts, ends, classes) == expected
+    assert spans.class_spans(starts, ends, classes) == expected
 
 
 def test_calls_lie_within_each_other_and_own_what_they_launch() -> None:
     """A call of 0 to 10 holds two of 2 to 5 and 5 to 5, the first of which launches twice; a third begins at its end."""
     lines, starts, durations = [7, 8, 9, 11], [0, 2, 5, 10], [10, 3, 0, 4]
     launched = {3: (1, 40), 4: (2, 50), 5: (1, 6), 20: (1, 9)}  # at 5 the first has ended; at 20 no call is open
-    rows = statistics.nested(
+    rows = spans.nested(
         np.array([*lines, *[-1] * 4]), np.array([*starts, *launched]), np.array([*durations, *[-1] * 4]),
         np.array([0, 0, 0, 0, *(count for count, _ in launched.values())]),
         np.array([0, 0, 0, 0, *(lasted for _, lasted in launched.values())]),
@@ -182,7 +182,7 @@ def test_calls_are_those_of_a_walk_along_the_thread(
         elif kind != 2:
             parents[place] = begun[depth] if depth and depths[place] else -1
     entries = [(line, *call, 0, 0) for line, call in enumerate(calls)] + [(-1, time, -1, *more) for time, *more in work]
-    rows = statistics.nested(*np.array(entries, np.int64).T)
+    rows = spans.nested(*np.array(entries, np.int64).T)
     assert rows["depth"].tolist() == [depths[line] for line in range(len(calls))]
     assert rows["parent_line"].tolist() == [parents[line] for line in range(len(calls))]
     assert rows["kernel_ns"].tolist() == own

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conftest import answer
-from scalelens import critical_path
 from scalelens.errors import UserError
-from scalelens.ingestion import ingest
-from scalelens.trace_export import export
+from scalelens.ingestion.ingest import ingest
+from scalelens.traces import critical_path
+from scalelens.traces.export import export
 
 BASE = 1_790_000_000_000_000_000
 

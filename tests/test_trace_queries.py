@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalelens.kernels import classes, kernel_class
+from scalelens.parsing.kernel_classes import classes, kernel_class
 from test_queries import FIXTURES, Row, Warehouse
 
 CLASSES = {

@@ -17,7 +17,7 @@ import pytest
 
 import scalelens
 from conftest import CORPUS
-from scalelens.ingestion import ingest
+from scalelens.ingestion.ingest import ingest
 
 TABLES = CORPUS.parent / "reference" / "tracelens"
 TRACES = CORPUS / "traces"

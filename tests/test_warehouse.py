@@ -21,15 +21,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import FIXTURES
-from scalelens import database, ingestion, reading, warehouse
-from scalelens import rows as rows_module
+from scalelens.database import connect as database
+from scalelens.database.ask import answer as answer_of
+from scalelens.database.ask import ask as ask_query
 from scalelens.errors import UserError
-from scalelens.ingestion import ingest
-from scalelens.members import runs_of
+from scalelens.ingestion import batch as reading
+from scalelens.ingestion import ingest as ingestion
+from scalelens.ingestion.ingest import ingest
+from scalelens.ingestion.walk import WalkedFile
 from scalelens.parsers import megatron
-from scalelens.runs import Run
-from scalelens.tables import STORED
-from scalelens.warehouse import Entry, Live, Warehouse
+from scalelens.parsing import rows as rows_module
+from scalelens.runs.joining import runs_of
+from scalelens.runs.run import Run
+from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION, STORED
+from scalelens.warehouse import log as warehouse
+from scalelens.warehouse.log import Entry, Live, Warehouse
 
 RECORD = (
     " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
@@ -371,7 +377,7 @@ def test_a_log_that_is_folded_while_it_is_read_is_read_again(
 def test_an_older_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> None:
     ingest([logs], home)
     (record,) = (home / "_log").glob("*.json")
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": warehouse.SCHEMA_VERSION - 1}))
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": OLDEST_SCHEMA - 1}))
     with pytest.raises(UserError, match=r"older ScaleLens.*make a new warehouse"):
         Warehouse(home).live()
 
@@ -379,7 +385,7 @@ def test_an_older_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> N
 def test_a_newer_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> None:
     ingest([logs], home)
     (record,) = (home / "_log").iterdir()
-    newer = json.loads(record.read_text()) | {"schema": warehouse.SCHEMA_VERSION + 1, "entries": "of another shape"}
+    newer = json.loads(record.read_text()) | {"schema": SCHEMA_VERSION + 1, "entries": "of another shape"}
     record.write_text(json.dumps(newer))
     with pytest.raises(UserError, match=r"newer ScaleLens.*pip install --upgrade scalelens"):
         database.connect(home)
@@ -460,8 +466,9 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", 4)
     script = tmp_path / "script.py"
     script.write_text(
-        "import scalelens, scalelens.ingestion\n"
-        "scalelens.ingestion.BATCH_FILES = 2\n"
+        "import scalelens\n"
+        "from scalelens.ingestion import ingest\n"
+        "ingest.BATCH_FILES = 2\n"
         f"print(len(scalelens.ingest({str(tmp_path / 'logs')!r}, warehouse={str(tmp_path / 'w')!r}, jobs=2).entries))\n"
     )
     run = subprocess.run([sys.executable, script], capture_output=True, text=True)
@@ -473,7 +480,9 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
 KILLED = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from scalelens import database, formats, ingestion
+from scalelens.database import connect as database
+from scalelens.ingestion import formats
+from scalelens.ingestion import ingest as ingestion
 
 formats.load()
 ingestion.BATCH_FILES = 2
@@ -559,7 +568,9 @@ def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         assert after == [[FILES * STEPS, FILES]], moment
 
 
-IN_SMALL_BATCHES = "from scalelens import ingestion; ingestion.BATCH_FILES = 2; from scalelens.cli import main; main()"
+IN_SMALL_BATCHES = (
+    "from scalelens.ingestion import ingest; ingest.BATCH_FILES = 2; from scalelens.cli import main; main()"
+)
 
 
 def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[str]":
@@ -930,7 +941,7 @@ def test_what_a_query_of_the_users_own_needs_is_made(tmp_path: Path, select: str
     home = tmp_path / "w"
     warehouse.Warehouse(home).create()
     (tmp_path / "mine.sql").write_text(OWN + select)
-    assert database.ask(home, "mine", query_folders=(tmp_path,)).rows() == [(0,)]
+    assert ask_query(home, "mine", query_folders=(tmp_path,)).rows() == [(0,)]
 
 
 def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:
@@ -955,9 +966,9 @@ def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:
 
 
 def test_compressed_files_are_batched_by_what_comes_out_of_them() -> None:
-    traces = [ingestion.Found("/logs", f"/logs/rank{k}.json.gz", 3 << 20, 0) for k in range(8)]
+    traces = [WalkedFile("/logs", f"/logs/rank{k}.json.gz", 3 << 20, 0) for k in range(8)]
     assert [len(batch) for batch in ingestion.batched(traces)] == [2, 2, 2, 2]
-    logs = [ingestion.Found("/logs", f"/logs/{k}.out", 3 << 20, 0) for k in range(8)]
+    logs = [WalkedFile("/logs", f"/logs/{k}.out", 3 << 20, 0) for k in range(8)]
     assert [len(batch) for batch in ingestion.batched(logs)] == [8]
 
 
@@ -971,7 +982,7 @@ def test_a_question_makes_only_what_it_needs(tmp_path: Path) -> None:
     assert {"events", "power", "runs"} <= made and not made & {"energy", "step_times"}
     assert connection.execute("FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')").fetchall() == []
     with pytest.raises(UserError):
-        database.rows_of(connection, "FROM scaling()")
+        answer_of(connection, "FROM scaling()")
     plain = database.connect(home, asked="FROM kernel_summary()")
     made = {name for (name,) in plain.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
     assert made == {"events"}, "without a condition nobody asks for the facts of runs"

@@ -17,36 +17,49 @@ if TYPE_CHECKING:
     import duckdb
     import polars
 
-    from scalelens.ingestion import Report
+    from scalelens.ingestion.ingest import Report
 
-__all__ = ["__version__", "connect", "ingest", "plot", "query"]
+__all__ = ["__version__", "connect", "critical_path", "ingest", "plot", "query"]
 
-HOME = "scalelens-warehouse"
+WAREHOUSE = "scalelens-warehouse"
 
 
-def ingest(*paths: str | PathLike[str], warehouse: str | PathLike[str] = HOME, **options: Any) -> "Report":
+def ingest(*paths: str | PathLike[str], warehouse: str | PathLike[str] = WAREHOUSE, **options: Any) -> "Report":
     """Reads files and folders into a warehouse; see `scalelens.ingestion.ingest` for the options."""
-    from scalelens import ingestion
+    from scalelens.ingestion import ingest
 
-    return ingestion.ingest([Path(path) for path in paths], Path(warehouse), **options)
+    return ingest.ingest([Path(path) for path in paths], Path(warehouse), **options)
 
 
-def connect(warehouse: str | PathLike[str] = HOME) -> "duckdb.DuckDBPyConnection":
+def connect(warehouse: str | PathLike[str] = WAREHOUSE) -> "duckdb.DuckDBPyConnection":
     """Opens a warehouse in DuckDB: its tables as views, its queries as table macros."""
-    from scalelens import database
+    from scalelens.database import connect
 
-    return database.connect(Path(warehouse))
+    return connect.connect(Path(warehouse))
 
 
-def query(name: str, warehouse: str | PathLike[str] = HOME, **parameters: Any) -> "polars.DataFrame":
+def query(name: str, warehouse: str | PathLike[str] = WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
     """Rows of a query, such as `query("batch_stats", warmup=5)`."""
-    from scalelens import database
+    from scalelens.database import ask
 
-    return database.ask(Path(warehouse), name, parameters)
+    return ask.ask(Path(warehouse), name, parameters)
 
 
-def plot(name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = HOME, **parameters: Any) -> None:
+def plot(name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = WAREHOUSE, **parameters: Any) -> None:
     """Draws a chart to a file; its suffix says how: .pdf .svg .png .html .json"""
-    from scalelens import plotting
+    from scalelens.report import plotting
 
     plotting.plot(Path(warehouse), name, Path(path), parameters)
+
+
+def critical_path(
+    warehouse: str | PathLike[str] = WAREHOUSE,
+    rank: int = 0,
+    run: str = "",
+    annotation: str = "ProfilerStep",
+    instance: int = 0,
+) -> "polars.DataFrame":
+    """The chain of work that decides how long a step of a rank takes, by Holistic Trace Analysis (extra `hta`)."""
+    from scalelens.traces import critical_path
+
+    return critical_path.critical_path(Path(warehouse), rank, run, annotation, instance)

@@ -10,9 +10,18 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+# Raise it with every change of a stored table.  Of segments of an older schema the columns that came later are NULL.
+SCHEMA_VERSION = 2  # 2: events have a class
+OLDEST_SCHEMA = 2  # raise it where an older segment would be read wrongly: its warehouse is refused
+
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
 FINE_TIME = pa.timestamp("ns")
 SMALL = pa.int32()
+TEXTS = pa.list_(TEXT)
+SQL_TYPES = {
+    TEXT: "VARCHAR", INT: "BIGINT", SMALL: "INTEGER", FLOAT: "DOUBLE", TIME: "TIMESTAMP", FINE_TIME: "TIMESTAMP_NS",
+    TEXTS: "VARCHAR[]",
+}  # fmt: skip
 
 PHASES_OF_STEPS = ("train", "validation", "warmup")
 VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
@@ -170,10 +179,10 @@ STORED: dict[str, tuple[Column, ...]] = {
 FILES: tuple[Column, ...] = (
     Column("file_id", TEXT, "sha256 of the stored bytes that were parsed"),
     Column("path", TEXT, "absolute path under which the content was seen first"),
-    Column("paths", pa.list_(TEXT), "all paths that hold this content"),
+    Column("paths", TEXTS, "all paths that hold this content"),
     Column("size_bytes", INT, "bytes parsed"),
     Column("modified_at", TIME, "time of the last change, UTC"),
-    Column("formats", pa.list_(TEXT), "formats that took lines of it"),
+    Column("formats", TEXTS, "formats that took lines of it"),
     Column("status", TEXT, "ok, partial, unknown, empty, document or duplicate"),
     Column("rows", INT, "rows it gave"),
     Column("problems", INT, "rows of `problems` it gave"),
@@ -277,6 +286,11 @@ RUN_ID = Column("run_id", TEXT, "run the row belongs to")
 def schema(columns: tuple[Column, ...]) -> pa.Schema:
     """Arrow schema of a table."""
     return pa.schema([(column.name, column.type) for column in columns])
+
+
+def sql_type(column: Column) -> str:
+    """Type of a column in DuckDB.  Raises KeyError for one that SQL_TYPES does not know."""
+    return SQL_TYPES[column.type]
 
 
 SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STORED.items()}

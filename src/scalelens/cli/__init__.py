@@ -1,16 +1,22 @@
-"""The command line: arguments in, printing, exit codes.
+"""The command line: a file of this folder is a command, a folder in it a group of commands.
 
-Exit 0 done, 1 the answer is no, 2 wrong use or unreadable input, 130 interrupted.
+A module with a function of its own name is a command; PANEL says where the help lists it, SETTINGS, if any, are those
+of click's context.  Exit 0 done, 1 the answer is no, 2 wrong use or unreadable input, 130 interrupted.
 """
 
+import importlib
+import pkgutil
 import sys
+from types import ModuleType
 
 import typer
 
-from scalelens.cli import bench, data, figures, questions, sidecars, traces
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
+from scalelens.folders import modules_of
 from scalelens.version import __version__
+
+PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; others come last
 
 app = typer.Typer(
     name="scalelens",
@@ -21,12 +27,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-data.add_to(app)
-sidecars.add_to(app)
-questions.add_to(app)
-figures.add_to(app)
-traces.add_to(app)
-bench.add_to(app)
+
+
+def add_commands(group: typer.Typer, package: ModuleType) -> None:
+    """Adds the commands of a folder to a group."""
+    commands = {name: module for name, module in modules_of(package).items() if hasattr(module, name)}
+    for name, module in sorted(commands.items(), key=lambda command: (panel_place(command[1]), command[0])):
+        group.command(
+            name.replace("_", "-"),
+            context_settings=getattr(module, "SETTINGS", None),
+            rich_help_panel=getattr(module, "PANEL", None),
+        )(getattr(module, name))
+    for folder in pkgutil.iter_modules(package.__path__):
+        if folder.ispkg:
+            inner = importlib.import_module(f"{package.__name__}.{folder.name}")
+            commands_of_folder = typer.Typer(help=inner.__doc__, no_args_is_help=True)
+            add_commands(commands_of_folder, inner)
+            group.add_typer(commands_of_folder, name=folder.name, rich_help_panel=getattr(inner, "PANEL", None))
+
+
+def panel_place(module: ModuleType) -> int:
+    """Place of a command's panel in the help."""
+    panel = getattr(module, "PANEL", None)
+    return PANELS.index(panel) if panel in PANELS else len(PANELS)
+
+
+add_commands(app, sys.modules[__name__])
 
 
 @app.callback(invoke_without_command=True)

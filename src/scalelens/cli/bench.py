@@ -1,4 +1,4 @@
-"""The command that starts the reference workloads."""
+"""Run a reference workload, here or as a scaling study under Slurm."""
 
 import subprocess
 from enum import StrEnum
@@ -10,14 +10,13 @@ import typer
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
+PANEL = "Run"
+SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the runner
+
 
 class Workload(StrEnum):
     vision = "vision"
     language = "language"
-
-
-def add_to(app: typer.Typer) -> None:
-    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
 
 def bench(
@@ -47,7 +46,7 @@ def bench(
 
     scalelens bench vision --slurm --nodes 1..64 --system lumi --dry-run --precision amp --batch-per-device 256
     """
-    from scalelens import launching
+    from scalelens.bench import launching
 
     if not slurm:
         code = launching.run_here(workload.value, nproc or 1, out, power, context.args)

@@ -22,10 +22,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.records import head_lines, lines_of
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, stamp_of, watts, whole_packages
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 2
 

@@ -20,10 +20,10 @@ Samples:
 
 from typing import NamedTuple
 
-from scalelens.records import cells_of, head_lines, rows_of
-from scalelens.rows import Rows
-from scalelens.sensors import stamp_of
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import stamp_of
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
 

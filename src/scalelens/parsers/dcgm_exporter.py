@@ -18,10 +18,10 @@ Samples:
 
 import re
 
-from scalelens.records import head_lines, lines_of
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, stamp_of
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, stamp_of
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
 

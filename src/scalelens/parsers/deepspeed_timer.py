@@ -23,8 +23,8 @@ import math
 import re
 from datetime import datetime
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("SamplesPerSec=", ", skipped=")

@@ -32,8 +32,8 @@ import statistics
 from datetime import UTC, datetime
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')

@@ -19,10 +19,10 @@ Samples:
 import math
 import re
 
-from scalelens.records import cells_of, head_lines, lines_of
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 1
 

@@ -21,8 +21,8 @@ Samples:
 """
 
 from scalelens import tabular
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1  # raise it with every edit: what was read is then read again
 

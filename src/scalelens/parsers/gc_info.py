@@ -19,8 +19,8 @@ Samples:
 
 import re
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 # The heading, or attributes that no other tool names so, open the dump; the plainer ones are known in it alone.

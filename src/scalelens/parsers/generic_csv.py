@@ -23,9 +23,10 @@ Samples:
     0,2,249.8,1024.8,6.9214
 """
 
-from scalelens import records, tabular
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens import tabular
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular import cells as records
 
 VERSION = 2
 LAST = True  # any other format comes first

@@ -12,9 +12,10 @@ Samples:
     {"epoch": 0, "step": 2, "step_time_ms": 249.8, "samples_per_s": 1024.8, "loss": 6.9214}
 """
 
-from scalelens import records, tabular
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens import tabular
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular import cells as records
 
 VERSION = 2
 LAST = True  # any other format comes first

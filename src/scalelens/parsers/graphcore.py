@@ -37,8 +37,8 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 LATER = ("step_s", "samples")  # BERT says its batch at its end

@@ -24,8 +24,8 @@ Samples:
 import json
 import re
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

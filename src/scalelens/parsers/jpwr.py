@@ -25,10 +25,10 @@ Samples:
 
 import re
 
-from scalelens.records import rows_of
-from scalelens.rows import Rows
-from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, watts
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, watts
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import rows_of
 
 VERSION = 3
 

@@ -22,9 +22,9 @@ Samples:
 import math
 import re
 
-from scalelens.rows import Rows
-from scalelens.sensors import jpwr_host, jpwr_rank, jpwr_scopes
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import jpwr_host, jpwr_rank, jpwr_scopes
+from scalelens.parsing.source import Source
 
 VERSION = 2
 

@@ -15,9 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from scalelens.rows import Rows
-from scalelens.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

@@ -28,8 +28,8 @@ from collections import Counter
 from typing import Any
 from xml.parsers import expat
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

@@ -24,8 +24,8 @@ import re
 import sqlite3
 from collections.abc import Iterator
 
-from scalelens.rows import Rows
-from scalelens.source import HEAD, Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import HEAD, Source
 
 VERSION = 1
 

@@ -23,8 +23,8 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")

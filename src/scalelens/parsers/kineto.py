@@ -36,10 +36,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.events import Columns, Events, nanoseconds, text_of, texts
-from scalelens.rows import Rows
-from scalelens.source import Source
-from scalelens.trace import ARRAY, UNREADABLE, Event, Exact, Trace
+from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.trace_events import Columns, Events, nanoseconds, text_of, texts
 
 VERSION = 3
 

@@ -18,9 +18,9 @@ Samples:
 
 import re
 
-from scalelens.records import head_lines, rows_of
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import head_lines, rows_of
 
 VERSION = 1
 

@@ -19,8 +19,8 @@ Samples:
 
 import re
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")

@@ -27,8 +27,8 @@ from typing import Any
 
 import msgspec
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("iteration ",)

@@ -20,8 +20,8 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 
 VERSION = 1

@@ -22,8 +22,8 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (" at iteration", "saved checkpoint", "] datetime: ", "[exiting program", "on validation set", "on test set")

@@ -23,8 +23,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

@@ -18,9 +18,9 @@ import re
 import shlex
 from typing import Any
 
-from scalelens.hostlist import expand
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.hostlist import expand
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (":::SYSJSON ", ":::DLPAL ")

@@ -24,9 +24,9 @@ import json
 import re
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, Stamp, epoch
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, Stamp, epoch
 
 VERSION = 1
 ANCHORS = ("power_reading", "interconnect_power_est", "power_measurement_st", "conversion_eff", "Total Power Usage: ")

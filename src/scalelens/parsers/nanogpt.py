@@ -20,8 +20,8 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("iter ", " | lr ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")

@@ -24,10 +24,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from scalelens.records import head_lines, rows_of
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, nanoseconds, stamp_of
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, nanoseconds, stamp_of
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import head_lines, rows_of
 
 VERSION = 2
 

@@ -16,9 +16,9 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, watts
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, watts
 
 VERSION = 1
 ANCHORS = (

@@ -29,10 +29,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from scalelens.events import Columns, Events, nanoseconds
-from scalelens.rows import Rows
-from scalelens.source import Source
-from scalelens.trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
+from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.trace_events import Columns, Events, nanoseconds
 
 VERSION = 1
 

@@ -18,9 +18,9 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
-from scalelens.sensors import SECOND, Samples, Sensor
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import SECOND, Samples, Sensor
 
 VERSION = 1
 LATER = ("span_s",)  # stands behind what was counted

@@ -31,8 +31,8 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come

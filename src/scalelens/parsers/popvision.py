@@ -18,8 +18,8 @@ import re
 import sqlite3
 from typing import Any
 
-from scalelens.rows import Rows
-from scalelens.source import HEAD, Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import HEAD, Source
 
 VERSION = 1
 

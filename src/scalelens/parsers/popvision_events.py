@@ -17,8 +17,8 @@ import math
 import re
 from typing import Any
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

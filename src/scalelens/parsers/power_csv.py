@@ -25,10 +25,10 @@ import itertools
 import re
 from typing import NamedTuple
 
-from scalelens.records import head_lines, lines_of
-from scalelens.rows import Rows
-from scalelens.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
 LAST = True  # any other format comes first

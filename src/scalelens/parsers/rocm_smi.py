@@ -21,10 +21,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from scalelens.records import cells_of, head_lines, lines_of
-from scalelens.rows import Rows
-from scalelens.sensors import Samples, Sensor, stamp_of, watts, whole_packages
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 2
 

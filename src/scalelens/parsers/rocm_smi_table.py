@@ -19,8 +19,8 @@ Samples:
 
 import re
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("ROCm System Management Interface", ": Card series:", ": Card Series:", "VRAM Total Memory (B): ")

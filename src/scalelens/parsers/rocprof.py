@@ -26,10 +26,10 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta
 
-from scalelens.events import raw_texts
-from scalelens.rows import Rows
-from scalelens.source import Source
-from scalelens.trace import UNREADABLE, mend
+from scalelens.parsing.chrome_trace import UNREADABLE, mend
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.trace_events import raw_texts
 
 VERSION = 1
 

@@ -20,11 +20,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from scalelens.columns import ROLE, UNITS, claim, metric_unit
-from scalelens.records import flat, number
-from scalelens.rows import Rows
-from scalelens.source import Source
-from scalelens.tabular import SETTINGS
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import flat, number
+from scalelens.tabular.roles import ROLE, UNITS, claim, metric_unit
+from scalelens.tabular.steps import SETTINGS
 
 VERSION = 1
 LAST = True  # any other format comes first

@@ -26,8 +26,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, ValidationError, convert, defstruct, to_builtins
 
 from scalelens import tables
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (":::SCALELENS ",)

@@ -17,9 +17,9 @@ Samples:
 
 import re
 
-from scalelens.hostlist import expand
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.hostlist import expand
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("SLURM_",)

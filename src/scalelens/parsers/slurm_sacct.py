@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from scalelens.hostlist import expand
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.hostlist import expand
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 2
 

@@ -18,9 +18,9 @@ Samples:
 import re
 from datetime import UTC, datetime, tzinfo
 
-from scalelens.hostlist import expand
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.hostlist import expand
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("JobID ", "JobIDRaw ")

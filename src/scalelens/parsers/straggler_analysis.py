@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

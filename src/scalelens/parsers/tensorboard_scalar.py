@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

@@ -16,9 +16,9 @@ Samples:
     model,top1,top1_err,top5,top5_err,param_count,img_size,crop_pct,interpolation
 """
 
-from scalelens.records import cells_of, head_lines, rows_of
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
 

@@ -13,9 +13,9 @@ Samples:
     0,6.9123,6.8012,0.512,2.104,0.0001
 """
 
-from scalelens.records import rows_of
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import rows_of
 
 VERSION = 1
 

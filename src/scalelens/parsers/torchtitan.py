@@ -22,8 +22,8 @@ import math
 import re
 from datetime import datetime
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")

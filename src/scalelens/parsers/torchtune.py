@@ -16,8 +16,8 @@ Samples:
 
 import re
 
-from scalelens.lines import Line
-from scalelens.rows import Rows
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (" | loss:",)

@@ -15,9 +15,9 @@ Samples:
 """
 
 from scalelens import tabular
-from scalelens.records import csv_header, csv_records
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import csv_header, csv_records
 
 VERSION = 1
 

@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.records import cells_of, lines_of
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import cells_of, lines_of
 
 VERSION = 1
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from scalelens.rows import Rows
-from scalelens.source import Source
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
 
 VERSION = 1
 

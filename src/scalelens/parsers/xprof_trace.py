@@ -29,10 +29,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from scalelens.events import Columns, Events, text_of
-from scalelens.rows import Rows
-from scalelens.source import Source
-from scalelens.trace import UNREADABLE, Event, Items, Other, Trace
+from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trace
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.trace_events import Columns, Events, text_of
 
 VERSION = 2
 

@@ -1,0 +1,1 @@
+"""Starts the runners, here or by Slurm."""

@@ -1,0 +1,42 @@
+"""The whole way on the logs that come with ScaleLens."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalelens.cli.ingest import ingest
+from scalelens.cli.output import Format, errors
+from scalelens.cli.plot import ColumnWidth, plot
+from scalelens.cli.query import query
+
+PANEL = "Draw"
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the warehouse and the figures.")] = Path(
+        "demo-output"
+    ),
+) -> None:
+    """Read the logs that come with ScaleLens, ask, and draw: the whole way in half a minute.
+
+    They were written by the project's own runners: ResNet-50 and a small GPT on one and two ranks of small machines.
+
+    Example:  scalelens demo -o demo-output
+    """
+    from importlib.resources import as_file, files
+
+    def step(command: str) -> None:
+        errors.print(f"\n$ scalelens {command}", style="bold", markup=False)
+
+    warehouse = output / "warehouse"
+    output.mkdir(parents=True, exist_ok=True)
+    with as_file(files("scalelens") / "demo" / "logs") as logs:
+        step(f"ingest demo/logs -w {warehouse}")
+        ingest([logs], warehouse)
+        for name in ("runs_overview", "batch_stats", "scaling"):
+            step(f"query {name} -w {warehouse}")
+            query(name, warehouse=warehouse, format=Format.table)
+        for name, figure in (("scaling", "scaling.pdf"), ("scaling", "scaling.png"), ("batch_cdf", "batch_cdf.pdf")):
+            step(f"plot {name} -o {output / figure} -w {warehouse}")
+            plot(name, output=output / figure, warehouse=warehouse, width=ColumnWidth.double)

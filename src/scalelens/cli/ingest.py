@@ -1,0 +1,76 @@
+"""Read logs, power files and traces into the warehouse."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalelens.cli.ingest_summary import summarise
+from scalelens.cli.options import WAREHOUSE, ColumnMapping, FormatFolders, WarehouseOption, zone
+from scalelens.cli.output import errors
+
+PANEL = "Read"
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", readable=False)],
+    warehouse: WarehouseOption = WAREHOUSE,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; outside a Slurm job at most four by default.")
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Zone of times that name none, such as Europe/Berlin, where no scalelens.toml says it."),
+    ] = None,
+    documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
+    mapping: ColumnMapping = None,
+    formats: FormatFolders = None,
+) -> None:
+    """Read logs, power files and traces into the warehouse.
+
+    The same files again cost nothing; a file that grew replaces what it said before.  What a scalelens.toml in or
+    above the folders says is taken up too (see: scalelens label).
+
+    Columns of a CSV that no format knows are read by their names; which as what is printed, and --map says it better.
+
+    Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
+    scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
+    """
+    from scalelens.ingestion import ingest as work
+
+    bar = Bar()
+    with bar:
+        report = work.ingest(
+            paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz), tuple(mapping or ())
+        )
+    summarise(report, warehouse, dry_run)
+    if strict and (
+        report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
+    ):
+        raise typer.Exit(1)
+
+
+class Bar:
+    """A progress bar in bytes, for people only."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+        self.progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeElapsedColumn(),
+            console=errors, disable=not sys.stderr.isatty(), transient=False,
+        )  # fmt: skip
+
+    def __enter__(self) -> None:
+        self.progress.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def begin(self, files: int, size_bytes: int) -> Callable[[int], None]:
+        task = self.progress.add_task(f"{files} files", total=size_bytes)
+        return lambda count: self.progress.advance(task, count)

@@ -1,0 +1,103 @@
+"""What people see after an ingest: what was understood, what was not, how the runs ended, and what to do next."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalelens.cli.output import errors
+
+if TYPE_CHECKING:
+    from scalelens.ingestion.ingest import Report
+    from scalelens.warehouse.log import Entry
+
+SHOWN = 4  # files named on one line
+STATUSES = {
+    "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
+    "duplicate": "duplicates",
+}  # fmt: skip
+
+
+def summarise(report: "Report", warehouse: Path, dry_run: bool) -> None:
+    """Prints the summary of an ingest."""
+    print_formats(report.entries)
+    print_columns(report.entries)
+    print_not_understood(report.entries)
+    for line in report.unreadable:
+        errors.print(f"cannot be read: {line}", markup=False)
+    for fault in report.faults:
+        errors.print(fault, markup=False)
+    if report.unchanged:
+        errors.print(f"{report.unchanged} files have not changed since they were read")
+    if dry_run:
+        errors.print("nothing was written (--dry-run)")
+    else:
+        print_runs(warehouse)
+
+
+def print_formats(entries: Iterable["Entry"]) -> None:
+    """Files, rows and problems of each format, the one with most rows first."""
+    by_format: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for entry in entries:
+        for name in entry.formats:
+            tally = by_format[name]
+            tally[0] += 1
+            tally[1] += entry.rows_of.get(name, 0)
+            tally[2] += entry.problems_of.get(name, 0)
+    if not by_format:
+        return
+    width = max(len(name) for name in by_format) + 2
+    errors.print(f"{'':{width}}{'files':>7}{'rows':>12}{'problems':>10}")
+    for name, (files, rows, problems) in sorted(by_format.items(), key=lambda item: -item[1][1]):
+        hint = '   scalelens sql "FROM problems"' if problems else ""
+        errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
+
+
+def print_columns(entries: Iterable["Entry"]) -> None:
+    """What the columns of tables are read as, once for each kind of table."""
+    read_as: dict[str, list[str]] = defaultdict(list)
+    for entry in entries:
+        if columns := note_and_columns(entry)[1]:
+            read_as[columns].append(Path(entry.path).name)
+    for columns, alike in read_as.items():
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        errors.print(f"columns of {alike[0]}{more}: {columns}", markup=False)
+
+
+def print_not_understood(entries: Iterable["Entry"]) -> None:
+    """Files that gave nothing or not all, by why."""
+    by_status: dict[str, list[str]] = defaultdict(list)
+    for entry in entries:
+        note, name = note_and_columns(entry)[0], Path(entry.path).name
+        if entry.status in STATUSES and (note or entry.status != "partial"):
+            by_status[entry.status].append(f"{name} ({note.rstrip('; ')})" if note else name)
+    for status, words in STATUSES.items():
+        if names := by_status.get(status):
+            shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+            errors.print(f"{words}  {len(names)}   {shown}", markup=False)
+
+
+def note_and_columns(entry: "Entry") -> tuple[str, str]:
+    """Note of an entry, and what its columns are read as, apart."""
+    from scalelens.ingestion.recognise import COLUMNS
+
+    note, _, columns = (entry.note or "").partition(COLUMNS)
+    return note, columns
+
+
+def print_runs(warehouse: Path) -> None:
+    """How many runs the warehouse holds, and how they ended."""
+    from scalelens.runs.joining import runs_of
+    from scalelens.warehouse.log import Warehouse
+
+    runs = runs_of(Warehouse(warehouse).live())
+    if not runs:
+        errors.print(f"no runs in {warehouse}")
+        return
+    outcomes = Counter(run.outcome[0].replace("oom", "out of memory").replace("_", " ") for run in runs)
+    ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    errors.print(
+        f"{len(runs)} run{'s' if len(runs) > 1 else ''} ({ended}) in {warehouse}"
+        "      next: scalelens query runs_overview",
+        markup=False,
+    )

@@ -1,0 +1,3 @@
+"""Look into profiler traces."""
+
+PANEL = "Traces"

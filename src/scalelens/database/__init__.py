@@ -1,0 +1,1 @@
+"""A warehouse in DuckDB: tables as views, queries as macros."""

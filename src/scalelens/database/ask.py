@@ -1,0 +1,89 @@
+"""Asking: a query by its name and parameters, or a statement; the answer as a polars DataFrame."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from scalelens.database.connect import connect
+from scalelens.database.views import quoted
+from scalelens.errors import UserError
+from scalelens.queries.header import Query
+from scalelens.queries.load import load
+
+REMEDIES = {
+    "CatalogException": "see scalelens tables and scalelens queries",
+    "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
+    "IOException": "if a segment is missing, ingest the logs again",
+    "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
+}
+
+
+def ask(
+    root: Path, name: str, parameters: Mapping[str, Any] | None = None, query_folders: tuple[Path, ...] = ()
+) -> pl.DataFrame:
+    """Rows of a query.  Raises UserError for a query or parameter that does not exist."""
+    statement = f"FROM {call(name, parameters or {})}"
+    queries = load(query_folders, statement)
+    check_call(name, parameters or {}, queries, query_folders)
+    return answer(connect(root, query_folders, statement, queries), statement)
+
+
+def call(name: str, parameters: Mapping[str, Any]) -> str:
+    """SQL that calls a query's macro, `batch_stats(warmup := 5)`."""
+    return f"{name}({', '.join(f'{key} := {literal(value)}' for key, value in parameters.items())})"
+
+
+def check_call(
+    name: str, parameters: Mapping[str, Any], queries: Mapping[str, Query], query_folders: tuple[Path, ...] = ()
+) -> None:
+    """Raises UserError for a query or parameter that does not exist."""
+    if name not in queries:
+        raise UserError(f"there is no query '{name}'", f"there are: {', '.join(sorted(load(query_folders)))}")
+    allowed = [parameter.name for parameter in queries[name].parameters]
+    for key in parameters:
+        if key not in allowed:
+            takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+            raise UserError(f"'{key}' is not a parameter of {name}", takes)
+
+
+def literal(value: Any) -> str:
+    """A parameter as SQL: numbers and booleans as they are, also where they come as text, the rest as text."""
+    text = str(value)
+    if value is None or re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
+        return "NULL" if value is None else text
+    return quoted(text)
+
+
+def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
+    """Rows of a statement.  What DuckDB refuses becomes a UserError in one line."""
+    try:
+        relation = connection.sql(statement)
+        if relation is None:
+            return pl.DataFrame()
+        frame = pl.from_arrow(plain(relation).to_arrow_table())
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
+        raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL")) from None
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A relation that polars takes: each column has a name of its own, and intervals are text."""
+    names: list[str] = []
+    for name in relation.columns:
+        others = (f"{name}_{number}" for number in itertools.count(1))
+        names.append(next(other for other in others if other not in names) if name in names else name)
+    kinds = list(map(str, relation.types))
+    if names == relation.columns and not any("INTERVAL" in kind for kind in kinds):
+        return relation
+    values = (f"CAST(#{k} AS VARCHAR)" if "INTERVAL" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
+    return relation.project(", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True)))

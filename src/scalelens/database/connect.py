@@ -1,0 +1,74 @@
+"""Opens a warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from scalelens import catalog
+from scalelens.database import record_tables, views
+from scalelens.errors import UserError
+from scalelens.queries import load as known
+from scalelens.queries.header import Query, is_ours, words
+from scalelens.tables import STORED, documented
+from scalelens.warehouse.log import Live, Warehouse
+
+
+def connect(
+    root: Path,
+    query_folders: tuple[Path, ...] = (),
+    asked: str | None = None,
+    queries: Mapping[str, Query] | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
+
+    With `asked`, a statement, only what it needs is made: DuckDB takes a third of a second to parse all macros.
+    `queries` are those that were loaded already.
+
+    Raises UserError where there is no warehouse at `root`, or one written by a newer version.
+    """
+    warehouse = Warehouse(root)
+    live = warehouse.live()
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
+        "SET parquet_metadata_cache = true"  # segments never change
+    )
+    queries = known.load(query_folders, asked) if queries is None else queries
+    needed = needed_tables(asked, queries)
+    labels = record_tables.create(connection, live, needed)
+    for name in catalog.CATALOGS:
+        if name in needed:
+            connection.from_arrow(catalog.table(name)).create(name)
+    for table in STORED:
+        if table in needed:
+            create_view_over_segments(connection, table, warehouse, live)
+    if "runs" in needed:
+        connection.execute(views.runs(labels))
+    if "step_times" in needed:
+        connection.execute(views.step_times())
+    known.create(connection, queries, asked)
+    return connection
+
+
+def create_view_over_segments(
+    connection: duckdb.DuckDBPyConnection, table: str, warehouse: Warehouse, live: Live
+) -> None:
+    """The view of a stored table.  DuckDB looks at its segments here: UserError where one is not as it should be."""
+    try:
+        connection.execute(views.stored(table, warehouse, live))
+    except duckdb.Error as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"a segment of {warehouse.root} is missing or damaged ({reason})", "make a new warehouse from the logs"
+        ) from None
+
+
+def needed_tables(asked: str | None, queries: Mapping[str, Query]) -> set[str]:
+    """Tables that a statement needs, those that others are made of included; all where none is given."""
+    if asked is None:
+        return {*documented()}
+    ours = all(is_ours(query.path) for query in queries.values())  # a user's SQL may give a text
+    reads = (query.reads(asked if ours else None) for query in queries.values())
+    named = words(asked).union(["members"], *reads)
+    return named | {made_of for name, made_of in (("runs", "params"), ("step_times", "steps")) if name in named}

@@ -1,0 +1,14 @@
+-- One row per run: of each fact the candidate of the most trusted origin, then the first said; then its labels.
+-- views.py fills in the lists of names: they follow from tables.py and from the sidecars.
+CREATE VIEW runs AS
+WITH candidates AS (
+    SELECT run_id, key, value, line, row_number() OVER (
+        PARTITION BY run_id, key ORDER BY CASE origin $precedence END, file_id, line) AS place
+    FROM params WHERE key IN ($keys)),
+facts AS (
+    SELECT run_id, $facts
+    FROM candidates WHERE place = 1 GROUP BY run_id),
+labels AS (SELECT run_id$labelled FROM _sidecar_params GROUP BY run_id)
+SELECT b.run_id, b.name, b.path, $names, b.outcome, b.outcome_line,
+       CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts$labels
+FROM _run_basics b LEFT JOIN facts f USING (run_id) LEFT JOIN labels l USING (run_id)

@@ -1,0 +1,16 @@
+-- One row per run, attempt and step: the slowest rank's time, samples once.
+-- A running mean, or a mean of an epoch or a run, never takes the place of the step's own time, nor is it one with it.
+CREATE VIEW step_times AS
+SELECT run_id,
+       coalesce(arg_max(file_id, step_s), any_value(file_id)) AS file_id,
+       coalesce(arg_max(line, step_s), any_value(line)) AS line,
+       attempt, min(epoch) AS epoch, step,
+       max(step_s) AS step_s,
+       coalesce(arg_max(averaged_steps, step_s), any_value(averaged_steps)) AS averaged_steps,
+       coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
+       max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
+       max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
+FROM steps
+WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
+         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END

@@ -1,0 +1,68 @@
+"""A file in a folder is a feature: finds such files, ours and the user's, and loads them.
+
+A user's files stand in folders that an option names (`--queries DIR`) or an environment variable
+(`SCALELENS_QUERIES`, several folders separated as in PATH).  A user's file replaces ours of the same name.
+"""
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from scalelens.errors import UserError
+
+
+def users_folders(given: Iterable[Path], variable: str, what: str) -> list[Path]:
+    """Folders that were given, then those in an environment variable; `what` they hold is for the message.
+
+    Raises UserError for one that is not a folder.
+    """
+    named = os.environ.get(variable, "").split(os.pathsep)
+    folders = [*given, *(Path(name) for name in named if name)]
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"{folder} is not a folder", f"name a folder of {what}")
+    return folders
+
+
+def files_of(folder: Path, suffix: str) -> dict[str, Path]:
+    """Files of a folder and the folders in it, by name without the suffix.
+
+    Raises UserError where two files have one name: nothing would say which of them counts.
+    """
+    files: dict[str, Path] = {}
+    for top, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if not name.endswith(suffix):
+                continue
+            path = Path(top, name)
+            if other := files.get(path.stem):
+                raise UserError(f"{path} and {other} have the same name", "rename one of them")
+            files[path.stem] = path
+    return files
+
+
+def modules_of(package: ModuleType) -> dict[str, ModuleType]:
+    """Modules of a package of ours by name."""
+    names = (module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
+    return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+
+
+def users_module(path: Path, kind: str) -> ModuleType:
+    """A user's file as a module.  Raises UserError where it cannot be loaded, whatever it raises itself."""
+    spec = importlib.util.spec_from_file_location(f"scalelens_user_{kind}.{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"{path} cannot be loaded ({type(error).__name__}: {error})", "correct it or move it away"
+        ) from None
+    return module

@@ -1,0 +1,1 @@
+"""From files to the warehouse: walk, recognise, read, over several processes."""

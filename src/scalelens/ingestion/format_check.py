@@ -1,0 +1,86 @@
+"""The test of format files, ours and a user's: headings, samples, and fixtures that are read without a failure."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from scalelens.ingestion import formats as known
+from scalelens.ingestion.counted_rows import CountedRows
+from scalelens.ingestion.formats import Formats
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.format_file import HEADINGS, defect, heading, name_of, samples
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import open_source
+
+
+def takers(sample: str, loaded: Formats) -> list[str]:
+    """Names of the line formats that take a line."""
+    names = []
+    for format in loaded.of_lines:
+        if any(anchor in sample for anchor in format.ANCHORS) and format.Reader(Rows()).take(Line(sample, 1)):
+            names.append(name_of(format))
+    return names
+
+
+def recognisers(head: str, loaded: Formats) -> list[str]:
+    """Names of the file formats that say a file of this beginning is their own; those asked last if no other does."""
+    all_of_them = [format for format in loaded.of_files if format.recognise(head.encode(), "")]
+    first = [format for format in all_of_them if format not in loaded.last]
+    return [name_of(format) for format in first or all_of_them]
+
+
+def check_formats(folder: Path) -> list[str]:
+    """What is wrong with the format files of a folder: headings, samples, and files that raise.
+
+    Each sample must be taken by its format alone; files of `folder/fixtures/<format>/` must be read without a failure.
+    """
+    loaded = known.load((folder,))
+    own = {path.stem for path in folder.glob("*.py")}
+    if not own:
+        return [f"{folder} holds no format files (*.py)"]
+    complaints: list[str] = []
+    for format in (*loaded.of_lines, *loaded.of_files):
+        if name_of(format) in own:
+            complaints += wrong_headings(format)
+            complaints += wrong_samples(format, loaded)
+            complaints += wrong_fixtures(format, folder / "fixtures" / name_of(format), loaded)
+    return complaints
+
+
+def wrong_headings(format: ModuleType) -> Iterator[str]:
+    """Headings that a docstring lacks."""
+    for name in HEADINGS[:4]:
+        if not heading(format, name):
+            yield f"{name_of(format)}: the docstring has no '{name}:' line"
+    if hasattr(format, "ANCHORS") and not samples(format):
+        missing = "the docstring has no lines below 'Samples:', and without one nothing shows that it works"
+        yield f"{name_of(format)}: {missing}"
+
+
+def wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
+    """Samples that their format does not take, or does not take alone."""
+    name, lines, by_line = name_of(format), samples(format), hasattr(format, "ANCHORS")
+    for sample in lines if by_line else ["\n".join(lines) + "\n"] if lines else []:
+        try:
+            takes = takers(sample, loaded) if by_line else recognisers(sample, loaded)
+        except Exception as error:
+            yield f"{defect(name, error)}: {sample.strip()[:80]}"
+            continue
+        if takes != [name] and not (format in loaded.last and name in takes):  # those asked last are asked in turn
+            by = " and ".join(takes) if takes else "no format"
+            yield f"{name}: the sample is taken by {by}, not by {name} alone: {sample.strip()[:80]}"
+
+
+def wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterator[str]:
+    """Files of which the format takes nothing, or at which it fails."""
+    for fixture in sorted(folder.glob("*")):
+        rows = CountedRows()
+        with contextlib.closing(open_source(fixture)) as source:
+            read_rows(source, loaded, rows)
+        if name_of(format) not in rows.taken:
+            yield f"{name_of(format)}: takes nothing of {fixture}"
+        for _, _, _, example in rows.counts.values():
+            if example.startswith("the format "):
+                yield f"{name_of(format)}: {fixture}: {example}"

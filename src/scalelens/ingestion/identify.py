@@ -1,0 +1,87 @@
+"""What a file is: which format takes which lines, and what none of them understands."""
+
+import contextlib
+import tarfile
+from pathlib import Path
+
+import polars as pl
+
+from scalelens.errors import UserError
+from scalelens.ingestion import formats as known
+from scalelens.ingestion.counted_rows import CountedRows
+from scalelens.ingestion.recognise import COLUMNS, read_rows
+from scalelens.ingestion.walk import is_sidecar, sidecar_text
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import is_archive, open_members, open_source
+from scalelens.runs.sidecar import sidecar_of
+from scalelens.tabular.cells import header_of
+from scalelens.tabular.preset import preset_text
+from scalelens.tabular.roles import listing, mapped
+
+SHOWN = pl.Schema(
+    {
+        "format": pl.String, "table": pl.String, "rows": pl.Int64,
+        "first_line": pl.Int64, "last_line": pl.Int64, "example": pl.String,
+    }
+)  # fmt: skip
+
+
+def identify(
+    path: Path, format_folders: tuple[Path, ...] = (), mapping: tuple[str, ...] = (), preset: Path | None = None
+) -> tuple[str, pl.DataFrame]:
+    """A sentence on the file, and a row for each format and table: how many rows, from which line to which.
+
+    `preset` is a format file to be written for tables like this one.
+    Raises UserError for a file that cannot be read, a mapping that does not fit, and a preset that cannot be written.
+    """
+    loaded = known.load(format_folders)
+    rows = CountedRows(mapped(mapping))
+    try:
+        if is_archive(str(path)):
+            names = [f"{member.name}: {status_of(read_rows(member, loaded, rows))}" for member in open_members(path)]
+            return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
+        with contextlib.closing(open_source(path)) as source:
+            if is_sidecar(str(path.resolve())):
+                return of_sidecar(path, sidecar_text(source))
+            status = read_rows(source, loaded, rows)
+            header = header_of(source)
+    except (OSError, tarfile.TarError) as error:
+        raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
+    for role, (column, _) in rows.mapping.items():
+        if rows.assigned and all(one.column != column for one in rows.assigned):
+            raise UserError(f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header)}")
+    if preset:
+        write_preset(preset, path, header, rows)
+    counts = [(*of, *what) for of, what in rows.counts.items()]
+    without_columns = (status[1] or "").partition(COLUMNS)[0].rstrip("; ") or None
+    sentence = "\n".join([f"{path.name}: {status_of((status[0], without_columns))}", *listing(rows.assigned)])
+    return sentence, pl.DataFrame(counts, schema=SHOWN, orient="row")
+
+
+def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) -> None:
+    """A format file for tables like this one, with what was guessed, to be edited."""
+    if not rows.assigned or not header:
+        raise UserError(
+            f"{path} is not a table that a preset could be for", "give a CSV or JSON lines that nothing else reads"
+        )
+    if preset.suffix != ".py" or not preset.stem.isidentifier():
+        raise UserError(f"{preset} is not a name for a format file", "name one such as my_metrics.py")
+    try:
+        with preset.open("x", encoding="utf-8") as file:
+            file.write(preset_text(preset.stem, header, rows.assigned))
+    except OSError as error:
+        raise UserError(
+            f"{preset} cannot be written ({error.strerror})", "name a new file in a folder of yours"
+        ) from None
+
+
+def of_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
+    """The same of a scalelens.toml: a row for each mistake."""
+    _, faults = sidecar_of(str(path), text)
+    mistakes = [("sidecar", "problems", 1, fault.line, fault.line, fault.reason) for fault in faults]
+    status = f"{path.name}: a sidecar; what it says of which file: scalelens label {path.parent}"
+    return status, pl.DataFrame(mistakes, schema=SHOWN, orient="row")
+
+
+def status_of(status: tuple[str, str | None]) -> str:
+    return f"{status[0]} ({status[1]})" if status[1] else status[0]

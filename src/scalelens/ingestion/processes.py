@@ -1,0 +1,151 @@
+"""Batches over processes, with the manners of a login node."""
+
+import concurrent.futures.process
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from scalelens.errors import UserError
+from scalelens.ingestion import formats as known
+from scalelens.ingestion.batch import Contents, IngestOptions, Progress, known_contents, read_batch
+from scalelens.ingestion.formats import Formats
+from scalelens.ingestion.walk import WalkedFile
+from scalelens.warehouse.log import Entry, Warehouse
+
+THREADED = {"duckdb", "polars", "torch"}  # libraries that keep threads of their own, which a copy lacks
+POLITE_JOBS = 4  # outside a Slurm job, on a login node, no more workers than this
+
+
+def in_parallel(
+    batches: list[list[WalkedFile]], options: IngestOptions, workers: int, progress: Progress
+) -> Iterator[list[Entry]]:
+    """Batches over processes, in the order in which they end."""
+    context = multiprocessing.get_context(start_method())
+    counter = context.Value("q", 0)
+    with concurrent.futures.ProcessPoolExecutor(workers, context, start_worker, (options, counter)) as pool:
+        told = 0
+        try:
+            with undisturbed():
+                try:
+                    pending = {pool.submit(work, batch) for batch in batches}
+                except OSError:  # the pool is broken already, and has closed what it is told by
+                    raise concurrent.futures.process.BrokenProcessPool from None
+            while pending:
+                done, pending = concurrent.futures.wait(pending, 0.2, concurrent.futures.FIRST_COMPLETED)
+                progress(counter.value - told)
+                told = counter.value
+                for future in done:
+                    yield future.result()
+        except BaseException as error:
+            for process in list(pool._processes.values()):  # terminate workers before shutdown closes their queues
+                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, concurrent.futures.process.BrokenProcessPool):
+                raise UserError(
+                    "a worker process was ended from outside, perhaps for its memory",
+                    "run the same command again with fewer --jobs: what was committed is kept",
+                ) from None
+            raise
+
+
+@contextlib.contextmanager
+def interruptible(progress: Progress) -> Iterator[Progress]:
+    """^C ends the work where progress is told: anywhere else Python may lose it.  A second one does not wait."""
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed.append(number)
+
+    def told(count: int) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        progress(count)
+
+    in_charge = threading.current_thread() is threading.main_thread()
+    if not in_charge or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield progress
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield told
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """While processes are started: ^C waits, and is for the parent alone; none runs the script that called us again."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    pressed: list[int] = []
+    before: Any = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # this is what the new processes inherit
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+        sys.modules["__main__"] = main
+    if pressed and callable(before):
+        before(pressed[0], None)
+
+
+_worker: tuple[IngestOptions, Formats, Contents, Progress]
+
+
+def start_worker(options: IngestOptions, counter: Any) -> None:
+    """Once per process: load the formats, look at what is held, and end with the parent, however that ends."""
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if "SLURM_JOB_ID" not in os.environ:
+        os.nice(5)
+
+    def progress(count: int) -> None:
+        with counter.get_lock():
+            counter.value += count
+
+    formats = known.load(options.format_folders)
+    _worker = (options, formats, known_contents(Warehouse(options.warehouse).live(), formats, options), progress)
+
+
+def end_with_parent() -> None:
+    """A parent that was killed cannot say so: its workers would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
+
+
+def work(batch: list[WalkedFile]) -> list[Entry]:
+    options, formats, contents, progress = _worker
+    return read_batch(batch, options, formats, contents, progress)
+
+
+def start_method() -> str:
+    """How workers begin: as a copy of this process, which spares each the imports, where nothing else runs in it.
+
+    Threads of others may hold a lock at the moment of the copy, and the copy would wait for it for ever.
+    """
+    alone = threading.active_count() == 1 and not THREADED & sys.modules.keys()
+    return "fork" if sys.platform == "linux" and alone else "spawn"
+
+
+def default_jobs() -> int:
+    """Workers that are fair to others: the cores given to us, and outside a Slurm job at most four."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        cores = max(1, min(cores, round(int(quota) / int(period))))
+    return cores if "SLURM_JOB_ID" in os.environ else min(cores, POLITE_JOBS)

@@ -1,0 +1,156 @@
+"""What a file is: the format that reads it, or why none does.
+
+File formats are asked first, by the file's first bytes; then each line is offered to the line formats; then the
+formats that come last.  The note of a file that was passed over, and its status, come from here.
+"""
+
+import re
+from types import ModuleType
+from typing import Any
+
+from scalelens.errors import UserError
+from scalelens.ingestion.formats import Formats
+from scalelens.parsing.format_file import defect, name_of
+from scalelens.parsing.lines import LineDispatcher
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import HEAD, Source, encoding_of
+from scalelens.tabular.roles import in_words
+
+DOCUMENT_SUFFIXES = (
+    ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
+    ".patch", ".diff",
+)  # fmt: skip
+MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
+CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+UNREAD = (
+    (
+        b"SQLite format 3\0",
+        "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
+    ),
+    (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+    (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
+)
+EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
+LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
+LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
+COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
+
+
+def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:
+    """Rows of one file.  Returns its status and what is worth noting.
+
+    With `documents`, documents and source code are read as if they were logs.
+    """
+    rows.path = source.path
+    head = source.head()
+    if not head.strip() and len(head) < HEAD:
+        return ("empty", None) if source.damage is None else ("unknown", source.damage)
+    codec, mark = encoding_of(head)
+    text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+    if stands_for := stand_in(text):
+        return "unknown", stands_for
+    last = formats.last
+    for format in formats.of_files:
+        if format not in last and recognised(format, text, source.name):
+            return read_by_file_format(format, source, rows)
+    if passed_over := why_passed_over(head, source, documents):
+        return passed_over
+    LineDispatcher(formats.of_lines, rows).read(source.utf8())
+    return ending(source, rows) if rows.taken else read_by_last_formats(last, text, source, rows)
+
+
+def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
+    """Rows of a file that a format says is its own."""
+    rows.format = name_of(format)
+    rows.taken[rows.format] = 1
+    note = None
+    try:
+        note = format.read(source, rows)
+    except (OSError, MemoryError, UserError):
+        raise
+    except Exception as error:
+        rows.problem(None, defect(rows.format, error))
+    return ending(source, rows, note)
+
+
+def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, str] | None:
+    """Status and reason of a file whose lines are not read; None for a text that may be a log."""
+    for magic, why in UNREAD:
+        if head.startswith(magic):
+            return "unknown", why
+    if is_binary(head):
+        return "unknown", "not text, and no known file format"
+    if MLFLOW_VALUE.search(source.path):
+        return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
+    name = source.name.lower()
+    is_document = name.endswith(DOCUMENT_SUFFIXES) or name.startswith("readme")
+    if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
+        return "document", "a document or source code, not a log; --documents reads it all the same"
+    return None
+
+
+def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
+    """Rows of a file of which no other format took anything, or why it has none."""
+    lacking: str | None = None
+    for format in last:
+        rows.format = name_of(format)
+        if recognised(format, head, source.name):
+            missed = read_last(format, source, rows)
+            if missed is None:
+                return ending(source, rows)
+            lacking = lacking or missed
+    return ("unknown", lacking) if lacking else ending(source, rows)
+
+
+def read_last(format: Any, source: Source, rows: Rows) -> str | None:
+    """Rows of a file by a format that comes after all others.  Returns why the file is not its own, if so."""
+    try:
+        lacking: str | None = format.read(source, rows)
+    except (OSError, MemoryError, UserError):
+        raise
+    except Exception as error:
+        lacking = None
+        rows.problem(None, defect(name_of(format), error))
+    if not lacking:
+        rows.taken[name_of(format)] = 1
+    return lacking
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether bytes are no text.  A log with a hole of zeros, as a node that crashed leaves it, is one."""
+    if b"\0" not in head or encoding_of(head)[0]:
+        return False
+    letters = head.translate(None, b"\0")
+    return len(letters.translate(None, CONTROLS)) < len(letters) * 0.98
+
+
+def recognised(format: Any, head: bytes, name: str) -> bool:
+    """Whether a file format says that the file is its own."""
+    try:
+        return bool(format.recognise(head, name))
+    except Exception:  # a user's format must not stop an ingest; that it does not recognise is seen in `identify`
+        return False
+
+
+def stand_in(head: bytes) -> str | None:
+    """What a file is that only says where the real one lies, or is not what it seems."""
+    if pointer := LFS_POINTER.match(head):
+        return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
+    if link := LINK.fullmatch(head):
+        return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
+    if EXECUTION_TRACE.match(head):
+        return "an execution trace of PyTorch, operators without times; ingest the trace of the profiler beside it"
+    return None
+
+
+def ending(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+    """Status of a file that was read to its end, and what its format finds worth noting."""
+    rows.flush()  # values that no column can hold are problems too
+    rows.format = None
+    if source.damage:
+        rows.problem(None, source.damage)
+    if not rows.taken:
+        return "unknown", source.damage or "no known format in it"
+    columns = COLUMNS + in_words(rows.assigned) if rows.assigned else None
+    said = "; ".join(filter(None, (source.damage, note, columns))) or None
+    return ("partial" if rows.problems_of else "ok"), said

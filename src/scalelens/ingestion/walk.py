@@ -1,0 +1,135 @@
+"""Which files there are: a walk over folders, and the sidecars in and above them."""
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scalelens.errors import UserError
+from scalelens.parsing.source import Source, open_source
+from scalelens.runs.sidecar import LIMIT, NAME
+from scalelens.warehouse.log import Entry
+
+JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
+
+
+class WalkedFile(NamedTuple):
+    """A file of the walk."""
+
+    root: str
+    path: str
+    size_bytes: int
+    modified_ns: int
+    zone: str | None = None  # of its naive times
+
+
+def walk(paths: Iterable[Path], warehouse: Path, unreadable: list[str]) -> Iterator[WalkedFile]:
+    """All files below `paths`, each once, in order; version control, warehouses and temporary files are passed over."""
+    met: set[str] = set()
+    for given in paths:
+        try:
+            needed = os.R_OK | os.X_OK if stat.S_ISDIR(given.stat().st_mode) else os.R_OK
+        except (FileNotFoundError, NotADirectoryError):
+            raise UserError(f"there is no {given}", "give a file or a folder that exists") from None
+        except OSError as error:
+            raise UserError(f"{given} cannot be read ({error.strerror})", "check its permissions") from None
+        if not os.access(given, needed):
+            raise UserError(f"{given} cannot be read", "check its permissions")
+        root = given.resolve()
+        for path in [root] if root.is_file() else below(root, unreadable):
+            try:
+                status = path.stat()
+            except OSError as error:
+                unreadable.append(f"{path}: {error.strerror}")
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            if not encodable(str(path)):
+                unreadable.append(f"{str(path)!a}: its name is not UTF-8, rename it")
+            elif str(path) not in met:
+                met.add(str(path))
+                yield WalkedFile(
+                    str(root if root.is_dir() else root.parent), str(path), status.st_size, status.st_mtime_ns
+                )
+
+
+def below(
+    root: Path, unreadable: list[str], top: Path | None = None, followed: set[Path] | None = None
+) -> Iterator[Path]:
+    """Files below a folder in order of name.
+
+    Links to folders are not followed, but for those that JUBE makes to the folder of another step, where that one is
+    not met anyway: once, as what it holds is read once.
+    """
+
+    top, followed = top or root, set() if followed is None else followed
+
+    def note(error: OSError) -> None:
+        unreadable.append(f"{error.filename}: {error.strerror}")
+
+    for folder, folders, names in os.walk(root, onerror=note):
+        folders[:] = sorted(name for name in folders if name not in (".git", "__pycache__"))
+        if "_log" in folders and "segments" in folders:
+            folders.clear()
+            continue
+        yield from (Path(folder, name) for name in sorted(names))
+        for name in folders:
+            target = Path(os.path.realpath(Path(folder, name))) if Path(folder, name).is_symlink() else None
+            if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
+                followed.add(target)
+                yield from below(target, unreadable, top, followed)
+
+
+def sidecars_above(given: Iterable[Path], met: set[str]) -> Iterator[WalkedFile]:
+    """Sidecars in the folders above `paths`: what they say holds for the files below."""
+    for folder in dict.fromkeys(folder for path in given for folder in path.resolve().parents):
+        path = folder / NAME
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode) and str(path) not in met:
+                yield WalkedFile(str(folder), str(path), status.st_size, status.st_mtime_ns)
+
+
+def sidecar_texts(files: Iterable[WalkedFile]) -> dict[str, str]:
+    """Texts of the sidecars among files, as they are now."""
+    texts = {}
+    for file in files:
+        if is_sidecar(file.path):
+            with contextlib.suppress(OSError), contextlib.closing(open_source(Path(file.path))) as source:
+                texts[file.path] = sidecar_text(source)
+    return texts
+
+
+def gone_sidecars(seen: dict[str, Entry], given: Iterable[Path]) -> list[str]:
+    """Sidecars that are no longer in or above `given`.  Where the folder itself is gone, what they said is kept, as
+    its logs are."""
+    roots = [str(path.resolve()) for path in given]
+    gone = []
+    for path in filter(is_sidecar, seen):
+        folder = path.rpartition("/")[0]
+        near = any(f"{root}/".startswith(f"{folder}/") or folder.startswith(f"{root}/") for root in roots)
+        if near and os.access(folder, os.X_OK) and not os.path.isfile(path):
+            gone.append(path)
+    return gone
+
+
+def is_sidecar(path: str) -> bool:
+    return path.endswith(f"/{NAME}")
+
+
+def sidecar_text(source: Source) -> str:
+    """Text of a sidecar, and no more of what cannot be one than shows that it is too long."""
+    text = b""
+    for block in source.utf8():
+        text += block
+        if len(text) > LIMIT:
+            break
+    return text[: LIMIT + 1].decode("utf-8", "replace")
+
+
+def encodable(name: str) -> bool:
+    """Whether a name can be written as UTF-8: file systems allow any bytes."""
+    return name.encode("utf-8", "replace").decode() == name

@@ -1,0 +1,265 @@
+"""A trace's JSON as events, a slice at a time: bounded memory, and damage costs only what is damaged.
+
+Chrome's trace event format is an array of events, alone or in an object whose other members are metadata.  Slices of
+the array are decoded at once; where one does not decode, its events are looked for one by one.
+"""
+
+import contextlib
+import functools
+import operator
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Annotated, Any, ClassVar, cast
+
+import msgspec
+from msgspec import Meta
+
+from scalelens.parsing.source import Source
+
+SLICE = 1 << 20  # bytes decoded at once
+LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
+DEEPEST = 100  # objects within objects; what is deeper is damage, and not worth the search for its end
+
+ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
+NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
+CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
+BLANK = b", \t\r\n"
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
+SOUND = rb'(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))++'
+MENDABLE = re.compile(SOUND + rb'|("(?:[^"\\]|\\.)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
+ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
+BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
+JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
+
+UNREADABLE = (ValueError, RecursionError)  # what msgspec raises where the text is not JSON or not of the type
+ABSENT = msgspec.Raw(b"")
+
+
+# Microseconds that a float holds to the nanosecond: fractions up to 2**43, whole ones up to 2**53.
+Time = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(gt=-(2.0**43), lt=2.0**43)] | None
+
+
+class Item(msgspec.Struct, gc=False):
+    """What stands in the array: an event, or something whose phase alone is looked at."""
+
+    ph: ClassVar[str] = ""
+
+
+class Event(Item, gc=False):
+    name: Any = None
+    cat: Any = None
+    pid: Any = None
+    tid: Any = None
+    ts: Time = None
+    dur: Time = None
+    args: msgspec.Raw = ABSENT
+
+
+class Other(Event, gc=False):
+    """An event of any phase, or of none."""
+
+    ph: str = ""  # type: ignore[misc]
+
+
+class Exact(Other, gc=False):
+    """An event among some whose times do not fit into a float: they stay text."""
+
+    ts: msgspec.Raw = ABSENT  # type: ignore[assignment]
+    dur: msgspec.Raw = ABSENT  # type: ignore[assignment]
+
+
+def of_phase(letter: str, base: type[Item]) -> type[Item]:
+    """The type of the items of a phase."""
+    kind = msgspec.defstruct(
+        f"Phase_{letter}", [], bases=(base,), namespace={"ph": ROWS.get(letter, letter)}, gc=False,
+        tag_field="ph", tag=letter,
+    )  # fmt: skip
+    return cast(type[Item], kind)
+
+
+# Phases that become rows, and as what; flows and metadata are passed over without a look at what they hold.
+ROWS = {"X": "X", "B": "B", "E": "E", "C": "C", "i": "i", "I": "i", "R": "i"}
+COMPLETE: Any = of_phase("X", Event)
+OF_ROWS = [of_phase(letter, Event) for letter in ROWS if letter != "X"]
+OF_FLOWS = [of_phase(letter, Item) for letter in "stf"]
+KINDS: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
+EVENTS: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Item)])  # type: ignore[misc]
+NAMED: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Event)])  # type: ignore[misc]
+ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
+
+Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
+
+
+class Trace:
+    """The text of a trace: its events a slice at a time, and the metadata around them."""
+
+    def __init__(self, source: Source, named: bool = False) -> None:
+        """`named` where the format looks at what metadata events hold."""
+        self.source = source
+        self.decoder = NAMED if named else EVENTS
+        self.head = self.tail = b""
+        self.found = self.closed = self.torn = self.mended = False
+
+    def slices(self, only: bytes = b"") -> Iterator[Items]:
+        """Events, a slice at a time; with `only`, those of slices that hold it, and of the last."""
+        self.closed = self.mended = False
+        blocks = self.source.utf8(SLICE)
+        text, passed = self._open(blocks), (b"", memoryview(b""))
+        for block in chain(blocks, (None,)) if self.found else ():
+            # What is left of the last slice stays apart: a copy of each slice costs as much as its decompression.
+            left, text = (text, block) if block is not None else (b"", b"".join((*passed, text)))
+            cut = (len(text), len(text)) if block is None else boundary(text)
+            if cut is None:
+                left, text = b"", left + text
+                cut = boundary(text)
+                if cut is None and len(text) < LARGEST:
+                    continue
+            if cut and block is not None and not holds(only, left, text, cut[0]):
+                passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
+                continue
+            items, text = self._decode(left, text, cut, final=block is None)
+            passed = (b"", memoryview(b""))
+            yield items
+            if self.closed:
+                self.tail = text + b"".join(block for block in blocks)
+                return
+
+    def metadata(self) -> dict[str, Any]:
+        """What stands before and behind the events, once they were read."""
+        found: dict[str, Any] = {}
+        tail = self.tail.strip(BLANK) if self.head.strip() else b"}"  # an array has no metadata
+        for text in (b"{" + self.head.strip(BLANK + b"{") + b"}", b"{" + tail):
+            try:
+                part = msgspec.json.decode(mend(text))
+            except UNREADABLE:
+                self.torn = True
+                base, rank = BASE.search(text), JOB_RANK.search(text)
+                part = {"baseTimeNanoseconds": int(base[1])} if base else {}
+                part |= {"distributedInfo": {"rank": int(rank[1])}} if rank else {}
+            found |= part if isinstance(part, dict) else {}
+        return found
+
+    def _open(self, blocks: Iterator[bytes]) -> bytes:
+        """Reads up to the events.  Returns what was read of them."""
+        text = b""
+        for block in blocks:
+            seen = len(text)
+            text += block
+            if array := ARRAY.search(text, max(seen - 64, 0)):
+                self.found, self.head = True, text[: array.start()]
+                return text[text.index(b"[", array.start()) + 1 :]
+        return b""
+
+    def _decode(self, left: bytes, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:
+        """Events of `left` and of the text up to the cut, and what is left of the text."""
+        if cut:
+            array = b"".join((b"[", left, memoryview(text)[: cut[0]], b"]"))
+            with contextlib.suppress(*UNREADABLE):
+                if not final:
+                    return self.decoder.decode(array), text[cut[1] :]
+            for piece, mended in tries(array[1:-1]):
+                try:
+                    items, end = decoded(piece, self.decoder)
+                except UNREADABLE:
+                    continue
+                self.mended |= mended
+                self.closed = end is not None
+                return items, piece[end:] + text[cut[0] :] if self.closed else text[cut[1] :]
+        return self._one_by_one(left + text, final)
+
+    def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
+        """Events of a damaged text, and what is left of it."""
+        items: Items = []
+        at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
+        while (start := text.find(b"{", at)) >= 0:
+            if bad is None and text[at:start].strip(BLANK):
+                bad = at
+            end = closing(text, start)
+            if end is None and not final and len(text) - start < LARGEST:
+                return items + ([] if bad is None else [text[bad:start]]), text[start:]
+            event = self._event(text[start:end]) if end else None
+            # Within damage, an object without a phase is the arguments of the damaged event.
+            if event is None or end is None or (bad is not None and not event.ph):
+                at, bad = start + 1, start if bad is None else bad
+                continue
+            items += [event] if bad is None else [text[bad:start], event]
+            at, bad = end, None
+            if closed := CLOSED.match(text, at):
+                self.closed = True
+                return items, text[closed.end() :]
+        rest = text[at if bad is None else bad :]
+        self.tail = rest[rest.rfind(b"]") + 1 :]
+        return items + ([rest] if rest.strip(BLANK) else []), b""
+
+    def _event(self, text: bytes) -> Item | None:
+        for piece, mended in tries(text):
+            try:
+                (event,), _ = decoded(piece, self.decoder)
+            except UNREADABLE:
+                continue
+            self.mended |= mended
+            return event if isinstance(event, Item) else None
+        return None
+
+
+def decoded(text: bytes, first: Any = EVENTS) -> tuple[Items, int | None]:
+    """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
+    for decoder in (first, *ANY):
+        try:
+            return decoder.decode(b"[%b]" % text), None
+        except msgspec.ValidationError:
+            continue
+        except msgspec.DecodeError as error:
+            behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
+            end = text.rfind(b"]", 0, int(behind[1]) if behind else 0)
+            if end < 0 or not CLOSED.match(text, end):
+                raise
+            return decoder.decode(b"[" + text[: end + 1]), end + 1
+    raise ValueError("what stands there is no list of events")
+
+
+def holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
+    """Whether something stands in `left` and the text up to an end, which follows it."""
+    return text.rfind(only, 0, end) >= 0 or only in left + text[: min(len(only), end)]
+
+
+def boundary(text: bytes) -> tuple[int, int] | None:
+    """Where the last event but one ends, and where the last begins."""
+    for window in (1 << 14, len(text)):
+        found = [*NEXT.finditer(text, max(len(text) - window, 0))]
+        for before, last in zip(found[-2::-1], found[:0:-1], strict=True):
+            with contextlib.suppress(*UNREADABLE):
+                (event,), _ = decoded(text[before.end() : last.end(1)])
+                if isinstance(event, Item) and event.ph:  # not the arguments of one
+                    return last.end(1), last.end()
+    return None
+
+
+def closing(text: bytes, start: int) -> int | None:
+    """Where the object ends that begins at `start`."""
+    depth = 0
+    for token in TOKEN.finditer(text, start, start + LARGEST):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+        if depth > DEEPEST:
+            break
+    return None
+
+
+def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
+    """A text as it is, and mended."""
+    yield text, False
+    yield mend(text), True
+
+
+def mend(text: bytes) -> bytes:
+    """JSON whose control characters and stray backslashes are escaped, and in which a bare nan is null."""
+
+    def mended(found: re.Match[bytes]) -> bytes:
+        if found[1]:
+            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), found[1])
+        return b"null" if found[2] else found[0]
+
+    return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())

@@ -1,0 +1,39 @@
+"""What a format file says of itself: its name, and the headings and samples of its docstring."""
+
+import re
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+HEADINGS = ("Tool", "Versions", "Yields", "Source", "Samples")
+
+
+def name_of(format: ModuleType) -> str:
+    """Name of a format: that of its file."""
+    return format.__name__.rpartition(".")[2]
+
+
+def title(format: ModuleType) -> str:
+    """First line of the docstring."""
+    return (format.__doc__ or "").strip().split("\n")[0]
+
+
+def heading(format: ModuleType, name: str) -> str:
+    """Text behind a heading of the docstring: the rest of its line and what is indented below."""
+    match = re.search(rf"^{name}:(.*(?:\n(?:[ \t].*|)$)*)", textwrap.dedent(format.__doc__ or ""), re.MULTILINE)
+    return match[1].strip("\n").strip(" ") if match else ""
+
+
+def samples(format: ModuleType) -> list[str]:
+    """Sample lines of the docstring, as the tool prints them: indented by four blanks below `Samples:`."""
+    match = re.search(r"^Samples:\n((?:(?: {4}.*)?\n?)*)", format.__doc__ or "", re.MULTILINE)
+    return [line[4:] for line in match[1].split("\n") if line.strip()] if match else []
+
+
+def defect(format: str | None, error: Exception) -> str:
+    """A sentence on an exception that a format did not expect, with its place in the code."""
+    traceback = error.__traceback__
+    while traceback and traceback.tb_next:
+        traceback = traceback.tb_next
+    place = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
+    return f"the format {format} failed at {place} ({type(error).__name__}: {error}); please report this line"

@@ -1,0 +1,100 @@
+"""What launchers do to lines: the prefixes that they put before them, and where `srun -l` cuts them.
+
+A prefix that names the global rank gives it; one of a local rank, node, host, pod or process gives the place.
+"""
+
+import re
+import string
+
+SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
+
+STAMPED = {*string.digits, *string.ascii_uppercase}  # what a STAMP begins with
+ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
+PREFIX = re.compile(
+    r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
+        (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
+      | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:]))                                          # srun -l: not a clock time
+      | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
+      | \[(?P<role>[a-z_]+)(?P<local>\d{1,9})\]:                                           # torchrun --tee
+      | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
+      | \[(?P<impi>\d{1,6})\]\ (?!\[)                                                  # Intel MPI -prepend-rank
+      | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
+      | (?P<service>[A-Za-z][\w.-]{0,99}[-_]\d{1,4})\ {2,99}\|\                        # docker compose
+      | \[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,63}\]\                                  # kubectl logs --prefix
+      | \(\w[\w.:-]{0,99}\ (?P<ray>pid=\d{1,9}(?:,\ ip=[\w.:]{1,45})?)\)\               # Ray, from its workers
+    """,
+    re.VERBOSE,
+)
+# Times that are put before the lines of others.  Loggers write theirs otherwise, but for Poplar's.
+STAMP = re.compile(
+    r"""\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)\ (?!P[LO]:|popart:)  # kubectl, docker -t
+      | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
+    """,
+    re.VERBOSE,
+)
+# mpirun --tag-output where a bar without a line's end was printed before: not behind a date or another prefix.
+WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
+SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
+
+
+def without_prefix(text: str) -> tuple[str, int | None, str | None]:
+    """A line without up to two nested prefixes; the global rank that they name, else the place."""
+    stamp = STAMP.match(text) if text[:1] in STAMPED else None
+    end = stamp.end() if stamp else 0
+    prefix = PREFIX.match(text, end)
+    if not prefix:
+        return text[end:], None, None
+    rank: int | None = None
+    outer = place = None
+    for _ in range(2):
+        if not prefix:
+            break
+        end = prefix.end()
+        kind = prefix.lastgroup or ""
+        label = prefix[kind]
+        if kind == "local":
+            label = f"{prefix['role']}{label}"
+        place = f"{outer}/{label}" if outer else label
+        # A label before another one names the node or the task that started the ranks, not the rank.
+        rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
+        outer = place
+        if text[end : end + 1] in STAMPED and (stamp := STAMP.match(text, end)):
+            end = stamp.end()
+        if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
+            break
+        prefix = PREFIX.match(text, end)
+    return text[end:], rank, None if rank is not None else place
+
+
+def pieces(raw: bytes) -> list[bytes]:
+    """Pieces of a line that carriage returns and prefixes of mpirun in its midst divide."""
+    return [part for piece in raw.split(b"\r") for part in WITHIN.sub(b"\r", piece).split(b"\r")]
+
+
+def start_of_cut(text: bytes, start: int, earliest: int) -> int:
+    """Start of the line that the one at `start` continues, where `srun -l` cut it."""
+    while start - SRUN_CUT > earliest:
+        before = max(text.rfind(b"\n", earliest, start - 1) + 1, earliest)
+        if start - 1 - before < SRUN_CUT or not (label := SRUN_LABEL.match(text, start)):
+            break
+        if not is_cut(text, before, start - 1, label[0]):
+            break
+        start = before
+    return start
+
+
+def joined_again(text: bytes, start: int, end: int) -> tuple[bytes, int]:
+    """A line that `srun -l` cut after 1024 bytes, joined with the lines of the same label that continue it."""
+    label = SRUN_LABEL.match(text, start)
+    raw = text[start:end]
+    while label and is_cut(text, start, end, label[0]) and text.startswith(label[0], end + 1):
+        start = end + 1
+        end = text.find(b"\n", start)
+        end = len(text) if end < 0 else end
+        raw = raw.removesuffix(b"\r") + text[start + len(label[0]) : end]
+    return raw, end
+
+
+def is_cut(text: bytes, start: int, end: int, label: bytes) -> bool:
+    """Whether the line from `start` to `end` has the label, and the length at which `srun -l` cuts."""
+    return end - start - text.endswith(b"\r", start, end) == len(label) + SRUN_CUT and text.startswith(label, start)

@@ -1,0 +1,266 @@
+"""What a parser hands back: rows of the warehouse's tables, and problems.
+
+A reader of a format gets one `Rows` per file and calls
+
+    rows.add("steps", line=12, step=10, step_s=1.38)     a row; columns left out are NULL
+    rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
+    rows.problem(12, "the record is cut", text)          ours, and not understood
+    rows.new_part()                                      what follows is another run
+"""
+
+import contextlib
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from scalelens.parsing.kernel_classes import with_class
+from scalelens.parsing.part_facts import PartFacts
+from scalelens.tables import SCHEMAS, SMALL
+
+BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
+BATCH_BYTES = 2 << 20  # of rows held as Arrow columns
+TEXT_LIMIT = 500
+UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
+# Columns that follow from others of their table.
+DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
+
+Write = Callable[[str, pa.RecordBatch], None]
+
+
+class Rows:
+    """Rows of one file, gathered by table and handed over as Arrow in batches.
+
+    `params` holds the facts of the current part, so that formats of one file see each other's (a record needs the
+    sequence length from the argument dump).
+    """
+
+    def __init__(
+        self,
+        file_id: str = "",
+        write: Write | None = None,
+        zone: tzinfo | None = None,
+        mapping: Mapping[str, tuple[str, str | None]] | None = None,
+    ) -> None:
+        self.file_id = file_id
+        self.path = ""  # of the file, for formats that print what matters into its name
+        self.zone = zone  # of naive times, where the user says it
+        self.mapping = mapping or {}  # columns of tables by role, where the user says it
+        self.assigned: list[Any] = []  # what the columns of a table are read as
+        self.part = 0
+        self.params: dict[str, Any] = {}
+        self.step: int | None = None  # the step of the last record, for lines that follow it
+        self.attempt = 0
+        self.steps_line = 0  # line of the last record of a step
+        self.format: str | None = None  # the format whose turn it is
+        self.taken: dict[str, int] = {}  # lines, or for a file format one, by format
+        self.rows_of: dict[str | None, int] = {}  # rows other than problems, by format
+        self.problems_of: dict[str | None, int] = {}
+        self.parts: dict[int, PartFacts] = {}
+        self._write = write
+        self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._columns: dict[tuple[str, int], list[pa.Table]] = {}
+        self._bytes: dict[tuple[str, int], int] = {}  # of these
+        self._metrics: list[tuple[Any, ...]] = []
+        self._params_said: set[tuple[int, str, str, str]] = set()
+
+    def add(self, table: str, line: int | None, **values: Any) -> None:
+        """One row of `table`, from `line`.  Units are those of the column names; columns left out are NULL."""
+        self.put(table, line, values)
+
+    def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
+        """`add` with the row as a dict, which is kept: it may be amended until the next rows are added."""
+        row["line"], row["part"] = line, self.part
+        held = self._held[table]
+        held.append(row)
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
+        if len(held) >= BATCH:
+            self._hand_over(table)
+
+    def put_columns(self, table: str, columns: dict[str, pa.Array]) -> None:
+        """Many rows of `table` as Arrow columns, `line` among them."""
+        rows = pa.table(columns)
+        self._facts_of(self.part).add_columns(table, rows)
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + rows.num_rows
+        key = table, self.part
+        self._columns.setdefault(key, []).append(rows)
+        self._bytes[key] = self._bytes.get(key, 0) + rows.nbytes
+        if self._bytes[key] >= BATCH_BYTES:
+            self._hand_over_columns(*key)
+
+    def metric(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
+        unit: str | None = None, stat: str = "value",
+    ) -> None:  # fmt: skip
+        """A number with no column of its own."""
+        self._metrics.append((self.part, line, self.attempt, rank, place, step, name, value, unit, stat))
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
+
+    def spread(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, low: float,
+        high: float, unit: str | None = None,
+    ) -> None:  # fmt: skip
+        """The least and the largest over the ranks of a number with no column of its own."""
+        begin, end = (self.part, line, self.attempt, rank, place, step, name), unit
+        self._metrics += ((*begin, low, end, "min"), (*begin, high, end, "max"))
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 2
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
+
+    def metrics(
+        self, line: int | None, rank: int | None, place: str | None, step: int | None,
+        values: Sequence[tuple[str, float, str | None]], stat: str = "value",
+    ) -> None:  # fmt: skip
+        """Numbers of one line, as name, value, unit.  Logs hold many more of these than of steps: tuples, not dicts."""
+        part, attempt = self.part, self.attempt
+        self._metrics += [
+            (part, line, attempt, rank, place, step, name, value, unit, stat) for name, value, unit in values
+        ]
+        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + len(values)
+        if len(self._metrics) >= BATCH:
+            self._hand_over_metrics()
+
+    def param(
+        self, key: str, value: Any, line: int | None = None, unit: str | None = None, origin: str = "log"
+    ) -> None:
+        """A fact about the run.  The same fact said twice is one row; another value is kept beside the first."""
+        if value is None:
+            return
+        self.params[key] = value
+        fact = (self.part, key, str(value), origin)
+        if fact not in self._params_said:
+            self._params_said.add(fact)
+            self.add("params", line, key=key, value=str(value), unit=unit, origin=origin)
+
+    def problem(self, line: int | None, reason: str, text: str = "") -> None:
+        """Ours and not understood: kept, with the reason in a sentence."""
+        row = {"line": line, "part": self.part, "format": self.format, "reason": reason, "text": text[:TEXT_LIMIT]}
+        self._held["problems"].append(row)
+        self.problems_of[self.format] = self.problems_of.get(self.format, 0) + 1
+
+    def new_part(self) -> None:
+        """What follows belongs to another run: other settings, or another launch."""
+        self.part += 1
+        self.params, self.step, self.attempt = {}, None, 0
+
+    def flush(self) -> None:
+        """Hands over everything that is still held."""
+        self._hand_over_metrics()
+        for table, part in [*self._columns]:
+            self._hand_over_columns(table, part)
+        for table in SCHEMAS:
+            self._hand_over(table)
+
+    def _hand_over(self, table: str) -> None:
+        held, self._held[table] = self._held[table], []
+        if not held:
+            return
+        if self.zone:
+            for row in held:
+                in_utc(row, self.zone)
+        try:
+            batch = batch_of(held, SCHEMAS[table], self.file_id)
+        except UNFIT:
+            self._fit(table, held)
+            batch = batch_of(held, SCHEMAS[table], self.file_id)
+        for number, rows in itertools.groupby(held, key=operator.itemgetter("part")):
+            self._facts_of(number).add(table, list(rows))
+        self._write_batch(table, batch)
+
+    def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
+        if self._write:
+            derive = DERIVED.get(table)
+            self._write(table, derive(batch) if derive else batch)
+
+    def _fit(self, table: str, held: list[dict[str, Any]]) -> None:
+        """Takes out what the columns of rows cannot hold: a number of thirty digits, half a character."""
+        for row in held:
+            for field in SCHEMAS[table]:
+                value = row.get(field.name)
+                try:
+                    pa.scalar(value, field.type)
+                except UNFIT:
+                    if isinstance(value, str) and field.type == pa.string():
+                        row[field.name] = value.encode("utf-8", "replace").decode()
+                    else:
+                        row[field.name] = None
+                        self.problem(row["line"], f"the table {table} cannot hold this value of {field.name}")
+
+    def _hand_over_columns(self, table: str, part: int) -> None:
+        held = self._columns.pop((table, part))
+        self._bytes.pop((table, part))
+        if self._write:
+            schema = SCHEMAS[table]
+            rows = pa.concat_tables(held, promote_options="default").combine_chunks()
+            filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
+            filled["file_id"] = repeated(self.file_id, rows.num_rows)
+            filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
+            arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
+            self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    def _hand_over_metrics(self) -> None:
+        held, self._metrics = self._metrics, []
+        if not held:
+            return
+        for number, rows in itertools.groupby(held, key=operator.itemgetter(0)):
+            self._facts_of(number).count("metrics", sum(1 for _ in rows))
+        if self._write:
+            schema = SCHEMAS["metrics"]
+            columns = zip(*held, strict=True)
+            try:
+                arrays = [
+                    column_of(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)
+                ]
+            except UNFIT:
+                fitting = [dict(zip(schema.names[1:], values, strict=True)) for values in held]
+                self._fit("metrics", fitting)
+                self._write("metrics", batch_of(fitting, schema, self.file_id))
+                return
+            ids = repeated(self.file_id, len(held))
+            self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
+
+    def _facts_of(self, part: int) -> PartFacts:
+        return self.parts.setdefault(part, PartFacts())
+
+
+def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
+    """Rows as Arrow.  Most rows fill few of a table's columns, and the same ones: the others are not looked for."""
+    names = list(held[0])
+    try:
+        if any(len(row) != len(names) for row in held):
+            raise KeyError
+        columns = zip(*map(operator.itemgetter(*names), held), strict=True)
+    except KeyError:
+        names = list(dict.fromkeys(name for row in held for name in row))
+        columns = ([row.get(name) for row in held] for name in names)  # type: ignore[assignment]
+    filled = dict(zip(names, columns, strict=True))
+    arrays = [
+        column_of(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type)
+        for field in schema
+    ]
+    arrays[schema.get_field_index("file_id")] = repeated(file_id, len(held))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def repeated(text: str, count: int) -> pa.Array:
+    """A text, so many times.  Told its type, Arrow does not look for libraries of times, a millisecond each time."""
+    return pa.repeat(pa.scalar(text, pa.string()), count)
+
+
+def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values as Arrow.  Many columns hold one value throughout, and counting is cheaper than converting."""
+    if values.count(values[0]) == len(values):
+        return pa.nulls(len(values), kind) if values[0] is None else pa.repeat(pa.scalar(values[0], kind), len(values))
+    return pa.array(values, type=kind)
+
+
+def in_utc(row: dict[str, Any], zone: tzinfo) -> None:
+    """Turns a naive time of a row into UTC."""
+    if row.get("ts_origin") == "naive" and row.get("ts"):
+        with contextlib.suppress(OverflowError):  # the year 1 or 9999: no time of a log
+            row["ts"], row["ts_origin"] = row["ts"].replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None), "utc"

@@ -1,0 +1,208 @@
+"""What files of sensors share: lines as cells, times, watts, counters of energy, and which device a sensor covers."""
+
+import itertools
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from typing import NamedTuple
+
+from scalelens.parsing.rows import Rows
+
+SECOND = 10**9  # nanoseconds
+EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
+# Seconds, milliseconds, microseconds and nanoseconds since 1970 of these hundred years do not overlap.
+EPOCH_UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+MOMENT = re.compile(
+    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
+    r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
+)
+WATTS = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
+SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
+UNAVAILABLE = re.compile(
+    r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
+    re.IGNORECASE,
+)
+BLANK = 2.0**47  # from here on DCGM's numbers mean that there is none
+
+Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
+
+
+class Reading(NamedTuple):
+    """What a counter of energy stands at."""
+
+    ns: int | None
+    line: int
+    joules: float
+
+
+class Sensor(NamedTuple):
+    """Whose power it is."""
+
+    node: str | None
+    device: str | None
+    scope: str | None
+
+
+class Samples:
+    """Samples and counters of one file, on their way to `power` and `energy`.  What says the same twice is flagged."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.last: dict[Sensor, tuple[Stamp, float]] = {}
+        self.counters: dict[Sensor, list[Reading]] = {}
+
+    def power(
+        self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float = 1.0
+    ) -> float | None:
+        """A sample, as the file writes it; `scale` makes watts of it where it names no unit itself."""
+        number = watts(text, scale)
+        if number is None:
+            self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is no number of watts", text)
+            return None
+        ts, origin = stamp or (None, None)
+        flag = "na" if math.isnan(number) else None if number else "zero"
+        if flag != "na" and ts is not None:
+            if self.last.get(sensor) == (ts, number):
+                flag = "duplicate"
+            self.last[sensor] = ts, number
+        self.rows.add(
+            "power", line, node=sensor.node, device=sensor.device, scope=sensor.scope, ts=ts, ts_origin=origin,
+            power_w=None if flag == "na" else number, flag=flag,
+        )  # fmt: skip
+        return number
+
+    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float) -> None:
+        """A reading of a counter of energy; `scale` makes joules of it."""
+        try:
+            joules = float(text) * scale
+        except ValueError:
+            joules = math.nan
+        if not 0 <= joules < BLANK * scale:
+            if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= BLANK * scale:
+                self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is no number", text)
+            return
+        reading = Reading(nanoseconds(stamp[0]) if stamp else None, line, joules)
+        self.counters.setdefault(sensor, []).append(reading)
+
+    def finish(self, name: str) -> None:
+        """What each counter counted between its first and its last reading; a single reading is a metric, `name`."""
+        for sensor, readings in self.counters.items():
+            timed = all(reading.ns is not None for reading in readings)
+            if timed:  # rows of some tools are not in the order of time
+                readings.sort()
+            first, last = readings[0], readings[-1]
+            if len(readings) == 1:
+                place = "/".join(filter(None, sensor[:2])) or None
+                self.rows.metric(first.line, None, place, None, name, first.joules, "J")
+                continue
+            steps = [after.joules - before.joules for before, after in itertools.pairwise(readings)]
+            if min(steps) < 0:  # the node or the driver started again
+                who = sensor.device or sensor.scope
+                self.rows.problem(last.line, f"the counter of {who} went back: what it had counted by then is lost")
+            self.rows.add(
+                "energy", last.line, node=sensor.node, device=sensor.device, scope=sensor.scope,
+                energy_j=sum(step for step in steps if step > 0), method="counter",
+                span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
+            )  # fmt: skip
+
+
+def stamp_of(text: str) -> tuple[Stamp, str] | None:
+    """A time and its origin: of the calendar with or without a zone, or a number since 1970.
+
+    Seconds, milliseconds, microseconds and nanoseconds of the years 2000 to 2100 do not overlap: what is none of them
+    is no time.
+    """
+    text = text.strip()
+    if found := MOMENT.fullmatch(text):
+        year, month, day, hour, minute, second, fraction, named, hours, minutes = found.groups()
+        try:
+            time = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
+            time += timedelta(microseconds=int((fraction or "0").ljust(9, "0")) // 1000)
+            if hours:
+                zone = timezone(timedelta(hours=int(hours), minutes=int(hours[0] + (minutes or "0"))))
+                time = time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
+        except (ValueError, OverflowError):
+            return None
+        return time, "utc" if named or hours else "naive"
+    ns, _ = epoch(text)
+    return (ns, "utc") if ns is not None else None
+
+
+def epoch(text: str) -> tuple[int | None, str | None]:
+    """Nanoseconds since 1970 of a number, and the unit in which it counts; of the number that a tool computed with,
+    not of the digits that stand for it."""
+    try:
+        number = int(text) if text.isdecimal() and len(text) < 25 else float(text)
+    except ValueError:
+        return None, None
+    for unit, ns in EPOCH_UNITS.items():
+        if EPOCHS[0] * SECOND <= number * ns <= EPOCHS[1] * SECOND:
+            return (number * ns if isinstance(number, int) else round(Fraction(number) * ns)), unit
+    return None, None
+
+
+def nanoseconds(stamp: Stamp) -> int:
+    """Nanoseconds since 1970, of a naive time as if it were UTC: for differences."""
+    return stamp if isinstance(stamp, int) else (stamp - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000
+
+
+def watts(text: str, scale: float = 1.0) -> float | None:
+    """Watts, nan for what is not available, None for what is no power.  A unit behind the number beats `scale`."""
+    if PLAIN.fullmatch(text):
+        return float(text) * scale
+    text = text.strip()
+    if UNAVAILABLE.fullmatch(text):
+        return math.nan
+    found = WATTS.fullmatch(text)
+    if not found:
+        return None
+    number = float(found[1])
+    if number >= BLANK:
+        return math.nan
+    return number * (SCALES[found[2].lower()] if found[2] else scale) if number >= 0 else None
+
+
+def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:
+    """Devices that stand for a package of two: on MI250 and MI250X the even ones, where no odd one gives power."""
+    devices, powered = list(devices), set(powered)
+    odd = {device for device in devices if device[-1:] in "13579"}
+    even = {device for device in devices if device[-1:] in "02468"}
+    return even if odd and not odd & powered and even & powered else set()
+
+
+JPWR = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
+JPWR_GH = ("module", "grace", "cpu", "sysio")
+JPWR_FILE = r"\b(?:power|energy|energy[-_]from[-_]counter)\."
+JPWR_NAME = re.compile(JPWR_FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
+JPWR_RANKED = re.compile(JPWR_FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
+OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.)*(?=[\w-]*[A-Za-z])")
+
+
+def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str | None]:
+    """What the sensor of each of jpwr's devices covers, by its label; `powered` are those that give power at all."""
+    labels = list(labels)
+    packages = whole_packages([label for label in labels if label.startswith("rocm:") or label.isdecimal()], powered)
+    scopes: dict[str, str | None] = {}
+    for label in labels:
+        method, _, what = label.partition(":")
+        named = next((scope for scope in JPWR_GH if scope in what.lower()), None)
+        scopes[label] = "oam" if label in packages else named if method == "gh" else JPWR.get(method)
+    return scopes
+
+
+def jpwr_host(name: str) -> str | None:
+    """The host in a name that jpwr gives: power.HOST.PID.csv, power.SUFFIX.HOST.PID.h5, where SUFFIX is of a rank."""
+    found = JPWR_NAME.search(name)
+    if not found:
+        return None
+    host = found[1][rank.end() :] if (rank := OF_A_RANK.match(found[1])) else ""
+    return host or None
+
+
+def jpwr_rank(name: str) -> int | None:
+    """The rank in a name that jpwr gives with --use-mpi, power.RANK.csv, or with a suffix that is a number."""
+    found = JPWR_RANKED.search(name)
+    return int(found[1]) if found else None

@@ -1,0 +1,90 @@
+-- Energy of each run's accelerators, or of its nodes.
+--
+-- Answers: How much energy did a run take, of how many units, and who says so?
+--   Integrated from the readings (energy_integrated); where there are none, as a tool reported it; else as the log
+--   printed it per step and device.  Where more devices were measured than the run had (a tool reads all of a node),
+--   those that took most count.
+--
+-- Helper: of energy_efficiency and energy_fixed_part
+--
+-- Sources: runs, energy, energy_of_steps, energy_integrated, power_readings, selected_runs
+--
+-- Parameters:
+--   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+--   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
+--   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--
+-- Columns:
+--   run_id             VARCHAR      run
+--   energy_kind        VARCHAR      integrated, reported or printed
+--   unit               VARCHAR      device, package or node
+--   units              DOUBLE       units whose energy counts
+--   measured_share     DOUBLE       devices whose energy counts over those of the run; NULL where those are unknown
+--   energy_j           DOUBLE J     of all units
+--   unit_w             DOUBLE W     of one unit, mean over the time that was measured
+--   coverage           DOUBLE       share of the extent between samples that are no gap, the worst sensor's
+--   idle_share         DOUBLE       what the lowest power of each sensor would have taken by itself, over what was taken
+--   reported_j         DOUBLE J     as the tool says, of the same units
+--   reported_method    VARCHAR      how the tool came to it
+--   flags              VARCHAR[]    flags of the sensors (energy_integrated); more_measured: devices that do not count
+WITH
+facts AS (
+    SELECT run_id, devices, nodes, CASE WHEN device_unit = 'gcd' THEN 2 ELSE 1 END AS devices_per_oam
+    FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
+integrated AS (
+    FROM energy_integrated(runs := runs, extent := extent, method := method) WHERE energy_j IS NOT NULL),
+lowest AS (
+    SELECT run_id, node, device, scope, min(power_w) AS lowest_w FROM power_readings(runs := runs) GROUP BY ALL),
+reported AS (
+    SELECT run_id, node, device, scope, arg_max({'j': energy_j, 'method': e.method}, energy_j) AS said
+    FROM energy AS e WHERE energy_j IS NOT NULL GROUP BY ALL),
+sensors AS (
+    SELECT i.run_id, i.node, i.device, i.scope, part_of, energy_j, energy_j / mean_w AS measured_s, coverage, lowest_w,
+        reported_j, reported_method, flags, 'integrated' AS energy_kind
+    FROM integrated AS i JOIN lowest AS l ON l.run_id = i.run_id AND l.node IS NOT DISTINCT FROM i.node
+        AND l.device IS NOT DISTINCT FROM i.device AND l.scope IS NOT DISTINCT FROM i.scope
+    UNION ALL
+    SELECT run_id, node, device, scope, NULL, said.j, NULL, NULL, NULL, said.j, said.method, NULL, 'reported'
+    FROM reported WHERE run_id NOT IN (SELECT run_id FROM integrated)),
+of_unit AS (
+    SELECT s.*, f.* EXCLUDE (run_id),
+        CASE WHEN per = 'node' THEN NULL WHEN scope = 'oam' THEN devices_per_oam ELSE 1 END AS holds_devices,
+        CASE per WHEN 'device' THEN holds_devices WHEN 'package' THEN CASE scope WHEN 'gcd' THEN 0.5 ELSE 1 END
+            WHEN 'node' THEN CASE row_number() OVER (PARTITION BY s.run_id, node ORDER BY device) WHEN 1 THEN 1 ELSE 0 END
+            ELSE error('per is ''device'', ''package'' or ''node''') END AS units
+    FROM sensors AS s JOIN facts AS f USING (run_id)
+    WHERE CASE per WHEN 'node' THEN part_of IS NULL ELSE scope IN ('gpu', 'gcd', 'oam', 'ipu') END),
+judged AS (
+    SELECT *, coalesce(devices, 0) = 0 OR per = 'node'
+            OR sum(holds_devices) OVER (PARTITION BY run_id ORDER BY energy_j DESC, node, device
+                ROWS UNBOUNDED PRECEDING) <= devices AS counts
+    FROM of_unit),
+measured AS (
+    SELECT run_id, energy_kind, sum(units)::DOUBLE AS units,
+        sum(holds_devices) / any_value(nullif(devices, 0)) AS device_share,
+        sum(units) / any_value(nullif(nodes, 0)) AS node_share,
+        sum(energy_j ORDER BY node, device, scope) AS energy_j,
+        sum(energy_j / measured_s ORDER BY node, device, scope) / sum(units) AS unit_w,
+        min(coverage) AS coverage,
+        sum(lowest_w * measured_s ORDER BY node, device, scope) / sum(energy_j ORDER BY node, device, scope) AS idle_share,
+        sum(reported_j ORDER BY node, device, scope) AS reported_j, any_value(reported_method) AS reported_method,
+        list_sort(list_distinct(flatten(list(flags) FILTER (WHERE flags IS NOT NULL)))) AS flags
+    FROM judged WHERE counts GROUP BY run_id, energy_kind),
+surplus AS (SELECT DISTINCT run_id FROM judged WHERE NOT counts),
+printed AS (
+    SELECT run_id, sum(energy_j * averaged_steps ORDER BY place_in_run) AS energy_j,
+        sum(energy_j * averaged_steps ORDER BY place_in_run)
+            / sum(energy_j / power_w * averaged_steps ORDER BY place_in_run) AS run_w
+    FROM energy_of_steps(runs := runs) WHERE energy_kind = 'printed' AND per = 'device' GROUP BY run_id)
+SELECT run_id, energy_kind, per AS unit, units, CASE per WHEN 'node' THEN node_share ELSE device_share END AS measured_share,
+    energy_j, unit_w, coverage, idle_share, reported_j, reported_method,
+    nullif(list_concat(coalesce(flags, []),
+        CASE WHEN s.run_id IS NULL THEN [] ELSE ['more_measured'] END), []) AS flags
+FROM measured LEFT JOIN surplus AS s USING (run_id)
+UNION ALL
+SELECT run_id, 'printed', per, devices::DOUBLE, 1.0, energy_j, run_w / devices, NULL, NULL, NULL, NULL, NULL
+FROM printed JOIN facts USING (run_id)
+WHERE run_id NOT IN (SELECT run_id FROM measured)
+ORDER BY run_id

@@ -1,0 +1,169 @@
+"""A query file: a comment header, which is its documentation page, and one SELECT.
+
+    -- Steps slower than a limit.
+    --
+    -- Answers: Which steps took too long?
+    --
+    -- Sources: step_times
+    --
+    -- Parameters:
+    --   slowest := 1.0    seconds
+    --
+    -- Columns:
+    --   run_id    VARCHAR     run
+    --   step_s    DOUBLE s    time of the step
+    SELECT run_id, step_s FROM step_times WHERE step_s > slowest
+
+Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
+A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
+for people, has a heading `Helper:` that says of which.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from scalelens.errors import UserError
+from scalelens.tables import documented
+
+FOLDER = Path(__file__).parent
+HEADINGS = ("Answers", "Helper", "Sources", "Parameters", "Columns")
+HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
+NAME = re.compile(r"[a-z][a-z0-9_]*$")
+PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
+COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
+CONTINUED = re.compile(r"   +(\S.*)$")
+
+
+class Parameter(NamedTuple):
+    name: str
+    default: str  # as SQL: `2`, `''`
+    meaning: str
+
+
+class QueryColumn(NamedTuple):
+    name: str
+    type: str  # as DuckDB names it
+    unit: str | None
+    meaning: str
+
+
+class Query(NamedTuple):
+    name: str
+    title: str
+    is_helper: bool  # there for other queries, not a question of its own
+    sources: tuple[str, ...]
+    optional: frozenset[str]  # of them those in brackets
+    parameters: tuple[Parameter, ...]
+    columns: tuple[QueryColumn, ...]
+    header: str  # the comment, without its marks
+    sql: str
+    text: str  # the file
+    path: Path
+
+    @property
+    def topic(self) -> str:
+        """The folder that it lies in."""
+        return self.path.parent.name
+
+    @property
+    def macro(self) -> str:
+        """The statement that creates it."""
+        parameters = ", ".join(f"{parameter.name} := {parameter.default}" for parameter in self.parameters)
+        return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
+
+    def reads(self, asked: str | None = None) -> set[str]:
+        """Names of tables and queries that a statement may make it read; headers of our own are tested to name them."""
+        if not is_ours(self.path):
+            return words(self.sql)
+        return {*self.sources} - (self.optional if asked is not None and "'" not in asked else frozenset())
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a query file is one of the package."""
+    return path.is_relative_to(FOLDER)
+
+
+def words(sql: str) -> set[str]:
+    """Names that it may hold; SQL does not tell capitals from small letters."""
+    return {*re.findall(r"\w+", sql.lower())}
+
+
+def read(path: Path) -> Query:
+    """One query file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
+    if not NAME.match(path.stem) or path.stem in documented():
+        raise UserError(
+            f"{path}: '{path.stem}' cannot be the name of a query",
+            "take lower-case letters, digits and _, and not the name of a table",
+        )
+    lines = text.splitlines()
+    end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    header = [line[2:].removeprefix(" ").rstrip() for line in lines[:end]]
+    title, sections = _sections(path, header)
+    sources = " ".join(sections["Sources"])
+    return Query(
+        name=path.stem,
+        title=title,
+        is_helper="Helper" in sections,
+        sources=tuple(re.findall(r"\w+", sources)),
+        optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
+        parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
+        columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
+        header="\n".join(header),
+        sql=_select(path, "\n".join(lines[end:])),
+        text=text,
+        path=path,
+    )
+
+
+def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """Title of a header, and the lines below each of its headings."""
+    if not header or not header[0]:
+        raise UserError(f"{path}: the first line is not a title", "begin the file with a comment: -- What it shows.")
+    sections: dict[str, list[str]] = {}
+    for number, line in enumerate(header[1:], start=2):
+        if heading := HEADING.match(line):
+            if heading[1] not in HEADINGS:
+                raise UserError(f"{path}, line {number}: unknown heading '{heading[1]}'", f"take {', '.join(HEADINGS)}")
+            sections[heading[1]] = [heading[2] or ""]
+        elif sections:
+            sections[next(reversed(sections))].append(line)
+    for required in ("Answers", "Sources", "Columns"):
+        if not any(sections.get(required, [])):
+            raise UserError(
+                f"{path}: the header has no '{required}:'", f"add it; see {FOLDER / 'steps' / 'exclusions.sql'}"
+            )
+    return header[0], sections
+
+
+def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[list[str]]:
+    """Fields of each entry of a section, with the lines that go on with its meaning."""
+    entries: list[list[str]] = []
+    for line in filter(None, lines):
+        if entry := pattern.match(line):
+            entries.append(list(entry.groups()))
+        elif (more := CONTINUED.match(line)) and entries:
+            entries[-1][-1] += " " + more[1]
+        else:
+            shape = "name := default  meaning" if pattern is PARAMETER else "name  TYPE unit  meaning"
+            raise UserError(f"{path}: '{line.strip()}' is not an entry", f"write it as '  {shape}', two spaces between")
+    return entries
+
+
+def _select(path: Path, sql: str) -> str:
+    """The one SELECT of a query file."""
+    if is_ours(path):  # tested; to parse all of ours takes longer than most of them
+        return sql.strip().rstrip(";").rstrip()
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise UserError(f"{path}: {str(error).strip().splitlines()[0]}", "correct the SQL") from None
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise UserError(f"{path}: a query is one SELECT below its header", "put the parts into WITH")
+    return sql.strip().rstrip(";").rstrip()

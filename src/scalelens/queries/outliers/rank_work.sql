@@ -1,0 +1,82 @@
+-- What each rank does of its own in each step: computing, waiting for data, communicating.
+--
+-- Answers: How long does a rank work in a step, apart from waiting for the others?
+--   From a trace: the union of its kernels that compute, that of its communication, and the spans of the DataLoader, in
+--   the step that launched them; a trace without ProfilerStep annotations is one step.  The largest step of a trace
+--   that has several is left out, for recording may stop within it, unless it has two.
+--   From a log with records of each rank: the time it says it waited for data, and where Megatron's timers are printed
+--   rank by rank, forward and backward compute; of our own runners on the CPU, the processor time of the step, in which
+--   waiting does not count.  The step time itself is no work of a rank's own.
+--
+-- Helper: of late_ranks and outlier_gpus and work_scores
+--
+-- Sources: events, gpu_events, steps, metrics, runs, selected_runs
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id             VARCHAR     run
+--   rank               INTEGER     rank
+--   stage              INTEGER     pipeline stage, from the sizes of the run: the stage is the slowest to vary
+--   train_step         BIGINT      step, NULL for a trace without steps
+--   compute_s          DOUBLE s    time it computes
+--   communication_s    DOUBLE s    time it is in communication, waiting included
+--   data_s             DOUBLE s    time it waits for data
+--   step_s             DOUBLE s    time of the step
+--   origin             VARCHAR     trace, timers or log
+WITH
+marks AS (
+    SELECT run_id, rank, train_step, sum(duration_ns) AS step_ns
+    FROM events WHERE starts_with(name, 'ProfilerStep') AND category IN ('user_annotation', 'cpu_op')
+    GROUP BY ALL),
+spans AS (
+    SELECT run_id, rank, train_step, class, start_ns, end_ns FROM gpu_events() WHERE class <> 'memory'
+    UNION ALL
+    SELECT run_id, rank, train_step, category, start_ns, start_ns + duration_ns FROM events
+    WHERE category IN ('compute', 'communication') AND duration_ns IS NOT NULL
+    UNION ALL
+    SELECT run_id, rank, train_step, 'data', start_ns, start_ns + duration_ns FROM events
+    WHERE starts_with(name, 'enumerate(DataLoader)') AND duration_ns IS NOT NULL),
+kept AS (FROM spans WHERE rank IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))),
+-- Place n + 1 of `lasted` is the time in which the classes of bits n run, and no others.
+swept AS (
+    SELECT run_id, rank, train_step, max(end_ns) - min(start_ns) AS span_ns,
+        bool_or(class = 'compute') AS computes, bool_or(class = 'communication') AS communicates,
+        bool_or(class = 'data') AS loads, class_spans(list(start_ns), list(end_ns),
+            list(CASE class WHEN 'compute' THEN 1 WHEN 'communication' THEN 2 ELSE 4 END)) AS lasted
+    FROM kept
+    WHERE train_step IS NOT NULL OR run_id NOT IN (SELECT run_id FROM kept WHERE train_step IS NOT NULL)
+    GROUP BY run_id, rank, train_step),
+traced AS (
+    SELECT run_id, rank, train_step,
+        CASE WHEN computes THEN (lasted[2] + lasted[4] + lasted[6] + lasted[8]) / 1e9 END AS compute_s,
+        CASE WHEN communicates THEN (lasted[3] + lasted[4] + lasted[7] + lasted[8]) / 1e9 END AS communication_s,
+        CASE WHEN loads THEN (lasted[5] + lasted[6] + lasted[7] + lasted[8]) / 1e9 END AS data_s,
+        coalesce(step_ns, span_ns) / 1e9 AS step_s
+    FROM swept LEFT JOIN marks USING (run_id, rank, train_step)),
+whole AS (
+    FROM traced QUALIFY train_step IS NULL OR train_step < max(train_step) OVER (PARTITION BY run_id)
+        OR max(train_step) OVER (PARTITION BY run_id) - min(train_step) OVER (PARTITION BY run_id) < 2),
+timed AS (
+    SELECT run_id, rank, step AS train_step,
+        sum(value / CASE unit WHEN 'ms' THEN 1e3 ELSE 1 END) AS compute_s
+    FROM metrics
+    WHERE name IN ('forward-compute', 'backward-compute', 'cpu_s') AND stat = 'value' AND unit IN ('ms', 's')
+        AND rank IS NOT NULL AND step IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
+    GROUP BY ALL),
+logged AS (
+    SELECT run_id, rank, step AS train_step, avg(data_s) AS data_s, avg(step_s) AS step_s
+    FROM steps
+    WHERE phase = 'train' AND rank IS NOT NULL AND data_s IS NOT NULL AND step IS NOT NULL
+        AND value_kind IN ('instant', 'interval_mean') AND run_id IN (FROM selected_runs(runs := runs))
+    GROUP BY ALL),
+work AS (
+    SELECT *, 'trace' AS origin FROM whole
+    UNION ALL BY NAME
+    SELECT *, CASE WHEN compute_s IS NULL THEN 'log' ELSE 'timers' END AS origin
+    FROM timed FULL JOIN logged USING (run_id, rank, train_step)
+    WHERE run_id NOT IN (SELECT run_id FROM whole WHERE compute_s IS NOT NULL))
+SELECT run_id, rank, CASE WHEN pp = 1 THEN 0 ELSE rank // (devices // pp) END::INTEGER AS stage, train_step, compute_s,
+    communication_s, data_s, step_s, origin
+FROM work LEFT JOIN (SELECT run_id, pp, devices FROM runs) USING (run_id)

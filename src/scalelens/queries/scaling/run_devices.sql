@@ -1,0 +1,43 @@
+-- The catalog's device of each run, by the name that its log gives.
+--
+-- Answers: What can the devices of a run do at best, and where does that stand?
+--   The first row of devices_catalog whose pattern the name holds; where the log names no device, the system's name is
+--   tried, then what systems_catalog has for it.  Runs whose device is not found are here with NULL.
+--
+-- Helper: of energy_efficiency and roofline
+--
+-- Sources: runs, selected_runs, devices_catalog, systems_catalog
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id                VARCHAR            run
+--   device_model          VARCHAR            name of the device as the log has it
+--   device                VARCHAR            name in the catalog
+--   unit                  VARCHAR            gpu, gcd, ipu or hpu: what the figures are of
+--   memory_gb             DOUBLE GB          memory
+--   fp32_tflops           DOUBLE TFLOP/s     dense peak
+--   tf32_tflops           DOUBLE TFLOP/s     dense peak
+--   fp16_tflops           DOUBLE TFLOP/s     dense peak
+--   bf16_tflops           DOUBLE TFLOP/s     dense peak
+--   fp8_tflops            DOUBLE TFLOP/s     dense peak
+--   bandwidth_gb_per_s    DOUBLE GB/s        of the memory
+--   tdp_w                 DOUBLE W           power limit of the vendor
+--   source                VARCHAR            where the figures stand
+WITH
+named AS (
+    SELECT run_id, device_model, lower(coalesce(device_model, system)) AS name, lower(system) AS system
+    FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
+by_name AS (
+    SELECT run_id, min(place) AS place
+    FROM named JOIN devices_catalog AS d ON regexp_matches(name, d.pattern) GROUP BY run_id),
+by_system AS (
+    SELECT run_id, min(d.place) AS place
+    FROM named JOIN systems_catalog AS s ON device_model IS NULL AND regexp_matches(named.system, s.pattern)
+    JOIN devices_catalog AS d USING (device) GROUP BY run_id)
+SELECT n.run_id, device_model, device, unit, memory_gb, fp32_tflops, tf32_tflops, fp16_tflops, bf16_tflops, fp8_tflops,
+    bandwidth_gb_per_s, tdp_w, source
+FROM named AS n LEFT JOIN by_name AS b USING (run_id) LEFT JOIN by_system AS y USING (run_id)
+LEFT JOIN devices_catalog AS d ON d.place = coalesce(b.place, y.place)
+ORDER BY n.run_id

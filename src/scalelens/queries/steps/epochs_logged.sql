@@ -1,0 +1,39 @@
+-- Epochs of the selected runs, and which of them the log has from the first batch to the last.
+--
+-- Answers: Of which epochs is the first, or the last, batch known to be in the log?
+--
+-- Helper: of selected_steps and work_done
+--
+-- Sources: step_times, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id             VARCHAR    run
+--   attempt            INTEGER    restart
+--   epoch              DOUBLE     epoch; one that is a fraction numbers no batches, and is not here
+--   first_step         BIGINT     smallest step of a record
+--   last_step          BIGINT     largest step of a record
+--   n_steps            BIGINT     records
+--   has_every_batch    BOOLEAN    no step is missing in between, and there are three or more
+--   starts_in_log      BOOLEAN    the first batch is there: the step is 0 or 1, or another epoch comes before
+--   ends_in_log        BOOLEAN    the last batch is there: another epoch follows, or a whole one before is as long
+WITH
+epochs AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, epoch,
+        min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
+        min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
+        lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
+    FROM step_times
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND value_kind = 'instant' AND epoch = floor(epoch)
+    GROUP BY run_id, coalesce(attempt, 0), epoch
+    WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))
+SELECT run_id, attempt, epoch, first_step, last_step, n_steps,
+    n_steps = last_step - first_step + 1 AND n_steps >= 3 AS has_every_batch,
+    starts_in_log,
+    is_followed OR coalesce(
+        n_steps >= max(n_steps) FILTER (WHERE starts_in_log AND is_followed) OVER earlier, false) AS ends_in_log
+FROM epochs
+WINDOW earlier AS (PARTITION BY run_id ORDER BY attempt, epoch ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+ORDER BY run_id, attempt, epoch

@@ -1,0 +1,18 @@
+-- Runs that a condition selects.
+--
+-- Answers: Which runs does `runs := '...'` stand for?
+--   Every query takes it and asks here.  A quote within the condition is doubled:
+--   selected_runs(runs := 'system = ''lumi'' AND devices >= 8')
+--
+-- Helper: many queries build on it
+--
+-- Sources: members, [runs]
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id    VARCHAR    run
+SELECT run_id
+FROM query(CASE WHEN trim(runs) = '' THEN 'SELECT DISTINCT run_id FROM members'
+    ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END)

@@ -1,0 +1,91 @@
+-- Step records of the selected runs, each with the rules that leave it out.
+--
+-- Answers: What do the statistics read, and what do they leave out?
+--   Nothing is left out for being slow.  Rows come in no order: sort by place_in_run.  The rules:
+--   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run)
+--   first_of_epoch  first batch of an epoch whose every batch is logged (epochs_logged)
+--   last_of_epoch   last batch of such an epoch, where it is known to be the last
+--   evaluation      an evaluation lies within the interval, and the writer's timer runs on: interval means whose record
+--                   has no time stamp of its own (Megatron before core 0.6 and its forks, there single steps as well)
+--   checkpoint      the same of saving a checkpoint
+--   skipped         iterations of it were skipped (loss scale overflow)
+--   summary         running mean, or mean of an epoch or a run, where the steps are logged one by one as well, or whose
+--                   mean is said before: JUBE's analysis before the tables made of it
+--
+-- Helper: many queries build on it
+--
+-- Sources: step_times, runs, phases, selected_runs, epochs_logged
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'default'    'none' leaves nothing out
+--
+-- Columns:
+--   run_id               VARCHAR           run
+--   file_id              VARCHAR           file of the slowest rank's record
+--   line                 BIGINT            line of the slowest rank's record
+--   attempt              INTEGER           restart
+--   epoch                DOUBLE            epoch
+--   step                 BIGINT            step, the last of an interval
+--   step_s               DOUBLE s          time of a step, the largest over the ranks; records without one are not here
+--   averaged_steps       BIGINT            steps that the time is a mean of, 1 where the log does not say
+--   value_kind           VARCHAR           instant, interval_mean, running_mean, epoch_mean, run_mean or run_median
+--   samples              DOUBLE samples    per step, of the global batch; else the run's global batch size
+--   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
+--   tflops_per_device    DOUBLE TFLOP/s    as printed
+--   ts                   TIMESTAMP         time of the record
+--   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
+--   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
+WITH
+records AS (
+    SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
+        coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
+        coalesce(samples, global_batch_size) AS samples,
+        coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
+        tflops_per_device, skipped_steps, ts,
+        ts IS NULL AND (value_kind = 'interval_mean'
+            OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
+        row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
+        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
+        row_number() OVER (
+            PARTITION BY t.run_id, attempt, is_smoothed ORDER BY epoch, step, file_id, line) AS place_in_attempt,
+        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps,
+        bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
+        value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
+            PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
+        ) > 1 AS said_before
+    FROM step_times AS t JOIN runs USING (run_id)
+    WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
+evaluations AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
+checkpoints AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
+-- Each record with the latest evaluation and checkpoint before its step.  What happens after step e is timed with step
+-- e + 1, so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
+judged AS (
+    SELECT r.*, list_filter([
+            CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
+            CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
+            CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
+            CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
+            CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
+            CASE WHEN skipped_steps > 0 THEN 'skipped' END,
+            CASE WHEN said_before OR run_has_steps AND is_smoothed
+                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
+        ], lambda rule: rule IS NOT NULL) AS rules
+    FROM records AS r
+    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
+    ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
+    ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
+wanted_epochs AS (
+    SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
+    FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
+SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
+    tflops_per_device, ts, place_in_run,
+    CASE exclude WHEN 'none' THEN NULL WHEN 'default' THEN CASE WHEN rules <> [] THEN rules END
+        ELSE error('exclude is ''default'' or ''none''') END AS left_out
+FROM judged
+WHERE trim(epochs::VARCHAR) = ''
+    OR EXISTS (FROM wanted_epochs WHERE floor(epoch) BETWEEN first_epoch AND last_epoch)

@@ -1,0 +1,32 @@
+-- Device work by rank, or by rank and step: what the sums over classes and names are made of.
+--
+-- Answers: Which work counts for which row?
+--
+-- Helper: of class_times and kernel_summary
+--
+-- Sources: gpu_work, [gpu_events]
+--
+-- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+--   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--
+-- Columns:
+--   run_id         VARCHAR      run
+--   file_id        VARCHAR      file of the trace
+--   rank           INTEGER      global rank
+--   train_step     BIGINT       step, NULL per rank
+--   class          VARCHAR      compute, communication or memory
+--   name           VARCHAR      name of the kernel, copy or fill
+--   start_ns       BIGINT ns    start
+--   end_ns         BIGINT ns    end
+--   duration_ns    BIGINT ns    duration
+SELECT run_id, file_id, rank,
+    CASE per WHEN 'step' THEN train_step WHEN 'rank' THEN NULL ELSE error('per is ''rank'' or ''step''') END AS train_step,
+    class, name, start_ns, end_ns, duration_ns
+-- Where neither launches nor steps are asked for they are not bound: planning them takes as long as the answer.
+FROM query(CASE WHEN per = 'rank' AND steps = 'all'
+    THEN 'SELECT *, NULL::BIGINT AS train_step FROM gpu_work(runs := ''' || replace(runs, '''', '''''') || ''')'
+    ELSE 'FROM gpu_events(runs := ''' || replace(runs, '''', '''''') || ''', steps := ''' || replace(steps, '''', '''''')
+        || ''', launches := ' || (per = 'step') || ')' END)
+WHERE per <> 'step' OR train_step IS NOT NULL

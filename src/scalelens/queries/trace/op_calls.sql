@@ -1,0 +1,50 @@
+-- Each call of an operator on the host, with the device work that it launched.
+--
+-- Answers: Which operator launched which work, and how much of its own time did a call take?
+--   Calls on a thread are nested. Work belongs to the innermost operator around its launching call; `subtree` is what
+--   the calls within launched too.
+--
+-- Helper: of kernel_tree and op_summary
+--
+-- Sources: events, gpu_events, selected_runs
+--
+-- Parameters:
+--   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--
+-- Columns:
+--   run_id               VARCHAR       run
+--   file_id              VARCHAR       file of the trace
+--   line                 BIGINT        place of the call in the trace
+--   rank                 INTEGER       global rank
+--   train_step           BIGINT        step in which it starts
+--   name                 VARCHAR       operator
+--   depth                BIGINT        operators around it on its thread
+--   parent_line          BIGINT        place of the innermost of them
+--   start_ns             BIGINT ns     start
+--   duration_ns          BIGINT ns     duration
+--   self_ns              BIGINT ns     of it outside of the operators within
+--   kernels              BIGINT        pieces of device work that it launched itself
+--   kernel_ns            BIGINT ns     sum of their durations
+--   subtree_kernels      BIGINT        those of the operators within as well
+--   subtree_kernel_ns    BIGINT ns     sum of their durations
+WITH
+ops AS (
+    SELECT run_id, file_id, line, rank, train_step, name, start_ns, duration_ns, process, thread FROM events
+    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL
+        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
+launches AS (
+    SELECT file_id, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns,
+        count(*) AS kernels, sum(duration_ns)::BIGINT AS kernel_ns
+    FROM gpu_events(runs := runs, steps := steps) WHERE launch_start_ns IS NOT NULL GROUP BY ALL),
+entries AS (
+    SELECT file_id, process, thread, line, start_ns, duration_ns, 0 AS kernels, 0 AS kernel_ns FROM ops
+    UNION ALL
+    SELECT file_id, process, thread, -1, start_ns, -1, kernels, kernel_ns FROM launches),
+threads AS (
+    SELECT file_id, nested(list(line), list(start_ns), list(duration_ns), list(kernels), list(kernel_ns)) AS calls
+    FROM entries GROUP BY file_id, process, thread),
+calls AS (SELECT file_id, unnest(calls, recursive := true) FROM threads)
+SELECT run_id, file_id, line, rank, train_step, name, depth, nullif(parent_line, -1) AS parent_line, start_ns, duration_ns,
+    self_ns, kernels, kernel_ns, subtree_kernels, subtree_kernel_ns
+FROM ops JOIN calls USING (file_id, line)

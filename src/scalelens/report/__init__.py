@@ -1,0 +1,1 @@
+"""What leaves ScaleLens: a chart with its provenance, as a file."""

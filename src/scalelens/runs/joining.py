@@ -1,0 +1,268 @@
+"""Which run each part of each file belongs to, decided when a warehouse is opened.
+
+A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
+runs, whatever else says.  Otherwise the first that applies:
+
+sidecar     what a sidecar names their run
+folder      a JUBE workpackage: what lies in its folders, and what JUBE's files beside them say of it; a run of MLflow
+job id      the same one, in names or contents, within one ingested root
+folder      files that complement each other: logs and traces of several ranks, a power file beside a log, or in a
+            folder within, or in one of the log's name; power files of one launch
+file        the file itself
+
+The row of a result table is of the run of its job id, or of the same benchmark, whose settings it holds.  A file that
+repeats the records of another in a second form is that one's `twin`: of its run, its records not counted.  So is the
+launcher's log of the steps that the ranks log themselves.
+"""
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+
+from scalelens.runs.run import Part, Run, repeats
+from scalelens.runs.sidecar import Sidecars
+from scalelens.warehouse.log import Entry, Live
+
+MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
+RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
+SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables of a file that holds nothing but measurements
+SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:csv|h5)\b")
+
+
+def runs_of(live: Live) -> list[Run]:
+    """All runs of a warehouse, from what its commit records say of each file."""
+    parts = parts_of(live)
+    logs = {part.path for part in parts if part.facts.steps or part.path.endswith("/all_results.json")}
+    twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
+    parts = [part for part in parts if not part.twin(logs)]
+    described_folders = described_folders_of(parts)
+    groups: dict[tuple[str, object], list[Part]] = defaultdict(list)
+    results: list[Part] = []
+    for part in parts:
+        rule, key = rule_of(part, described_folders)
+        (results if rule == "result" else groups[rule, key]).append(part)
+    runs: list[Run] = []
+    left: list[Part] = []
+    packages: dict[str, list[Run]] = {}
+    for (rule, key), group in groups.items():
+        if rule == "workpackage":
+            packages[str(key)] = list(runs_of_described_folder(group, left))
+            runs += packages[str(key)]
+        elif rule == "mlflow":
+            runs.append(Run(group, "folder" if len(group) > 1 else "file"))
+        else:
+            runs += split_by_rank(group, rule, left)
+    attach_leftovers(left, runs)
+    attach_results(results, runs, packages)
+    for part, twin in twins:
+        next(run for run in runs if any(other.path == twin for other in run.parts)).parts.append(part)
+    return runs
+
+
+def parts_of(live: Live) -> list[Part]:
+    """Parts of all files that say anything, in order of their paths."""
+    first_path: dict[str, Entry] = {}
+    for _, entry in sorted(live.paths.items()):
+        first_path.setdefault(entry.file_id, entry)
+    entries = [
+        msgspec.structs.replace(provider, path=first_path[file_id].path, root=first_path[file_id].root)
+        for file_id, provider in live.providers.items()
+        if file_id in first_path
+    ]
+    sidecars = sidecars_of(live)
+    parts = [
+        Part(entry.file_id, int(number), entry.path, entry.root, facts, said, named_run)
+        for entry in entries
+        for said, named_run in [(sidecars.said_of(entry.path), sidecars.run_of(entry.path))]
+        for number, facts in entry.parts.items()
+        if set(facts.rows) != {"problems"}
+    ]
+    return sorted(parts, key=lambda part: (part.path, part.part))
+
+
+def sidecars_of(live: Live) -> Sidecars:
+    """The sidecars of a warehouse."""
+    return Sidecars({path: entry.sidecar for path, entry in live.paths.items() if entry.sidecar})
+
+
+def rule_of(part: Part, described_folders: dict[str, str]) -> tuple[str, object]:
+    """The first rule that applies to a part, and what the parts of one run have in common by it."""
+    if part.named_run is not None:
+        return "sidecar", part.named_run
+    if described_folders and (
+        home := next(
+            (described_folders[at] for at in (*part.describes, *folders_above(part.path)) if at in described_folders),
+            None,
+        )
+    ):
+        return "workpackage", home
+    if part.facts.summary:
+        return "result", None
+    if in_run := MLFLOW.match(part.path):
+        return "mlflow", in_run[1]
+    if part.job_id:
+        return "job id", (part.root, part.job_id)
+    return "folder", part.folder
+
+
+def attach_leftovers(left: list[Part], runs: list[Run]) -> None:
+    """Parts without a run of their own, such as power files: with the run of their folder, or together, or alone."""
+    at_home: dict[str, list[Run]] = defaultdict(list)
+    by_log: dict[str, list[Run]] = defaultdict(list)  # by the path of a log without its suffix
+    for run in runs:
+        for folder in {part.folder for part in run.parts}:
+            at_home[folder].append(run)
+        for log in {
+            posixpath.splitext(part.path)[0] for part in run.parts if {"steps", "phases"} & set(part.facts.rows)
+        }:
+            by_log[log].append(run)
+    homeless: dict[str, list[Part]] = defaultdict(list)
+    for part in left:
+        upper, name = posixpath.split(part.folder)
+        of_name = by_log.get(f"{upper}/{name}") or by_log.get(f"{posixpath.dirname(upper)}/{name}") or []
+        near = of_name or at_home.get(part.folder) or (is_sensed(part) and at_home.get(upper)) or []
+        if len(near) == 1:
+            near[0].parts.append(part)
+        elif near or not is_sensed(part):
+            runs.append(Run([part], "file"))
+        else:
+            homeless[part.folder].append(part)
+    for group in homeless.values():
+        runs += launches(group)
+
+
+def is_sensed(part: Part) -> bool:
+    """Whether a part holds power or energy, and no more."""
+    return bool({"power", "energy"} & set(part.facts.rows)) and set(part.facts.rows) <= SENSED
+
+
+def launches(parts: list[Part]) -> Iterator[Run]:
+    """Runs of the power and energy files of a folder without a log.
+
+    What one tool wrote differs in the words power and energy.  Files whose names differ in numbers besides are of one
+    launch if they name different ranks, or measured at the same time.
+    """
+    files: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        stem = SENSED_WORDS.sub("", posixpath.basename(part.path))
+        files[re.sub(r"[\W_]+", ".", stem).strip(".")].append(part)
+    groups: list[list[Part]] = []
+    for stem, of_stem in sorted(files.items(), key=lambda item: (not item[0], item[0])):
+        alike = [group for group in groups if stem and is_one_launch(group, of_stem)]
+        if alike:
+            alike[0].extend(of_stem)
+        elif stem or len(groups) != 1:
+            groups.append(of_stem)
+        else:
+            groups[0].extend(of_stem)
+    for group in groups:
+        yield Run(group, "folder" if len({part.path for part in group}) > 1 else "file")
+
+
+def is_one_launch(group: list[Part], others: list[Part]) -> bool:
+    """Whether power files belong to one launch, by their names and either ranks or times."""
+    names = {re.sub(r"\d+", "#", SENSED_WORDS.sub("", posixpath.basename(part.path))) for part in (*group, *others)}
+    if len({re.sub(r"[\W_]+", ".", name).strip(".") for name in names}) > 1:
+        return False
+    ranks, other_ranks = (set().union(*(part.ranks for part in parts)) for parts in (group, others))
+    if ranks and other_ranks:
+        return not ranks & other_ranks
+    spans = [[part.facts.measured for part in parts if part.facts.measured] for parts in (group, others)]
+    return any(one[0] <= other[1] and other[0] <= one[1] for one in spans[0] for other in spans[1])
+
+
+def attach_results(results: list[Part], runs: list[Run], packages: dict[str, list[Run]]) -> None:
+    """Rows of result tables, each with the run that it sums up, else as a run of its own."""
+    of_job: dict[tuple[str, str | None], list[Run]] = defaultdict(list)
+    for run in runs if results else ():
+        for job in {(part.root, part.job_id) for part in run.parts if part.job_id}:
+            of_job[job].append(run)
+    for part in results:
+        folders = folders_above(part.path)
+        beside = [run for home, of_home in packages.items() if posixpath.dirname(home) in folders for run in of_home]
+        fitting = [run for run in of_job.get((part.root, part.job_id), beside) if agree(part, run)]
+        if fitting:
+            fitting[0].parts.append(part)
+        else:
+            runs.append(Run([part], "file"))
+
+
+def described_folders_of(parts: list[Part]) -> dict[str, str]:
+    """Folders that parts of other files describe, and for each the first one of the same run."""
+    described_folders: dict[str, str] = {}
+    for part in sorted(parts, key=lambda part: -len(part.describes)):  # several folders of one run: the first counts
+        for folder in part.describes:
+            described_folders.setdefault(folder, described_folders.get(part.describes[0], part.describes[0]))
+    return described_folders
+
+
+def folders_above(path: str) -> list[str]:
+    """Folders that hold a file, the nearest first."""
+    names = path.split("/")
+    return ["/".join(names[:k]) for k in range(len(names) - 1, 1, -1)]
+
+
+def runs_of_described_folder(group: list[Part], left: list[Part]) -> Iterator[Run]:
+    """The run of a described folder: one, unless several logs with the same steps lie there."""
+    logs = [part for part in group if not part.facts.summary and not part.describes]
+    said = sorted((part for part in group if part not in logs), key=lambda part: not part.facts.steps)
+    others: list[Part] = []
+    runs = list(split_by_rank(logs, "folder", others))
+    if len(runs) > 1:
+        left.extend(others)
+        others = []
+    if not runs:
+        runs.append(Run([], "folder"))
+    runs[0].parts.extend([*said, *others])
+    yield from (run._replace(why="folder") for run in runs)
+
+
+def agree(part: Part, run: Run) -> bool:
+    """Whether a row of results and a run differ in no setting that both name."""
+    settings = part.facts.settings
+    others = [one.facts.settings for one in run.parts]
+    return all(other.get(key, value) == value for other in others for key, value in settings.items())
+
+
+def split_by_rank(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
+    """The runs of parts that share a name, a job id or a folder.  Parts that no run can be named for go to `left`."""
+    carriers = [part for part in group if part.facts.steps]
+    traced = [part for part in group if not part.facts.steps and part.facts.traced]
+    others = [part for part in group if not part.facts.steps and not part.facts.traced]
+    runs = complementing(carriers, why)
+    traces = complementing(traced, why)
+    if len(runs) == 1 and len(traces) == 1:
+        runs[0].parts.extend(traces[0].parts)
+    else:
+        runs += traces
+    launches = {part.path for part in carriers}
+    if len(runs) == 1 or (why != "folder" and len(launches) == 1):
+        runs[-1].parts.extend(others)  # what a job says of its end is of its last launch
+    elif why != "folder" and not runs and others:
+        runs = [Run(others, why)]
+    else:
+        left.extend(others)
+    for run in runs:
+        yield run if len({part.path for part in run.parts}) > 1 else run._replace(why="file")
+
+
+def complementing(parts: list[Part], why: str) -> list[Run]:
+    """Parts as runs: together where no two of them hold the same rank, else by name without the rank, else alone."""
+    if not parts:
+        return []
+    ranked = [part for part in parts if part.ranks]
+    launcher = [part for part in parts if not part.ranks]
+    if len(launcher) == 1 and repeats(launcher[0], ranked) and len(runs := complementing(ranked, why)) == 1:
+        return [Run([*runs[0].parts, *launcher], why)]
+    sets = [part.ranks for part in parts]
+    if len(parts) == 1 or (all(sets) and len(set().union(*sets)) == sum(map(len, sets))):
+        return [Run(sorted(parts, key=lambda part: min(part.ranks, default=0)), why)]
+    stems: dict[tuple[str, int], list[Part]] = defaultdict(list)
+    for part in parts:
+        stems[RANK_IN_NAME.sub("#", part.path), part.part].append(part)
+    if len(stems) > 1:
+        return [run for group in stems.values() for run in complementing(group, why)]
+    return [Run([part], why) for part in parts]

@@ -1,0 +1,90 @@
+"""Spans of time within and beside each other: calls on a thread, work of a device."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Places = npt.NDArray[np.int64]
+
+
+def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
+    """Place, from 1, of the innermost span around each time; None where there is none.
+
+    Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
+    """
+    spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
+    found: list[int | None] = [None] * len(times)
+    opened: list[int] = []
+    waiting = iter(spans)
+    following = next(waiting, None)
+    for place in sorted(range(len(times)), key=times.__getitem__):
+        while following is not None and starts[following] <= times[place]:
+            while opened and ends[opened[-1]] < starts[following]:
+                opened.pop()
+            opened.append(following)
+            following = next(waiting, None)
+        while opened and ends[opened[-1]] < times[place]:
+            opened.pop()
+        found[place] = opened[-1] + 1 if opened else None
+    return found
+
+
+def nested(
+    lines: Places, starts: Places, durations: Places, kernels: Places, kernel_ns: Places
+) -> dict[str, npt.NDArray[np.int64]]:
+    """How the calls on a thread lie within each other, and the work that they launch; -1 where there is no parent.
+
+    An entry with a duration is a call, one of -1 a launch of `kernels` pieces of work.  At one instant calls end before
+    others begin, the outer begins first and ends last, and so does what lasts no time; of two that cross, the later
+    start is the inner one.
+    """
+    is_call = durations >= 0
+    line, start, lasted, launched = lines[is_call], starts[is_call], durations[is_call], starts[~is_call]
+    calls, nothing = len(line), np.zeros(len(launched), np.int64)
+    # Edges: calls begin, calls end, work is launched.
+    kind = np.concatenate((np.full(calls, 1), np.where(lasted == 0, 3, 0), nothing + 2))
+    outer_first, line_first = np.concatenate((-lasted, lasted, nothing)), np.concatenate((line, -line, nothing))
+    order = np.lexsort((line_first, outer_first, kind, np.concatenate((start, start + lasted, launched))))
+    at = np.argsort(order)
+    begins, ends, launches = at[:calls], at[calls : 2 * calls], at[2 * calls :]
+    depths = np.cumsum(np.concatenate((np.full(calls, 1), np.full(calls, -1), nothing))[order])
+    # The innermost call around an edge is the last that began at its depth.
+    by_depth = np.argsort(depths, kind="stable")
+    call = np.concatenate((np.arange(calls), np.full(len(order) - calls, -1)))[order][by_depth]
+    last = np.maximum.accumulate(np.where(call >= 0, np.arange(len(order)), 0))
+    owner = np.empty_like(call)
+    owner[by_depth] = np.where(depths[by_depth[last]] == depths[by_depth], call[last], -1)
+
+    depth, parent, within = depths[begins] - 1, owner[ends], np.zeros(calls, np.int64)
+    parent = np.where(depth > 0, parent, -1)
+    np.add.at(within, parent[parent >= 0], lasted[parent >= 0])
+    around = np.where(depths[launches] > 0, owner[launches], -1)
+    parent_line = np.where(parent >= 0, line[parent], -1)
+    found = {"line": line, "depth": depth, "parent_line": parent_line, "self_ns": lasted - within}
+    for name, work in (("kernels", kernels[~is_call]), ("kernel_ns", kernel_ns[~is_call])):
+        found[name], so_far = np.zeros(calls, np.int64), np.zeros(len(order), np.int64)
+        np.add.at(found[name], around[around >= 0], work[around >= 0])
+        so_far[launches] = work
+        so_far = np.cumsum(so_far)
+        found[f"subtree_{name}"] = so_far[ends] - so_far[begins]
+    return found
+
+
+def class_spans(
+    starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]
+) -> list[int]:
+    """How long each combination of classes runs, from the first start to the last end; place n is that of bits n.
+
+    Classes are 1, 2 and 4: place 3 is the time in which work of 1 and of 2 runs and none of 4, place 0 that of no work.
+    """
+    times = np.concatenate((starts, ends))
+    order = np.argsort(times, kind="stable")
+    edges = classes.astype(np.int8)  # an eighth of the memory to go through for each class
+    edges = np.concatenate((edges, -edges))[order][:-1]
+    running = np.zeros(len(edges), np.int8)
+    for bit in (1, 2, 4):
+        change = (edges == bit).view(np.int8) - (edges == -bit).view(np.int8)
+        running |= (np.cumsum(change, dtype=np.int64) > 0).view(np.int8) * np.int8(bit)
+    lasted = np.diff(times[order])
+    return [int(lasted @ (running == bits)) for bits in range(8)]

@@ -1,0 +1,14 @@
+"""Tables of per-step metrics, CSV or JSON lines.
+
+A format file for such a table (a preset) needs three names, and finds them here:
+
+    from scalelens import tabular
+
+    tabular.has_header(head, HEADER)
+    tabular.read_as(source, rows, COLUMNS)
+    tabular.read(source, rows, records)
+"""
+
+from scalelens.tabular.steps import has_header, read, read_as
+
+__all__ = ["has_header", "read", "read_as"]

@@ -1,0 +1,59 @@
+"""A preset: a format file for tables of certain columns, written with what was guessed, to be edited."""
+
+import json
+from collections.abc import Sequence
+
+from scalelens.tabular.roles import ROLE, Assigned
+
+
+def preset_text(name: str, header: Sequence[str], assigned: Sequence[Assigned]) -> str:
+    """A format file for tables of these columns, with the roles that were found, to be edited."""
+    lines = [f'    "{one.role}": {quoted(mapping_of(one))},' for one in assigned if one.role]
+    for one in assigned:
+        if one.choices:
+            first, *others = (choice.partition("=") for choice in one.choices)
+            more = f"  # or {', '.join(''.join(other) for other in others)}" if others else ""
+            lines.append(f'    # "{first[0]}": {quoted(first[2])},{more}')
+    shown = "".join(f"    {quoted(column)},\n" for column in header)
+    roles = "\n".join(f"#   {role.name:18} {role.meaning}" for role in ROLE.values())
+    return PRESET.format(name=name, header=shown, columns="\n".join(lines), roles=roles)
+
+
+def mapping_of(one: Assigned) -> str:
+    return one.column + (f":{one.unit}" if one.unit else "")
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+PRESET = '''"""Columns of {name}, as a preset.
+
+Tool: name what writes such files
+Versions: those that you have seen
+Yields: steps, metrics
+Source: where it writes the header
+"""
+
+from scalelens import tabular
+
+VERSION = 1  # raise it with every edit: what was read is then read again
+
+HEADER = (
+{header})
+
+# What a column is: "role": "column", with its unit behind a colon where a role has several.  All other numbers are
+# metrics under their own names.  The roles:
+{roles}
+COLUMNS = {{
+{columns}
+}}
+
+
+def recognise(head, name):
+    return tabular.has_header(head, HEADER)
+
+
+def read(source, rows):
+    tabular.read_as(source, rows, COLUMNS)
+'''

@@ -1,0 +1,112 @@
+"""The critical path of a step: the chain of work, on the host and the device, that decides how long it takes.
+
+Found by Holistic Trace Analysis (the extra `hta`), in the trace file itself, which must lie where it was read.
+
+Columns:
+  bound_by       VARCHAR    cpu_bound, gpu_compute_bound, gpu_communication_bound, gpu_kernel_launch_overhead, ...
+  name           VARCHAR    operator or kernel, NULL where the path waits or launches
+  pieces         BIGINT     pieces of the path
+  duration_us    DOUBLE us  their time
+  share          DOUBLE     of the path
+"""
+
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scalelens.database.connect import connect
+from scalelens.errors import UserError
+from scalelens.parsing.source import is_archive, open_members, open_source
+
+
+def critical_path(
+    root: Path, rank: int = 0, run: str = "", annotation: str = "ProfilerStep", instance: int = 0
+) -> pl.DataFrame:
+    """Time on the critical path of a step by what bounds it: one row per cause and name, the longest first.
+
+    `run` is the beginning of a run's id, where several runs have that rank; `instance` counts the spans whose names
+    begin with `annotation`, from 0.
+    Raises UserError where HTA is not installed, the trace is not there, or HTA finds no path in it.
+    """
+    try:
+        from hta.trace_analysis import TraceAnalysis
+    except ImportError as error:
+        raise UserError(
+            f"the critical path is found by Holistic Trace Analysis, which cannot be imported ({error})",
+            "install it beside ScaleLens: pip install 'scalelens[hta]'",
+        ) from None
+    path = trace_of(root, rank, run)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
+        plain = Path(folder) / "trace.json"
+        plain.write_bytes(content(path))
+        try:
+            analysis = TraceAnalysis(trace_files={rank: str(plain)}, include_last_profiler_step=True)
+            graph, found = analysis.critical_path_analysis(rank, annotation, instance)
+            pieces = graph.get_critical_path_breakdown() if found else None
+        except Exception as error:  # whatever HTA, pandas or networkx make of a trace that they do not expect
+            pieces, reason = None, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        else:
+            reason = f"no {annotation} number {instance} that it can follow"
+    if pieces is None or pieces.empty:
+        raise UserError(
+            f"HTA finds no critical path in {path} ({reason})", "choose a step with --annotation ... --instance ..."
+        )
+    return summed(pieces)
+
+
+def trace_of(root: Path, rank: int, run: str) -> str:
+    """Path of the one trace of a rank."""
+    rows = (
+        connect(root)
+        .execute(
+            "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
+            "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",
+            [rank, run],
+        )
+        .fetchall()
+    )
+    if not rows:
+        raise UserError(
+            f"no trace of rank {rank} is in the warehouse", "see which there are: scalelens query rank_work"
+        )
+    if len(rows) > 1:
+        ids = ", ".join(sorted({row[0] for row in rows})[:8])
+        raise UserError(f"rank {rank} has {len(rows)} traces", f"name the run with --run, of {ids}")
+    return str(rows[0][1])
+
+
+def content(path: str) -> bytes:
+    """Bytes of a trace, also where it is compressed or in an archive."""
+    file, _, member = path.partition("!")
+    if not Path(file).is_file():
+        raise UserError(f"{file} is no longer there", "the critical path is found in the trace itself; put it back")
+    if member and is_archive(file):
+        for source in open_members(Path(file)):
+            if source.path == path:
+                return source.read()
+    return open_source(Path(file)).read()
+
+
+def summed(pieces: Any) -> pl.DataFrame:
+    """Pieces of the path, as pandas has them, by what bounds them and what they are."""
+    columns = {name: pieces[name].tolist() for name in ("bound_by", "s_name", "duration")}
+    frame = pl.DataFrame(
+        {
+            "bound_by": [value if isinstance(value, str) else None for value in columns["bound_by"]],
+            "name": [value if isinstance(value, str) else None for value in columns["s_name"]],
+            "duration_us": [float(value) for value in columns["duration"]],
+        },
+        schema={"bound_by": pl.String, "name": pl.String, "duration_us": pl.Float64},
+    )
+    return (
+        frame.group_by("bound_by", "name")
+        .agg(pieces=pl.len().cast(pl.Int64), duration_us=pl.col("duration_us").sum())
+        .filter(pl.col("duration_us") > 0)
+        .with_columns(share=pl.col("duration_us") / pl.col("duration_us").sum())
+        .select("bound_by", "name", "pieces", "duration_us", "share")
+        .sort("duration_us", "bound_by", "name", descending=[True, False, False])
+    )
