@@ -279,6 +279,15 @@ SYSTEMS: tuple[Column, ...] = (
     Column("interconnect", TEXT, "network of a node"),
     Column("source", TEXT, "address of the site's page"),
 )
+SETTINGS: tuple[Column, ...] = (
+    Column("place", SMALL, "order in which settings are shown, from 1"),
+    Column("setting", TEXT, "canonical name"),
+    Column("class", TEXT, "performance (it can change speed), identity (it names the run) or neutral"),
+    Column("kind", TEXT, "how values are compared: flag, count, split (a parallel size, 1 is none), number or word"),
+    Column("varies_with", TEXT, "`size` follows from the number of devices, `model` grows with the model, NULL neither"),
+    Column("keys", TEXT, "names that frameworks give it, separated by blanks, the most telling first"),
+    Column("meaning", TEXT, "what it is"),
+)
 
 RUN_ID = Column("run_id", TEXT, "run the row belongs to")
 
@@ -299,5 +308,5 @@ SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STOR
 def documented() -> dict[str, tuple[Column, ...]]:
     """Tables as SQL sees them: the name of each, and its columns in order."""
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
-    catalogs = {"devices_catalog": DEVICES, "systems_catalog": SYSTEMS}
+    catalogs = {"devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS}
     return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES, **catalogs}

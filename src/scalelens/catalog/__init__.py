@@ -1,4 +1,5 @@
-"""Facts about devices and systems, each row with its source: `devices.csv`, `systems.csv`.
+"""Facts about devices and systems, each row with its source, and the settings of runs: `devices.csv`, `systems.csv`,
+`settings.csv`.
 
 Peaks are dense.  fp32_tflops keeps the precision of fp32: of AMD that is the matrix unit, of NVIDIA the plain cores.
 An empty cell is a figure that no source was at hand for.  `pattern` is a regular expression for the names that logs
@@ -12,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from scalelens.tables import DEVICES, SYSTEMS, Column, schema
+from scalelens.tables import DEVICES, SETTINGS, SYSTEMS, Column, schema
 
 FOLDER = Path(__file__).parent
-CATALOGS = {"devices_catalog": ("devices.csv", DEVICES), "systems_catalog": ("systems.csv", SYSTEMS)}
+CATALOGS = {"devices_catalog": ("devices.csv", DEVICES), "systems_catalog": ("systems.csv", SYSTEMS), "settings_catalog": ("settings.csv", SETTINGS)}
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -5,7 +5,9 @@
 --   n0, W0, t0 those of the base: the smallest size, of several configurations there the fastest.
 --   Its interval has the slow end of the one and the fast end of the other, so it carries the uncertainty of both.  It
 --   needs repeats of both, because within one run nothing says what the next would give.
---   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.
+--   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.  Nor
+--   is there one where no model is known (`throughput`), or where repeats of a size are too unlike to be repeats.
+--   Why two runs are not in one series: `differences(a := '...', b := '...')`.
 --
 -- Sources: scaling_series
 --
@@ -19,7 +21,7 @@
 --
 -- Columns:
 --   series               VARCHAR             what the series holds equal (scaling_series)
---   scaling              VARCHAR             weak, strong or mixed
+--   scaling              VARCHAR             weak, strong, mixed or throughput
 --   run_id               VARCHAR             run; of repeats the one with the median time, the faster of two
 --   system               VARCHAR             machine
 --   model                VARCHAR             model
@@ -61,7 +63,9 @@ efficiencies AS (
         speedup / (devices / baseline_devices) AS efficiency,
         step_s / step_s_high * base.step_s_low / base.step_s AS at_worst,
         step_s / step_s_low * base.step_s_high / base.step_s AS at_best,
-        scaling <> 'mixed' AS is_comparable,
+        bool_or(unlike IS NOT NULL) OVER (PARTITION BY series, devices) AS is_unlike,
+        bool_or(unlike IS NOT NULL AND devices = base.devices) OVER (PARTITION BY series) AS has_unlike_base,
+        scaling IN ('weak', 'strong') AND NOT is_unlike AND NOT has_unlike_base AS is_comparable,
         is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval
     FROM against_base)
 SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.precision, nodes, devices, baseline_devices,
@@ -72,10 +76,19 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
     CASE WHEN has_interval THEN efficiency * at_worst END AS efficiency_low,
     CASE WHEN has_interval THEN efficiency * at_best END AS efficiency_high,
     nullif(concat_ws('; ',
-        CASE WHEN NOT is_comparable THEN 'the model grows with the devices: compare TFLOP/s per device' END,
+        CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
+        CASE WHEN scaling = 'throughput' THEN 'no log names the model or its shape: no efficiency; say model = "..." below '
+            || '[facts] in scalelens.toml' END,
+        CASE WHEN unlike IS NOT NULL THEN format('runs of the same settings differ by a factor of {:.2f}: no repeats; '
+            || 'what differs is not in the logs, say it as a label', unlike) END,
+        CASE WHEN scaling IN ('weak', 'strong') AND NOT is_unlike AND has_unlike_base
+            THEN 'the base is not one configuration: no efficiency' END,
         CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,
-        CASE WHEN has_rivals THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
-        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END), '') AS warning,
+        CASE WHEN mean_over_median > 1.1 THEN format('the mean is {:.2f} of the median: stalls are not in it', mean_over_median) END,
+        CASE WHEN has_rivals AND NOT is_unlike
+            THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
+        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END,
+        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END), '') AS warning,
     CASE WHEN interval_kind IS NOT NULL THEN interval_of END AS interval_of,
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,

@@ -1,11 +1,13 @@
 -- Series of runs that differ in size: which belong together, and whether they scale weakly or strongly.
 --
 -- Answers: Of which series is each configuration a point?
---   A series is of two sizes or more, equal in system, framework, model, precision, data set, sequence length, labels
+--   Runs equal in every performance setting that either states are repeats: one row, and the run is the unit.  Repeats
+--   that differ by more than 5 % and more than their own intervals stay apart, a row each, with the reason.
+--   A series is of two sizes or more, equal in all settings but those that follow from the number of devices, in labels
 --   and `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run may be in
 --   several.  Configurations of no such series are tried again without the model: those of equal global batch are
---   `mixed` if the model grows with the devices.  What is left then is in no series, and not here.
---   Runs equal in all that, in devices, batch and layout are repeats: one row, and the run is the unit.
+--   `mixed` if the model grows with the devices.  Where no model or shape is known a series is one of `throughput`.
+--   What is left then is in no series, and not here.
 --
 -- Helper: of scaling
 --
@@ -21,7 +23,7 @@
 --
 -- Columns:
 --   series               VARCHAR             what the series holds equal
---   scaling              VARCHAR             weak, strong or mixed
+--   scaling              VARCHAR             weak, strong, mixed or throughput
 --   run_ids              VARCHAR[]           runs, the fastest first
 --   system               VARCHAR             machine
 --   model                VARCHAR             model
@@ -41,12 +43,23 @@
 --   model_tflops         DOUBLE TFLOP/s      per device, of the model
 --   printed_tflops       DOUBLE TFLOP/s      per device, as printed, median over the runs
 --   is_smoothed          BOOLEAN             the times are running means, or means of an epoch or a run
+--   held                 VARCHAR             all performance settings that the series holds equal
+--   unlike               DOUBLE              of repeats that are kept apart the longest time over the shortest, else NULL
+--   mean_over_median     DOUBLE              mean time over median time, the largest of the runs
+--   has_device_model     BOOLEAN             whether the model of the device is known
 WITH
 points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
+alike AS (
+    SELECT *, max(step_s) OVER same / min(step_s) OVER same AS spread,
+        max(coalesce(step_s_low, step_s)) OVER same > min(coalesce(step_s_high, step_s)) OVER same AS is_apart,
+        count(*) OVER same > 1 AND spread > 1.05 AND is_apart AS is_unlike
+    FROM points AS p
+    WINDOW same AS (PARTITION BY held, held_of_model, study, devices, global_batch_size, layout)),
 configurations AS (
-    SELECT settings, system, model, parameters, p.precision, nodes, devices, global_batch_size,
+    SELECT settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
+        global_batch_size,
         list(run_id ORDER BY step_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
         median(step_s) AS step_s,
         CASE count(*) WHEN 1 THEN 'steps' ELSE 'runs' END AS interval_of,
@@ -55,35 +68,56 @@ configurations AS (
         sum(samples_per_s * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS samples_per_s,
         sum(model_tflops * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS model_tflops,
         median(printed_tflops) AS printed_tflops,
-        bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed
-    FROM points AS p
-    GROUP BY settings, system, model, parameters, p.precision, nodes, devices, global_batch_size, layout),
+        bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
+        max(spread) FILTER (is_unlike) AS unlike, max(mean_s / step_s) AS mean_over_median,
+        bool_or(contains(held, 'device_model ')) AS has_device_model
+    FROM alike AS p
+    GROUP BY settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
+        global_batch_size, layout, CASE WHEN is_unlike THEN run_id END),
 candidates AS (
     SELECT 'weak' AS scaling, format('weak (batch {:g} per device)', global_batch_size / devices) AS what_is_equal, *
     FROM configurations
     UNION ALL
     SELECT 'strong', format('strong (global batch {})', global_batch_size), * FROM configurations),
 of_one_model AS (
-    FROM candidates QUALIFY count(DISTINCT devices) OVER (PARTITION BY settings, model, what_is_equal) >= 2),
+    FROM candidates
+    QUALIFY count(DISTINCT devices) OVER (PARTITION BY held, held_of_model, study, what_is_equal) >= 2),
 left_over AS (FROM configurations WHERE run_ids NOT IN (SELECT run_ids FROM of_one_model)),
 -- Each size has a model of its own, and sorting by devices sorts the models by their parameters.
 growing AS (
-    SELECT settings, global_batch_size FROM left_over GROUP BY settings, global_batch_size
+    SELECT held, study, global_batch_size FROM left_over GROUP BY held, study, global_batch_size
     HAVING count(DISTINCT devices) >= 2 AND count(parameters) = count(*)
         AND count(DISTINCT parameters) = count(DISTINCT devices)
         AND list(parameters ORDER BY devices, parameters) = list(parameters ORDER BY parameters)),
 members AS (
-    SELECT concat_ws(' · ', model, nullif(settings, ''), what_is_equal) AS series, * EXCLUDE (what_is_equal)
+    SELECT concat_ws(' · ', model, nullif(settings, '')) AS name, * REPLACE (
+        CASE WHEN has_model THEN scaling ELSE 'throughput' END AS scaling)
     FROM of_one_model
     UNION ALL
-    SELECT concat_ws(' · ', nullif(settings, ''), format('mixed (global batch {}, growing model)', global_batch_size)),
-        'mixed', *
-    FROM left_over SEMI JOIN growing USING (settings, global_batch_size))
-SELECT series, scaling, run_ids, system, model, parameters, m.precision, nodes, devices, global_batch_size,
-    n_runs, n_steps, step_s,
+    SELECT nullif(settings, ''), 'mixed', format('mixed (global batch {}, growing model)', l.global_batch_size), l.*
+    FROM left_over AS l JOIN growing AS g ON l.held = g.held AND l.study IS NOT DISTINCT FROM g.study
+        AND l.global_batch_size = g.global_batch_size),
+-- Series of one name: what tells them apart is added to it.
+pieces AS (
+    SELECT DISTINCT name, held, study, CASE WHEN scaling <> 'mixed' THEN held_of_model ELSE '' END AS held_of_model,
+        unnest(list_concat(string_split(held, ', '), string_split(CASE WHEN scaling <> 'mixed' THEN held_of_model ELSE '' END, ', '),
+            [regexp_extract(study, '[^/]*$')])) AS piece
+    FROM members),
+common AS (
+    SELECT p.name, piece FROM pieces AS p
+    JOIN (SELECT name, count(DISTINCT (held, study, held_of_model)) AS n FROM pieces GROUP BY name) AS all_of USING (name)
+    GROUP BY p.name, piece, n HAVING count(DISTINCT (held, study, held_of_model)) = n),
+apart AS (
+    SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS apart
+    FROM pieces ANTI JOIN common USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
+SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
+    m.precision, nodes, devices, global_batch_size, n_runs, n_steps, step_s,
     CASE interval_of WHEN 'runs' THEN between_runs.low ELSE within_run.low END AS step_s_low,
     CASE interval_of WHEN 'runs' THEN between_runs.high ELSE within_run.high END AS step_s_high,
     CASE interval_of WHEN 'runs' THEN between_runs.kind ELSE within_run.kind END AS interval_kind,
-    interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed
-FROM members AS m
+    interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed,
+    m.held, unlike, mean_over_median, has_device_model
+FROM members AS m LEFT JOIN apart AS a ON m.name IS NOT DISTINCT FROM a.name AND m.held = a.held
+    AND m.study IS NOT DISTINCT FROM a.study
+    AND a.held_of_model = CASE WHEN scaling <> 'mixed' THEN m.held_of_model ELSE '' END
 ORDER BY series, devices, step_s / global_batch_size, run_ids

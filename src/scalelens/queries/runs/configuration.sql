@@ -1,0 +1,74 @@
+-- Settings of each run under canonical names: all that can change its speed, what names it, and what does neither.
+--
+-- Answers: With which settings was a run made, whatever its framework calls them?
+--   The catalog (`FROM settings_catalog`) says which key of a framework is which setting.  Of several candidates the
+--   most trusted origin counts, then the key that stands first in the catalog, then the first that was said.
+--   Values are compared after this: a flag is `true`; off, `None` and empty are as if nothing was said; a count is a
+--   whole number; a parallel size of 1 is none; a word is in lower case.  What is no value of its kind (two ranks that print into one line) is left
+--   out.  The model of a device is the catalog's name, by the log's name for it or by the system.
+--
+-- Sources: params, runs, settings_catalog, run_devices, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id         VARCHAR    run
+--   place          INTEGER    order in which settings are shown
+--   setting        VARCHAR    canonical name
+--   class          VARCHAR    performance, identity or neutral
+--   varies_with    VARCHAR    size: it follows from the number of devices; model: it grows with the model; else NULL
+--   value          VARCHAR    value, as it is compared
+--   origin         VARCHAR    where it comes from: sidecar log scheduler nccl environment path inferred
+--   key            VARCHAR    name that the writer gives it
+WITH
+keys AS (
+    SELECT place, setting, class, kind, varies_with, unnest(string_split(keys, ' ')) AS key,
+        generate_subscripts(string_split(keys, ' '), 1) AS key_place
+    FROM settings_catalog),
+-- What `runs` has chosen counts for its columns; its origin stands in `params`.
+facts AS (
+    UNPIVOT (
+        SELECT run_id, framework::VARCHAR AS framework, model::VARCHAR AS model, r.precision::VARCHAR AS precision,
+            dataset::VARCHAR AS dataset, system::VARCHAR AS system, nodes::VARCHAR AS nodes,
+            devices::VARCHAR AS devices, devices_per_node::VARCHAR AS devices_per_node,
+            device_model::VARCHAR AS device_model, device_unit::VARCHAR AS device_unit,
+            micro_batch_size::VARCHAR AS micro_batch_size, global_batch_size::VARCHAR AS global_batch_size,
+            seq_length::VARCHAR AS seq_length, tp::VARCHAR AS tp, pp::VARCHAR AS pp, dp::VARCHAR AS dp,
+            cp::VARCHAR AS cp, job_id::VARCHAR AS job_id
+        FROM runs AS r WHERE run_id IN (FROM selected_runs(runs := runs)))
+    ON COLUMNS(* EXCLUDE (run_id)) INTO NAME key VALUE value),
+said AS (
+    SELECT run_id, file_id, line, lower(key) AS key, origin, trim(value) AS text, unit,
+        list_position(['sidecar', 'log', 'scheduler', 'nccl', 'environment', 'path', 'inferred'], origin) AS trust
+    FROM params WHERE run_id IN (FROM selected_runs(runs := runs))),
+stated AS (
+    SELECT run_id, file_id, line, key, origin, trust, text, lower(text) AS word FROM said
+    WHERE key NOT IN (SELECT key FROM facts)
+    UNION ALL BY NAME
+    SELECT f.run_id, f.key, trim(f.value) AS text, lower(trim(f.value)) AS word,
+        arg_min(s.origin, s.trust) AS origin, min(s.trust) AS trust
+    FROM facts AS f LEFT JOIN said AS s USING (run_id, key) GROUP BY f.run_id, f.key, f.value),
+readable AS (
+    SELECT s.run_id, k.place, setting, class, varies_with, s.origin, s.trust, s.key, key_place, file_id, line,
+        CASE WHEN word IN ('', 'none', 'null', 'false', 'no', 'off', 'nan', '[]', '()', '{}') THEN NULL
+            WHEN kind = 'flag' THEN CASE WHEN word IN ('true', 'yes', 'on', '1') THEN 'true' END
+            WHEN kind = 'count' THEN nullif(TRY_CAST(TRY_CAST(text AS DOUBLE) AS BIGINT), 0)::VARCHAR
+            WHEN kind = 'split' THEN nullif(nullif(TRY_CAST(TRY_CAST(text AS DOUBLE) AS BIGINT), 0), 1)::VARCHAR
+            WHEN kind = 'number' THEN TRY_CAST(text AS DOUBLE)::VARCHAR
+            WHEN length(word) <= 100 AND NOT regexp_matches(word, '[{\[]') THEN word END AS value
+    FROM stated AS s JOIN keys AS k USING (key)),
+chosen AS (
+    FROM readable WHERE value IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY run_id, setting ORDER BY
+        trust, key_place, file_id, line) = 1),
+devices AS (
+    SELECT run_id, lower(device) AS device FROM run_devices(runs := runs) WHERE device IS NOT NULL)
+SELECT run_id, c.place, setting, c.class, varies_with,
+    CASE setting WHEN 'device_model' THEN coalesce(device, value) ELSE value END AS value, origin, key
+FROM chosen AS c LEFT JOIN devices USING (run_id)
+UNION ALL BY NAME
+SELECT run_id, s.place, setting, s.class, varies_with, device AS value, 'inferred' AS origin, 'system' AS key
+FROM devices JOIN settings_catalog AS s ON setting = 'device_model'
+WHERE run_id NOT IN (SELECT run_id FROM chosen WHERE setting = 'device_model')
+ORDER BY run_id, place
