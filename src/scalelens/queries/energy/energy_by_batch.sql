@@ -4,7 +4,7 @@
 --   One row for each batch of runs that are equal but for it; of repeats the median, with their range.
 --   A tool's watt-hours may mostly be start-up, which a larger batch only spreads over more work: energy_fixed_part.
 --
--- Sources: runs, labels, energy_efficiency, batch_stats, phases
+-- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -53,13 +53,13 @@ rates AS (
             WHERE samples_per_s IS NOT NULL)
     GROUP BY run_id),
 points AS (
-    SELECT e.*, device_unit, n_rate_steps, rate_of, samples_per_s, tokens_per_s,
+    SELECT e.*, device_unit, n_rate_steps, rate_of, samples_per_s, tokens_per_s, held, held_of_model, study, r.nodes,
         concat_ws(' · ', r.model, r.precision, r.system, dataset, 'seq ' || seq_length, framework, labels,
             format('{} {}{}', r.devices, coalesce(upper(device_unit), 'device'), CASE r.devices WHEN 1 THEN '' ELSE 's' END)
         ) AS series
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, per := per,
         extent := extent, method := method) AS e
-    JOIN runs AS r USING (run_id) LEFT JOIN labels() USING (run_id)
+    JOIN runs AS r USING (run_id) JOIN held_settings(runs := runs) USING (run_id) LEFT JOIN labels() USING (run_id)
     LEFT JOIN (SELECT * EXCLUDE (n_steps), n_steps AS n_rate_steps FROM rates) USING (run_id)
     WHERE e.global_batch_size > 0)
 SELECT series, devices, device_unit, global_batch_size, list(run_id ORDER BY run_id) AS run_ids, count(*) AS n_runs,
@@ -74,6 +74,9 @@ SELECT series, devices, device_unit, global_batch_size, list(run_id ORDER BY run
     median(samples_per_wh) AS samples_per_wh,
     CASE WHEN count(samples_per_wh) > 1 THEN min(samples_per_wh) END AS samples_per_wh_low,
     CASE WHEN count(samples_per_wh) > 1 THEN max(samples_per_wh) END AS samples_per_wh_high,
-    median(tokens_per_wh) AS tokens_per_wh, string_agg(DISTINCT note, '; ' ORDER BY note) AS note
-FROM points GROUP BY series, devices, device_unit, global_batch_size, unit
+    median(tokens_per_wh) AS tokens_per_wh, nullif(concat_ws('; ', string_agg(DISTINCT note, '; ' ORDER BY note),
+        CASE WHEN greatest(max(samples_per_wh) / min(samples_per_wh), max(samples_per_s) / min(samples_per_s)) > 1.05
+            THEN format('runs of the same settings differ by a factor of {:.2f}: what differs is not in the logs',
+                greatest(max(samples_per_wh) / min(samples_per_wh), max(samples_per_s) / min(samples_per_s))) END), '') AS note
+FROM points GROUP BY series, held, held_of_model, study, nodes, devices, device_unit, global_batch_size, unit
 ORDER BY series, devices, global_batch_size

@@ -2,12 +2,11 @@
 --
 -- Answers: Which runs can be compared, and with which numbers does `scaling` do it?
 --   Work is the global batch, time that of a step; runs without devices, batch or a step time are not here.
---   What must be equal comes from `configuration`: every performance setting that a run states.  Runs of no known
---   system are of one study only where their folders have one name but for numbers, or one label `study`.
+--   What must be equal is every performance setting that a run states (held_settings).
 --
 -- Helper: of scaling_series
 --
--- Sources: runs, params, step_times, batch_stats, labels, model_flops, configuration
+-- Sources: runs, step_times, batch_stats, labels, model_flops, held_settings
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -50,32 +49,16 @@ further AS (
     SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
     FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
         || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
-held AS (
-    SELECT run_id,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with IS NULL) AS held,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with = 'model') AS held_of_model,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place)
-            FILTER (varies_with = 'size' AND setting <> 'dp') AS layout,  -- dp follows from devices, tp, pp and cp
-        bool_or(setting IN ('model', 'num_layers', 'hidden_size')) AS has_model,
-        bool_or(setting = 'system') AS has_system
-    FROM configuration(runs := runs) WHERE class = 'performance' GROUP BY run_id),
-studies AS (
-    SELECT run_id, coalesce(max(p.value) FILTER (p.key = 'study' AND p.origin = 'sidecar'),
-        any_value(regexp_replace(regexp_replace(path, '/[^/]*$', ''), '[0-9]+', '#', 'g'))) AS study
-    FROM runs LEFT JOIN params AS p USING (run_id) GROUP BY run_id),
 points AS (
-    SELECT r.*, t.* EXCLUDE (run_id), labels, further, flops_per_token, held, held_of_model, layout,
-        coalesce(has_model, false) AS has_model, CASE WHEN has_system IS NOT TRUE THEN study END AS study,
+    SELECT r.*, t.* EXCLUDE (run_id), labels, further, flops_per_token, held, held_of_model, layout, study, has_model,
         coalesce(global_batch_size, largest_batch) AS batch,
         CASE metric WHEN 'step_s' THEN step_s WHEN 'mean_s' THEN mean_s
             ELSE error('metric is ''step_s'' or ''mean_s''') END AS time_s
     FROM times AS t JOIN runs AS r USING (run_id) JOIN further USING (run_id) JOIN model_flops() USING (run_id)
-    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id) LEFT JOIN held USING (run_id)
-    JOIN studies USING (run_id))
+    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id) JOIN held_settings(runs := runs) USING (run_id))
 SELECT run_id,
     concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, further) AS settings,
-    concat_ws(' · ', held, labels, further) AS held, coalesce(held_of_model, '') AS held_of_model,
-    coalesce(layout, '') AS layout, study, has_model,
+    concat_ws(', ', held, further) AS held, held_of_model, layout, study, has_model,
     system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_steps,
     time_s AS step_s, mean_s, CASE metric WHEN 'step_s' THEN step_s_low END AS step_s_low,
     CASE metric WHEN 'step_s' THEN step_s_high END AS step_s_high,

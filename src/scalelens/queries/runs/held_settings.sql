@@ -1,0 +1,40 @@
+-- The settings of each run as texts to group by: runs that are alike have the same.
+--
+-- Answers: Which runs are repeats of each other, and which are of one series?
+--   Repeats agree in all columns, runs of one series in all but `layout`.  A setting that one run alone states keeps it
+--   apart: unknown is not equal.  Runs of no known system are of one study only where their folders have the same
+--   names but for numbers, or where a sidecar gives them one label `study`.
+--
+-- Helper: of scaling_points and energy_by_batch and energy_fixed_part
+--
+-- Sources: configuration, runs, params, labels
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id           VARCHAR    run
+--   held             VARCHAR    performance settings that do not follow from the size or the model, and labels
+--   held_of_model    VARCHAR    those of the model: its name, its shape, how it is split over devices
+--   layout           VARCHAR    those that follow from the number of devices and the batch
+--   study            VARCHAR    folders of a run of no known system, numbers masked; NULL where a system is known
+--   has_model        BOOLEAN    whether a model or its shape is known
+WITH
+texts AS (
+    SELECT run_id,
+        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with IS NULL) AS held,
+        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with = 'model') AS held_of_model,
+        string_agg(setting || ' ' || value, ', ' ORDER BY place)
+            FILTER (varies_with = 'size' AND setting <> 'dp') AS layout,  -- dp follows from devices, tp, pp and cp
+        bool_or(setting IN ('model', 'num_layers', 'hidden_size')) AS has_model,
+        bool_or(setting = 'system') AS has_system
+    FROM configuration(runs := runs) AS c WHERE c.class = 'performance' GROUP BY run_id),
+studies AS (
+    SELECT run_id, max(value) AS study FROM params WHERE key = 'study' AND origin = 'sidecar' GROUP BY run_id)
+SELECT run_id, concat_ws(', ', held, labels) AS held, coalesce(held_of_model, '') AS held_of_model,
+    coalesce(layout, '') AS layout,
+    CASE WHEN has_system IS NOT TRUE THEN
+        coalesce(study, regexp_replace(regexp_replace(path, '/[^/]*$', ''), '[0-9]+', '#', 'g')) END AS study,
+    coalesce(has_model, false) AS has_model
+FROM runs LEFT JOIN texts USING (run_id) LEFT JOIN studies USING (run_id) LEFT JOIN labels() USING (run_id)
+ORDER BY run_id
