@@ -21,52 +21,19 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pytest
 
 import scalelens.parsers
+from command_line import Ran, Run, one_line
 from conftest import ROOT, answer
-from scalelens.cli import app, main
+from logs import megatron_line
+from scalelens.cli import app
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
 from scalelens.tables import documented
-
-RECORD = (
-    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} |"
-    " learning rate: 3.750E-05 | global batch size:     4 | lm loss: 1.203115E+01 |"
-    " number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-)
-
-
-class Ran(NamedTuple):
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command line in this process."""
-    for variable in ("SCALELENS_WAREHOUSE", "SCALELENS_FORMATS", "SCALELENS_QUERIES"):
-        monkeypatch.delenv(variable, raising=False)
-
-    def run(*arguments: str | Path) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["scalelens", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Ran(code, *capsys.readouterr())
-
-    return run
 
 
 def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
@@ -79,7 +46,7 @@ def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[bytes]"
 
 def write_log(path: Path, steps: int = 5, step_ms: float = 1000.0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(RECORD.format(step, 4 * step, step_ms + step % 7) for step in range(1, steps + 1)))
+    path.write_text("".join(megatron_line(step, step_ms + step % 7) for step in range(1, steps + 1)))
     return path
 
 
@@ -98,14 +65,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     scalelens.ingest(write_log(folder / "logs" / "job.log"), warehouse=folder / "warehouse")
     return folder / "warehouse"
-
-
-def one_line(ran: Ran, *said: str) -> None:
-    """Wrong use: exit 2, nothing on stdout, and one line that says what is wrong and what to do."""
-    assert (ran.code, ran.out) == (2, ""), ran
-    assert re.fullmatch(r"scalelens: [^\n]+; [^\n]+\n", ran.err), ran.err
-    for text in said:
-        assert text in ran.err
 
 
 # Help
@@ -496,7 +455,7 @@ def test_identify_shows_which_format_takes_which_lines(run: Run, logs: Path) -> 
 
 def test_identify_says_what_is_not_understood(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "cut.log"
-    log.write_text((RECORD.format(1, 4, 1000.0) + RECORD.format(2, 8, 1000.0))[:-90])
+    log.write_text((megatron_line(1, 1000.0) + megatron_line(2, 1000.0))[:-90])
     ran = run("identify", log)
     (problem,) = [row for row in csv.DictReader(io.StringIO(ran.out)) if row["table"] == "problems"]
     assert "cut" in problem["example"]

@@ -4,18 +4,17 @@ import json
 import os
 import re
 import shutil
-import sys
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import Run
 from conftest import ROOT
-from scalelens.cli import main
+from logs import megatron_line
 from scalelens.cli.label import written
 from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
@@ -26,10 +25,6 @@ from scalelens.runs.sidecar import NAME, Sidecars, sidecar_of
 from scalelens.runs.templates import FACTS, compiled
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
-RECORD = (
-    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
-    " global batch size:     4 | lm loss: 1.203115E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-)
 DONE = "[after training is done] datetime: 2026-06-10 09:31:19 \n"
 POWER = ",timestamps,pynvml:0\n0,1795238790.3,{:.1f}\n"
 
@@ -38,7 +33,7 @@ def write_log(path: Path, step_ms: float = 1000.0) -> Path:
     """A log whose content depends on its path, so that no two are the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
     offset = sum(str(path).encode()) % 1000 / 10 + step_ms
-    path.write_text("".join(RECORD.format(step, 4 * step, offset + step % 7) for step in range(1, 6)) + DONE)
+    path.write_text("".join(megatron_line(step, offset + step % 7) for step in range(1, 6)) + DONE)
     return path
 
 
@@ -584,29 +579,6 @@ def test_the_shape_of_a_model_that_a_sidecar_gives_goes_first(tmp_path: Path, ho
 # scalelens label
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs the command line in this process."""
-    monkeypatch.delenv("SCALELENS_WAREHOUSE", raising=False)
-
-    def run(*arguments: str | Path) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["scalelens", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert isinstance(ended.value.code, int)
-        return Ran(ended.value.code, *capsys.readouterr())
-
-    return run
-
-
-Run = Callable[..., Ran]
 TEMPLATE = "{system}/{precision}/n{nodes}"
 PREVIEW = """file,template,system,precision,nodes
 alps/BF16/n01/train.log,{system}/{precision}/n{nodes},alps,bf16,1
