@@ -793,15 +793,36 @@ def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_pat
         assert re.search(r"q\.sql: .*; correct the SQL$", str(raised.value))
 
 
-def test_columns_are_documented_in_one_way() -> None:
-    """A column of one name has one type and unit in all queries; measured columns end in their unit."""
-    said: dict[str, set[tuple[str, str | None]]] = {}
+ENDINGS = {
+    "s": "s", "ns": "ns", "us": "us", "W": "w", "J": "j", "Wh": "wh", "bytes": "bytes", "MB": "mb", "GB": "gb",
+    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
+    "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
+}  # fmt: skip
+COUNTED = {"samples", "tokens", "FLOP", "GFLOP", "TFLOP/s", "FLOP/B", None}  # the name says what is counted
+AXES = {"bandwidth", "peak"}  # of the roofline, in the words of its literature
+
+
+def unit_by_name(name: str) -> str | None:
+    """The unit that the end of a column's name stands for."""
+    endings = {
+        ending: unit for unit, ending in ENDINGS.items() if re.search(rf"(^|(?<!per)_){ending}(_low|_high)?$", name)
+    }
+    return endings[max(endings, key=len)] if endings else None
+
+
+def test_a_column_of_one_name_has_one_type_and_unit() -> None:
+    kinds: dict[str, set[tuple[str, str | None]]] = {}
     for query in QUERIES.values():
         for column in query.columns:
-            said.setdefault(column.name, set()).add((column.type, column.unit))
-            if column.unit == "s":
-                assert re.search(r"_s(_low|_high)?$", column.name), column.name
-    assert {name: kinds for name, kinds in said.items() if len(kinds) > 1} == {}
+            kinds.setdefault(column.name, set()).add((column.type, column.unit))
+    assert {name: several for name, several in kinds.items() if len(several) > 1} == {}
+
+
+def test_measured_columns_end_in_their_unit() -> None:
+    columns = {(column.name, column.unit) for query in QUERIES.values() for column in query.columns}
+    assert {unit for _, unit in columns} <= ENDINGS.keys() | COUNTED
+    measured = {(name, unit) for name, unit in columns if name not in AXES and (unit in ENDINGS or unit_by_name(name))}
+    assert {(name, unit) for name, unit in measured if unit_by_name(name) != unit} == set()
 
 
 def test_values_run_from_low_to_high(little: Warehouse) -> None:
