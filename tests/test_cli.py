@@ -17,7 +17,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,10 +25,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-import scalelens.parsers
+import scalelens
 from command_line import Ran, Run, one_line
-from conftest import ROOT, answer
+from conftest import answer
 from logs import megatron_line
+from recipes import recipe
 from scalelens.cli import app
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
@@ -560,19 +560,12 @@ def test_a_worker_that_is_killed_is_one_error(tmp_path: Path) -> None:
 # Features by adding a file
 
 
-def recipe(language: str) -> str:
-    """The code of a recipe of CONTRIBUTING.md."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    (code,) = re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
-    return textwrap.dedent(code)
-
-
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A folder with the format of the recipe, and a log that it reads."""
     folder = tmp_path / "own"
     folder.mkdir()
-    (folder / "mytool.py").write_text(recipe("python"))
+    (folder / "mytool.py").write_text(recipe("Add a format"))
     (tmp_path / "own.log").write_text("hello\nmytool step 12 took 0.5 s\nmytool step 13 took 1.5 s\n")
     return folder
 
@@ -602,17 +595,6 @@ def test_workers_know_the_formats_of_the_user(own: Path, tmp_path: Path, monkeyp
         (tmp_path / f"{number}.own.log").write_text(f"mytool step {number} took 0.5 s\n")
     scalelens.ingest(tmp_path, warehouse=tmp_path / "w", jobs=2, format_folders=(own,))
     assert answer(tmp_path / "w", "SELECT count(*) FROM steps").fetchall() == [(5,)]
-
-
-def test_a_format_of_the_package_is_a_file_in_parsers(
-    run: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scalelens.parsers, "__path__", [*scalelens.parsers.__path__, str(own)])
-    try:
-        run("ingest", tmp_path / "own.log", "-w", tmp_path / "w")
-    finally:
-        sys.modules.pop("scalelens.parsers.mytool", None)
-    assert run(*STEPS, "-w", tmp_path / "w").out == READ
 
 
 def test_a_format_of_a_user_may_take_the_place_of_ours(run: Run, own: Path, tmp_path: Path) -> None:
@@ -731,7 +713,7 @@ def test_a_format_that_fails_costs_its_lines_alone(run: Run, own: Path, tmp_path
 
 
 def test_a_query_of_a_user_is_a_file_in_a_folder(run: Run, home: Path, tmp_path: Path) -> None:
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql"))
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query"))
     ran = run("query", "slow_steps", "slowest_s=1.004", "-w", home, "--queries", tmp_path)
     assert [row["step"] for row in csv.DictReader(io.StringIO(ran.out))] == ["5"]
     assert "slow_steps,Steps slower than a limit." in run("queries", "--queries", tmp_path).out
@@ -742,20 +724,8 @@ def test_a_query_of_a_user_is_a_file_in_a_folder(run: Run, home: Path, tmp_path:
 def test_a_folder_of_queries_may_be_named_by_the_environment(
     run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql"))
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query"))
     monkeypatch.setenv("SCALELENS_QUERIES", str(tmp_path))
-    assert len(run("query", "slow_steps", "-w", home).out.splitlines()) == 6
-
-
-def test_a_query_of_the_package_is_a_file_in_queries(
-    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "queries"
-    folder.mkdir()
-    for path in queries.FOLDER.glob("*.sql"):
-        shutil.copy(path, folder)
-    (folder / "slow_steps.sql").write_text(recipe("sql"))
-    monkeypatch.setattr(queries, "FOLDER", folder)
     assert len(run("query", "slow_steps", "-w", home).out.splitlines()) == 6
 
 
@@ -769,8 +739,8 @@ def test_a_query_of_the_package_is_a_file_in_queries(
     ],
 )
 def test_a_file_that_is_no_query_is_said(run: Run, home: Path, tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert old in recipe("sql")
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql").replace(old, new))
+    assert old in recipe("Add a query")
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query").replace(old, new))
     one_line(run("query", "slow_steps", "-w", home, "--queries", tmp_path), said)
 
 
