@@ -793,10 +793,10 @@ def test_a_query_of_the_package_is_a_file_in_queries(
 ) -> None:
     folder = tmp_path / "queries"
     folder.mkdir()
-    for path in queries.FOLDER.glob("*.sql"):
+    for path in queries.QUERIES_FOLDER.glob("*.sql"):
         shutil.copy(path, folder)
     (folder / "slow_steps.sql").write_text(recipe("sql"))
-    monkeypatch.setattr(queries, "FOLDER", folder)
+    monkeypatch.setattr(queries, "QUERIES_FOLDER", folder)
     assert len(run("query", "slow_steps", "-w", home).out.splitlines()) == 6
 
 
@@ -822,7 +822,7 @@ def test_the_library_does_what_its_docstring_says(tmp_path: Path) -> None:
     write_log(tmp_path / "logs" / "job.log", 50)
     study = tmp_path / "study"
     report = scalelens.ingest(tmp_path / "logs", warehouse=study)
-    assert [entry.rows_of["megatron"] > 50 for entry in report.entries] == [True]
+    assert [entry.rows_by_format["megatron"] > 50 for entry in report.entries] == [True]
     assert scalelens.query("batch_stats", warehouse=study, warmup=5)["n_steps"].to_list() == [45]
     assert scalelens.connect(study).sql("FROM runs").fetchall()
     named = re.findall(r"scalelens\.(\w+)\(", inspect.getdoc(scalelens) or "")

@@ -11,7 +11,7 @@ from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Run"
-SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the runner
+CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the runner
 
 
 class Workload(StrEnum):
