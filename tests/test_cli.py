@@ -667,7 +667,7 @@ def test_good_formats_hold(run: Run, own: Path, tmp_path: Path) -> None:
     (own / "fixtures" / "mytool").mkdir(parents=True)
     shutil.copy(tmp_path / "own.log", own / "fixtures" / "mytool" / "first.log")
     ran = run("formats", "--check", own)
-    assert (ran.code, ran.err) == (0, f"the formats of {own} hold\n")
+    assert (ran.code, ran.err) == (0, f"the formats of {own} pass the test\n")
 
 
 FILE_FORMAT = '''"""My tool's table.

@@ -41,11 +41,11 @@ def ingest(
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
     """
-    from scalelens.ingestion import ingest as work
+    from scalelens.ingestion import ingest as ingestion
 
     bar = ProgressBar()
     with bar:
-        report = work.ingest(
+        report = ingestion.ingest(
             paths,
             warehouse,
             jobs,
