@@ -602,9 +602,9 @@ def test_a_worker_that_is_killed_is_one_error(tmp_path: Path) -> None:
 
 
 def recipe(language: str) -> str:
-    """The code of a recipe of CONTRIBUTING.md."""
+    """The code of the first recipe of CONTRIBUTING.md in a language: a format in Python, a query in SQL."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    (code,) = re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    code, *_ = re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
     return textwrap.dedent(code)
 
 

@@ -20,6 +20,7 @@ from scalelens.cli.label import sidecar_text
 from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.parsing.part_facts import PartFacts
 from scalelens.queries import load as queries
 from scalelens.runs.joining import runs_of
 from scalelens.runs.sidecar import SIDECAR_NAME, Sidecars, sidecar_of
@@ -513,8 +514,8 @@ def test_a_nearer_sidecar_names_the_run(logs: Path, home: Path) -> None:
 
 
 def test_what_is_named_like_a_log_of_several_runs_belongs_to_its_last() -> None:
-    step = {"rows": {"steps": 5}, "steps": {"0": (1, 5)}, "attempts": 1}
-    power = {"rows": {"power": 9}, "steps": {}, "attempts": 0}
+    step = PartFacts(rows={"steps": 5}, steps={"0": (1, 5)}, attempts=1)
+    power = PartFacts(rows={"power": 9})
     entries = {
         "/r/train-7.out": Entry("/r/train-7.out", "/r", "log", "b", parts={0: step, 1: step}),
         "/r/power/7.csv": Entry("/r/power/7.csv", "/r", "csv", "b", parts={0: power}),
