@@ -31,7 +31,7 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")
         connection.unregister("arrow")
-    queries.create(connection, QUERIES)
+    queries.create_macros(connection, QUERIES)
     return connection
 
 

@@ -608,7 +608,7 @@ def test_good_formats_hold(run: Run, own: Path, tmp_path: Path) -> None:
     (own / "fixtures" / "mytool").mkdir(parents=True)
     shutil.copy(tmp_path / "own.log", own / "fixtures" / "mytool" / "first.log")
     ran = run("formats", "--check", own)
-    assert (ran.code, ran.err) == (0, f"the formats of {own} hold\n")
+    assert (ran.code, ran.err) == (0, f"the formats of {own} pass the test\n")
 
 
 FILE_FORMAT = '''"""My tool's table.
@@ -751,7 +751,7 @@ def test_the_library_does_what_its_docstring_says(tmp_path: Path) -> None:
     write_log(tmp_path / "logs" / "job.log", 50)
     study = tmp_path / "study"
     report = scalelens.ingest(tmp_path / "logs", warehouse=study)
-    assert [entry.rows_of["megatron"] > 50 for entry in report.entries] == [True]
+    assert [entry.rows_by_format["megatron"] > 50 for entry in report.entries] == [True]
     assert scalelens.query("batch_stats", warehouse=study, warmup=5)["n_steps"].to_list() == [45]
     assert scalelens.connect(study).sql("FROM runs").fetchall()
     named = re.findall(r"scalelens\.(\w+)\(", inspect.getdoc(scalelens) or "")

@@ -724,10 +724,10 @@ def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     assert found["of_size"].sources == ("runs",)
     assert found["of_size"].parameters == (("size", "2", "devices"),)
     assert found["of_size"].columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
-    queries.create(little.connection, found)
+    queries.create_macros(little.connection, found)
     assert little.column("SELECT run_id FROM a_first()") == ["two-strong"]
     assert little.column("SELECT run_id FROM a_first(size := 16)") == ["gpt-small"]
-    queries.create(little.connection, QUERIES)
+    queries.create_macros(little.connection, QUERIES)
 
 
 def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -787,7 +787,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "q.sql").write_text(HEADER + "SELECT run_id FROM nowhere")
     with pytest.raises((UserError, duckdb.Error), match="Table with name nowhere does not exist") as raised:
-        queries.create(little.connection, queries.load([tmp_path]))
+        queries.create_macros(little.connection, queries.load([tmp_path]))
         little.ask("FROM q()")  # DuckDB 1.4.0 looks no earlier
     if raised.type is UserError:
         assert re.search(r"q\.sql: .*; correct the SQL$", str(raised.value))

@@ -669,7 +669,7 @@ def test_a_full_disk_is_one_error_and_loses_nothing(
     if name != "mkdir":
         ingest([logs / "0.log"], home)
     monkeypatch.setattr(where, name, full)
-    with pytest.raises(UserError, match=r"no space is left .*free some and run the same command again"):
+    with pytest.raises(UserError, match=r"no space is left .*free some space and run the same command again"):
         ingest([logs], home)
     monkeypatch.undo()
     if name != "mkdir":
