@@ -60,7 +60,7 @@ def title(chart: ModuleType) -> str:
     return (chart.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
-def sql(chart: ModuleType, call: str) -> str:
+def rows_statement(chart: ModuleType, call: str) -> str:
     """SQL for the rows of a chart, given the call of its query, `scaling(runs := '...')`."""
     facts = getattr(chart, "FACTS", ())
     if not facts:
