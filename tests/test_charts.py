@@ -20,7 +20,7 @@ import pikepdf
 import polars as pl
 import pytest
 
-from scalelens.charts import batch_cdf, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.errors import UserError
 from scalelens.report import rendering as render
@@ -194,7 +194,7 @@ def test_kinds_of_interval_are_never_drawn_alike():
     assert len(looks) == len(set(looks)) == 4
     caps = [mark for mark in marks(spec) if mark["mark"]["type"] == "tick"]
     assert len(caps) == 4, "both ends of the two kinds of confidence, none of the ranges"
-    for bar in style.BARS.values():
+    for bar in style.INTERVALS.values():
         assert (bar.cap > 0) == bar.label.startswith("95 %")
         assert bar.label in text_of("scaling/kinds_of_interval")
 
@@ -348,7 +348,7 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
     assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
     two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
-    with pytest.raises(UserError, match="those of 2 runs"):
+    with pytest.raises(UserError, match="of one run, not of 2"):
         draw("collective_arrivals/three_ranks", two)
 
 
@@ -605,9 +605,9 @@ def test_runs_behind_the_rows():
 
 def test_words():
     assert words.wrap("a b\u00a0c d", words.text_width("a b\u00a0c")) == ["a b\u00a0c", "d"]
-    assert words.span([1], "run") == "1 run" and words.span([1, 3], "run") == "1 to 3 runs"
-    assert words.number(12345.6) == "12,346" and words.number(0.39142) == "0.3914"
+    assert words.counted([1], "run") == "1 run" and words.counted([1, 3], "run") == "1 to 3 runs"
+    assert words.short_number(12345.6) == "12,346" and words.short_number(0.39142) == "0.3914"
     assert sorted(["batch 128", "batch 16"], key=words.natural) == ["batch 16", "batch 128"]
-    assert style.ticks(100) == [0, 20, 40, 60, 80, 100] and style.ticks(22) == [0, 5, 10, 15, 20, 25]
+    assert axes.ticks(100) == [0, 20, 40, 60, 80, 100] and axes.ticks(22) == [0, 5, 10, 15, 20, 25]
     long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
     assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")

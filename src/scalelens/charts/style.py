@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import altair as alt
 
+from scalelens.charts.limits import check_count
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
-from scalelens.errors import UserError
 
 Width = Literal["single", "double"]
 WIDTHS: dict[Width, int] = {"single": 245, "double": 504}  # 3.4 in and 7 in: columns of ACM, IEEE and Springer
@@ -32,9 +32,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
 MOST_SERIES = 12
-# Which part of a trace the parameter `steps` of a query takes.
-SELECTIONS = {"all": "whole traces", "complete": "their complete steps", "hta": "the events that HTA selects"}
-HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
+
+Row = dict[str, Any]  # of a query
 
 
 class Look(NamedTuple):
@@ -47,7 +46,7 @@ class Look(NamedTuple):
     thickness: float = 1.2
 
 
-class Bar(NamedTuple):
+class IntervalLook(NamedTuple):
     """How an interval is drawn.  Confidence has caps and a full line; a range is thin, broken and open."""
 
     label: str
@@ -56,12 +55,12 @@ class Bar(NamedTuple):
     cap: float
 
 
-# By kind of the interval and what it is of: steps within one run, or repeats of it.
-BARS: dict[tuple[str, str], Bar] = {
-    ("ci95", "steps"): Bar("95 % interval, steps of one run", [1, 0], 0.6, 3),
-    ("ci95", "runs"): Bar("95 % interval, repeated runs", [1, 0], 1, 6),
-    ("range", "steps"): Bar("range, steps of one run", [0.8, 1.2], 0.6, 0),
-    ("range", "runs"): Bar("range, repeated runs", [2.5, 1.5], 0.6, 0),
+# By the kind of the interval, and by what it covers: the steps of one run, or repeated runs.
+INTERVALS: dict[tuple[str, str], IntervalLook] = {
+    ("ci95", "steps"): IntervalLook("95 % interval, steps of one run", [1, 0], 0.6, 3),
+    ("ci95", "runs"): IntervalLook("95 % interval, repeated runs", [1, 0], 1, 6),
+    ("range", "steps"): IntervalLook("range, steps of one run", [0.8, 1.2], 0.6, 0),
+    ("range", "runs"): IntervalLook("range, repeated runs", [2.5, 1.5], 0.6, 0),
 }
 
 CONFIG: dict[str, Any] = {
@@ -91,15 +90,17 @@ CONFIG: dict[str, Any] = {
 def looks(labels: Iterable[str]) -> list[Look]:
     """A look for each label, all different.  Raises UserError for more than a reader can tell apart."""
     named = list(labels)
-    if len(named) > MOST_SERIES:
-        raise UserError(
-            f"{len(named)} lines are more than one chart can tell apart ({MOST_SERIES})",
-            "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"",
-        )
+    hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
+    check_count(len(named), MOST_SERIES, "lines", hint)
     return [
         Look(label, COLOURS[n % len(COLOURS)], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)])
         for n, label in enumerate(named)
     ]
+
+
+def swatch(label: str, colour: str) -> Look:
+    """Entry of a legend for what is filled with a colour."""
+    return Look(label, colour, "square", [1, 0], 5)
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
@@ -129,7 +130,9 @@ class Panel(NamedTuple):
     height: float | None = None  # else that of all figures of its width
 
 
-def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], caption: Sequence[str], width: Width) -> Any:
+def figure(
+    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], width: Width
+) -> Any:
     """Rows of panels under one legend and above the caption, which makes the figure as wide as the column."""
     room = WIDTHS[width] - 2 * MARGIN
     parts = [_legend(legend, room - Y_AXIS)] if legend else []
@@ -160,31 +163,32 @@ def _at(field: str) -> Any:
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
-def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: Any) -> list[Any]:
-    """Layers of intervals of one kind."""
-    bar, chart = BARS[kind], alt.Chart(data)
-    rule = chart.mark_rule(strokeWidth=bar.thickness, strokeDash=list(bar.dash))
-    layers = [rule.encode(x, alt.Y(f"{low}:Q"), colour, y2=f"{high}:Q")]
-    cap = chart.mark_tick(orient="horizontal", size=bar.cap, thickness=bar.thickness, opacity=1)
-    return layers + [cap.encode(x, alt.Y(f"{end}:Q"), colour) for end in (low, high) if bar.cap]
-
-
-def ticks(highest: float) -> list[float]:
-    """Round values from 0 to the first that is not below `highest`, at most seven."""
-    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
-    return [n * step for n in range(math.ceil(highest / step) + 1)]
+def interval_layers(
+    rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], colour: Any
+) -> list[Any]:
+    """Layers of the intervals of one kind; a row without one has none.  `ends` are the columns of its two ends."""
+    fields = (x.shorthand.partition(":")[0], "label", *ends)
+    known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
+    if not known:
+        return []
+    look, chart = INTERVALS[kind], alt.Chart(values(known))
+    low, high = (f"{end}:Q" for end in ends)
+    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
+    layers = [rule.encode(x, alt.Y(low), colour, y2=high)]
+    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1)
+    return layers + [cap.encode(x, alt.Y(end), colour) for end in (low, high) if look.cap]
 
 
 SAMPLE = 18  # length of a legend's sample
 
 
-def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
+def _legend(entries: Sequence[Look | IntervalLook], width: float) -> Any:
     """Samples with their labels: series in columns, below them how intervals are drawn."""
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
     height = 0.0
-    for kind in (Look, Bar):
+    for kind in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, kind)]
         labels = [shorten(entry.label, width - SAMPLE - 3) for entry in group]
         column = max(map(text_width, labels), default=0) + SAMPLE + 12
@@ -211,7 +215,7 @@ def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
     )
 
 
-def _strokes(entry: Look | Bar, x: float, y: float) -> list[dict[str, Any]]:
+def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, Any]]:
     """Lines of an entry's sample: one, and the caps of an interval that has them."""
     inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
     plain = {"colour": entry.colour if isinstance(entry, Look) else INK, "thickness": entry.thickness}

@@ -44,23 +44,60 @@ def text_width(text: str) -> float:
     return sum(_LETTER_WIDTH.get(letter, 556) for letter in text) * SIZE / 1000
 
 
-def number(value: float) -> str:
+def short_number(value: float) -> str:
     """Four significant digits, large numbers in full."""
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
-def span(counts: Sequence[float], what: str) -> str:
+def counted(counts: Sequence[float], what: str, plural: str = "") -> str:
     """`1 run`, `3 runs`, `58 to 498 steps`: how many of a thing, or from how few to how many."""
     low, high = min(counts), max(counts)
-    many = f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
-    return f"{many} {what}" if high == 1 else f"{many} {what}s"
+    many = short_number(low) if low == high else f"{short_number(low)} to {short_number(high)}"
+    return f"{many} {what if high == 1 else plural or f'{what}s'}"
+
+
+def records_of(points: Sequence[Mapping[str, Any]]) -> str:
+    """`3 runs, 58 to 498 step records`: what a point of a chart stands for."""
+    counts = [counted([point["n_runs"] for point in points], "run")]
+    if steps := [point["n_steps"] for point in points if point["n_steps"]]:
+        counts.append(counted(steps, "step record"))
+    return ", ".join(counts)
 
 
 def unit(rows: Iterable[Mapping[str, Any]]) -> str:
-    """`GPUs` where all devices are, else `devices`."""
+    """`GPU` where all devices are GPUs, else `device`."""
     units = {row.get("device_unit") for row in rows}
-    one = units.pop() if len(units) == 1 else None
-    return f"{one.upper()}s" if one else "devices"
+    only = units.pop() if len(units) == 1 else None
+    return only.upper() if only else "device"
+
+
+def devices(row: Mapping[str, Any]) -> str:
+    """`8 GPUs`: the devices of a run."""
+    return counted([row["devices"]], unit([row]))
+
+
+# By the value of the parameter `steps` of a query.
+_PARTS_OF_TRACES = {"all": "whole traces", "complete": "their complete steps", "hta": "the events that HTA selects"}
+
+
+def part_of_traces(parameters: Mapping[str, str] | None) -> str:
+    """Which part of the traces a query counted."""
+    return _PARTS_OF_TRACES[(parameters or {}).get("steps", "all")]
+
+
+def sentence(text: str) -> str:
+    """A note of a query as a sentence of the caption."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The different notes of rows as sentences."""
+    return [sentence(note) for note in dict.fromkeys(note for row in rows for note in split_notes(row["note"]))]
+
+
+def split_notes(text: str | None) -> list[str]:
+    """The notes or warnings that a query joined in one cell."""
+    return [note for note in (text or "").split("; ") if note]
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
@@ -99,5 +136,5 @@ def exclusions(left_out: Mapping[str, int]) -> str:
     """Sentence of the caption that says what the query left out, by rule."""
     if not left_out:
         return "Nothing left out."
-    rules = ", ".join(f"{rule}\u00a0{number(count)}" for rule, count in sorted(left_out.items()))
+    rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
     return f"Records left out by rule: {rules}."
