@@ -49,7 +49,7 @@ def ticks(highest: float) -> list[float]:
 
 
 def is_logarithmic(low: float, high: float) -> bool:
-    """Whether values differ so much that a linear axis would press the low ones together."""
+    """Whether the values differ so much that a linear axis could not show the low ones apart."""
     return high >= LOGARITHMIC_FROM * low > 0
 
 

@@ -27,7 +27,7 @@ QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 
 SINGLE = "single steps"  # label of the query for runs whose records are of one step each
-DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a sixth of the line's own width
+DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
 
 
 def draw(
@@ -109,10 +109,10 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
 
 
 def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
-    """Corners of a run's curve, less those that the line itself would cover.
+    """Corners of a run's curve, without those that the line itself would cover.
 
-    The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than the line the
-    first and the last are kept, so the curve passes through the same dots.
+    All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line.  The first and the
+    last corner in each of its columns are kept, so the curve passes through the same dots.
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
@@ -126,7 +126,7 @@ def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
 
 
 def _labels(rows: pl.DataFrame) -> dict[str, str]:
-    """Label of each run: the facts that set it apart, its name where those do not, its id where nothing does."""
+    """Label of each run: the facts that set it apart; its name where they do not; its id where the name does not."""
     runs = rows.unique("run_id", maintain_order=True).to_dicts()
     facts = [[_fact(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
     differ = [len(set(column)) > 1 for column in zip(*facts, strict=True)]
@@ -145,7 +145,7 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
 
 
 def _fact(run: Row, fact: str) -> str:
-    """A fact of a run in words, empty where it is not known."""
+    """A fact of a run in words; empty where the fact is not known."""
     value = run.get("global_batch_size" if fact == "batch" else fact)
     if value is None:
         return ""

@@ -75,7 +75,7 @@ def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
 
 
 def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Panel of the speedup, ideal where it grows as the devices do."""
+    """Panel of the speedup.  The ideal speedup grows as fast as the number of devices."""
     ideals = _ideal_ends(points)
     speedups = [row["speedup"] for row in (*points, *ideals)]
     lowest, highest = min(speedups), max(speedups)
@@ -105,7 +105,7 @@ def _ideal_ends(points: Sequence[Row]) -> list[Row]:
 
 
 def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: Any, ranges: Sequence[Any]) -> list[Any]:
-    """Lines of the series with their points; the line runs through the lowest energy of each size."""
+    """Lines of the series with their points.  A line runs through the lowest energy at each size."""
     by, x = style.encodings(looks), axes.of_devices(points)
     names = ("devices", field, "label", "series", "run_id", "n_runs")
     least = {(point["series"], point["devices"]): point for point in reversed(points)}

@@ -36,7 +36,7 @@ def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> 
     return f"{traces}, {words.part_of_traces(parameters)}: sums over all."
 
 
-def text_of(name: str, calls: int, indent: float, width: style.Width) -> str:
+def bar_text(name: str, calls: int, indent: float, width: style.Width) -> str:
     """Name and number of calls, in the room that a figure of that width has for them."""
     room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
     times = f" · {words.short_number(calls)} ×"

@@ -43,7 +43,7 @@ def draw(
             "share": f"{100 * row['share']:.1f}",
             "total_ms": row["total_ns"] / 1e6,
             "kind": row["class"],
-            "text": kernel_bars.text_of(row["name"] or "without a name", row["calls"], 0, width),
+            "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, width),
         }
         for place, row in enumerate(shown.iter_rows(named=True))
     ]

@@ -104,7 +104,7 @@ def _bars(root: Branch, width: style.Width) -> list[Row]:
         bars.append({
             "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
-            "text": kernel_bars.text_of(branch.name, branch.calls, indent, width),
+            "text": kernel_bars.bar_text(branch.name, branch.calls, indent, width),
         })  # fmt: skip
     return bars
 

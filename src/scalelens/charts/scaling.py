@@ -91,7 +91,7 @@ def _grid(
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
-    """Panel of weak or of strong series; the second of the two goes by the y axis of the first."""
+    """Panel of weak or of strong series.  The second of the two has no axis and shares that of the first."""
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
@@ -104,7 +104,7 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
 
 
 def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Panel of series whose model grows: they have no base to be efficient against."""
+    """Panel of series whose model grows.  They have no efficiency, because no size does the work of another."""
     sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in rows if row["is_fastest"]}
     highest = max(row["tflops_per_device"] for row in rows)
     y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(rows)}", highest)
@@ -145,12 +145,12 @@ def _series(
 
 
 def _values(rows: Sequence[Row], *fields: str) -> Any:
-    """What a layer draws, and no more."""
+    """The columns that a layer draws, without the others."""
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])
 
 
 def _judge(points: list[Row]) -> None:
-    """Says of each row whether it is the base, whether the line runs through it, and how its interval is drawn."""
+    """Adds to each row whether it is the base, whether the line runs through it, and the kind of its interval."""
     series, sizes = set(), set()
     for row in points:
         row["is_base"] = row["series"] not in series
@@ -170,7 +170,7 @@ def _mark_warnings(points: list[Row]) -> list[str]:
     notes, marks = [], 0
     for warning, rows in warned.items():
         kinds = {row["scaling"] for row in rows}
-        if len(rows) == sum(row["scaling"] in kinds for row in points):  # of whole panels: a mark would say nothing
+        if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes.append(words.sentence(warning))
             continue
         mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
@@ -216,7 +216,7 @@ def _bases(points: Sequence[Row]) -> list[str]:
 
 
 def _title(rows: Sequence[Row]) -> Any:
-    """What a panel shows, and the batch that each of its series holds equal: `batch 8, 16 per device`."""
+    """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`."""
     batches = sorted({row["batch"] for row in rows}, key=words.natural)
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"

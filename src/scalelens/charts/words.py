@@ -1,4 +1,4 @@
-"""Text of figures: counts and names as a caption says them, and how wide they are on paper."""
+"""Text of figures: how a caption writes counts and names, and how wide text is on paper."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ SIZE = 7  # of labels, legend and caption, in points
 
 
 def wrap(text: str, width: float) -> list[str]:
-    """Small text in lines of at most `width` points; not broken at a no-break space."""
+    """Small text in lines of at most `width` points.  A line never ends at a no-break space."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
@@ -20,7 +20,7 @@ def wrap(text: str, width: float) -> list[str]:
 
 
 def shorten(text: str, width: float) -> str:
-    """Text of at most `width` points: what is too long loses its middle, since names differ at their ends."""
+    """Text of at most `width` points.  A longer text loses its middle, because names differ at their ends."""
     kept = text
     for half in range(len(text) // 2, 0, -1):
         if text_width(kept) <= width:
@@ -101,7 +101,7 @@ def split_notes(text: str | None) -> list[str]:
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """What names of the kind `gpt · bf16 · lumi` share, and of each what sets it apart from the others."""
+    """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
     tokens = {name: name.split(" · ") for name in names}
     first = next(iter(tokens.values()), [])
     shared = [token for token in first if all(token in parts for parts in tokens.values())]
@@ -110,7 +110,7 @@ def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
 
 
 def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
-    """Gives rows of scaling series a label, what sets each apart, and the batch it holds.  Returns what all share."""
+    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns a sentence of what all share."""
     # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
     names = {row["series"]: row["series"].rpartition(" · ") for row in points}
     batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
@@ -128,12 +128,12 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:
-    """Order in which `batch 16` comes before `batch 128`."""
+    """Key to sort by, with `batch 16` before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
 
 
 def exclusions(left_out: Mapping[str, int]) -> str:
-    """Sentence of the caption that says what the query left out, by rule."""
+    """Last sentence of a caption: how many records the query left out, by rule."""
     if not left_out:
         return "Nothing left out."
     rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
