@@ -344,7 +344,7 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
     text = text_of("collective_arrivals/many_ranks_and_clocks")
     assert "Offsets of the clocks of up to 300 µs are taken off." in text
-    assert "Not drawn: those that cause least, 4." in text
+    assert "Not drawn: 4 ranks (least waiting caused)." in text
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
     assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
     two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
@@ -364,7 +364,7 @@ def test_roofline_is_drawn_where_peaks_are_given():
         (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
     ]  # fmt: skip
     assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
-    assert "Not drawn: those that take the least time, 1." in text_of(drawn)
+    assert "Not drawn: 1 operator (least time)." in text_of(drawn)
 
 
 def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():

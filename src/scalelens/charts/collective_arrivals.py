@@ -10,7 +10,7 @@ Encodings:
     point    an arrival after all others: filled, with colour
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
              what is known of the clocks, ranks that are not drawn
-Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; blame as in collective_skew
+Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; who is to blame as in collective_skew
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def draw(
 
 
 def _with_last(compared: pl.DataFrame) -> pl.DataFrame:
-    """Adds whether a rank arrives after all others of its call, and how long the last but one waits for it."""
+    """Adds whether a rank arrives after all others of its call, and how long the rank just before it waits."""
     wait, latest = pl.col("wait_ns"), pl.col("wait_ns") == 0
     return compared.with_columns(
         next_ns=wait.filter(wait > 0).min().over("call"),
@@ -66,7 +66,7 @@ def _with_last(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
-    """Ranks by the waiting that they cause: all others wait at least from the last but one to the last arrival."""
+    """Ranks by the waiting that they cause.  For the last rank, all others wait as long as the rank just before it."""
     return (
         compared.group_by("rank")
         .agg(
@@ -113,5 +113,5 @@ def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> l
         largest = max(map(abs, offsets)) / 1000
         lines.append(f"Offsets of the clocks of up to {words.short_number(largest)} µs are taken off.")
     if hidden := blame.height - len(order):
-        lines.append(f"Not drawn: those that cause least, {words.short_number(hidden)}.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'rank')} (least waiting caused).")
     return lines

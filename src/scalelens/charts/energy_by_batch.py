@@ -1,12 +1,13 @@
 """Throughput, energy and work per energy against the batch size.
 
-Shows: where a larger batch still helps: throughput, what a device took, and what came of a watt-hour, over the same
-    batches, one line for each set of runs that differ in nothing else.
+Shows: where a larger batch still helps: throughput, the energy of a device, and the work for a watt-hour, over the
+    same batches.  A line joins runs that differ in the batch alone.
 Query: energy_by_batch
 Encodings:
     x        global batch size in samples, logarithmic, a tick at each size that was run
-    y        tokens per second of the whole job, samples where tokens are not known; watt-hours of one device, package
-             or node; tokens or samples per watt-hour of all; logarithmic where the largest is ten times the least
+    y        in a panel each: tokens per second of the whole job, or samples where tokens are not known; watt-hours of
+             one device, package or node; tokens or samples per watt-hour of the whole job; logarithmic where the
+             largest is ten times the least
     line     a series, by colour, shape and dash
     bar      range of repeated runs
     caption  what the series share, runs, steps, where the energy comes from, what was left out
@@ -25,7 +26,7 @@ from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
 
-SHORT = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
+SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",
     "printed": "as the log prints it per step",
@@ -93,7 +94,7 @@ def _y(points: Sequence[Row], measure: str, title: str) -> Any:
     drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
     values = [value for value in drawn if value is not None]
     low, high = min(values), max(values)
-    labels = {"labelExpr": SHORT, "labelOverlap": "greedy", "labelSeparation": 2}
+    labels = {"labelExpr": SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
     if not axes.is_logarithmic(low, high):
         return axes.from_zero(measure, title, high, **labels)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2.5 <= tick <= high * 2.5]

@@ -37,7 +37,7 @@ def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> 
 
 
 def bar_text(name: str, calls: int, indent: float, width: style.Width) -> str:
-    """Name and number of calls, in the room that a figure of that width has for them."""
+    """Name and number of calls, as short as a figure of that width needs them."""
     room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
     times = f" · {words.short_number(calls)} ×"
     return words.shorten(name, room - words.text_width(times)) + times

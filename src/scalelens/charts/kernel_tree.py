@@ -75,7 +75,7 @@ def draw(
 
 
 def _tree(rows: pl.DataFrame) -> Branch:
-    """All rows as one tree, in which an operator that only calls one other is drawn with it as one."""
+    """All rows as one tree.  An operator that only calls one other operator is joined with it."""
     root = Branch("", "operator")
     for row in rows.iter_rows(named=True):
         operators = [(name, "operator") for name in (row["operators"] or OUTSIDE).split(BETWEEN)]
@@ -110,7 +110,7 @@ def _bars(root: Branch, width: style.Width) -> list[Row]:
 
 
 def _largest(root: Branch) -> set[int]:
-    """The branches to draw, by the identity of their objects: the largest of those whose operator is drawn too."""
+    """The ids of the branches to draw: always the largest of those whose parent is drawn."""
     drawn: set[int] = set()
     waiting: list[tuple[int, int, Branch]] = []
     places = itertools.count()  # where two are equal, the heap takes the first
@@ -136,5 +136,5 @@ def _from_the_top(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[t
 
 
 def _size(branch: Branch) -> int:
-    """Number of all branches below one."""
+    """Number of branches below this one, at any depth."""
     return sum(1 + _size(inner) for inner in branch.within.values())

@@ -4,7 +4,7 @@ Shows: what every device draws from start-up to the end, with what the run did m
     idling, a slow ramp, a device that lags and a gap in the measurement are seen, which a mean hides.
 Query: power_over_time
 Encodings:
-    x        time since the first time of the log; since the first sample where the clocks do not join
+    x        time from the first time in the log; from the first sample where the clocks do not join
     y        watts or kilowatts, from 0
     line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
              measured
@@ -158,9 +158,9 @@ def _caption(points: Sequence[Row], sensors: int, has_phases: bool) -> list[str]
     if len({point["segment"] for point in points}) > 1:
         lines.append("Lines break where nothing was measured for more than three sampling periods.")
     if not first["has_clock"]:
-        lines.append("Time since the first sample: the run has no log on the clock of the readings (power_clock).")
+        lines.append("Time starts at the first sample: the run has no log on the clock of the readings (power_clock).")
     elif has_phases:
-        lines.append("Time since the first time of the log. White: it says nothing of that time.")
+        lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
     else:
-        lines.append("Time since the first time of the log, which has no phases.")
+        lines.append("Time starts at the first time in the log. The log has no phases.")
     return lines

@@ -116,7 +116,7 @@ def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float
     whose = f" of {runs} runs" if runs > 1 else ""
     lines = [
         f"{words.counted([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
-        "operators with shapes; area: time."
+        "operators with shapes. The area of a marker is its time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
     for (peak, bandwidth), dtypes in peaks.items():
@@ -125,5 +125,5 @@ def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float
     if not peaks:
         lines.append("No roofline: the device is not in the catalog, and no peak is given.")
     if hidden := rows.height - shown.height:
-        lines.append(f"Not drawn: those that take the least time, {words.short_number(hidden)}.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'operator')} (least time).")
     return lines

@@ -87,5 +87,5 @@ def _caption(traces: list[Row], kind: str, parameters: Mapping[str, str] | None)
     return [
         *([] if kind == "rank" else [f"{', '.join(names)}."]),
         f"{words.counted([len(traces)], kind)} of {span}, {words.part_of_traces(parameters)}.",
-        "Exposed: while the device does not compute; copies, while it does not communicate either.",
+        "Exposed communication: the device does not compute. Exposed copies: it does not communicate either.",
     ]
