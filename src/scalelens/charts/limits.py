@@ -6,12 +6,12 @@ from scalelens.errors import UserError
 
 
 def check_one_run(rows: pl.DataFrame, what: str) -> None:
-    """`what` is drawn, of one run only."""
+    """A figure shows `what` of one run only."""
     runs = sorted(set(rows["run_id"]))
     if len(runs) > 1:
         names = f"{', '.join(runs[:4])}{' and others' if len(runs) > 4 else ''}"
         raise UserError(
-            f"{what} can be drawn of one run, not of {len(runs)}",
+            f"a figure shows {what} of one run, not of {len(runs)}",
             f"choose one, for example runs=\"run_id = '{runs[0]}'\"; there are {names}",
         )
 

@@ -51,7 +51,7 @@ def draw(
         raise UserError(
             "there are no steps of a rank to draw", "a trace needs annotated steps; see: scalelens query trace_steps"
         )
-    limits.check_one_run(known, "a map of ranks and steps")
+    limits.check_one_run(known, "ranks and steps")
     hint = "ask with SQL: scalelens sql \"FROM temporal_breakdown(per := 'step')\""
     limits.check_count(known.height, MOST_CELLS, "ranks and steps", hint)
     cells = _cells(known)
