@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ROOT
 from logs import megatron_line
-from scalelens.cli.label import written
+from scalelens.cli.label import sidecar_text
 from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
