@@ -8,7 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
-from scalelens.catalog import FOLDER as CATALOG
+from scalelens.catalog import CATALOG_FOLDER
 from scalelens.version import __version__
 
 TEMPLATES = Path(__file__).parent
@@ -21,7 +21,7 @@ def systems() -> dict[str, dict[str, str]]:
     `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
     into its name in the fast network.  Semicolons separate the entries of `options`, `environment` and `notes`.
     """
-    with (CATALOG / "slurm.csv").open(newline="", encoding="utf-8") as text:
+    with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
 
 
