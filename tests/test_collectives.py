@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from little_warehouse import Row, Warehouse
 from scalelens.statistics.significance import binomial_tail
 from scalelens.statistics.spans import innermost
-from test_queries import Row, Warehouse
 
 ARRIVALS = [[10.0, 30.0, 25.0], [120.0, 100.0, 115.0], [200.0, 201.0, 260.0], [300.0, 340.0, 310.0]]  # by call, rank
 TAKES = 5.0  # a collective ends so long after the last has come
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 def kernel(rank: int, start: float, end: float, args: Row | None = None, **columns: Any) -> Row:

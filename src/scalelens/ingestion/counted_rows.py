@@ -1,4 +1,4 @@
-"""Rows of a file, counted instead of kept: what a look at a file without a warehouse shows."""
+"""Counts the rows of a file: `scalelens identify` and the check of formats show them without a warehouse."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,12 @@ from scalelens.parsing.rows import Rows
 
 
 class CountedRows(Rows):
-    """Rows that are counted by format and table, not kept."""
+    """Rows that are counted by format and table, and written nowhere."""
 
     def __init__(self, mapping: Mapping[str, tuple[str, str | None]] | None = None) -> None:
         super().__init__(mapping=mapping)
-        self.counts: dict[tuple[str, str], list[Any]] = {}  # how many, from which line, to which, an example
+        # By format and table: how many rows, the first line, the last line, the reason of the first problem.
+        self.counts: dict[tuple[str, str], list[Any]] = {}
 
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         self.note(table, line, 1)
@@ -22,16 +23,16 @@ class CountedRows(Rows):
         super().metric(line, *facts, **named)
 
     def metrics(self, line: int | None, *facts: Any, **named: Any) -> None:
-        before = self.rows_of.get(self.format, 0)
+        before = self.rows_by_format.get(self.format, 0)
         super().metrics(line, *facts, **named)
-        self.note("metrics", line, self.rows_of.get(self.format, 0) - before)
+        self.note("metrics", line, self.rows_by_format.get(self.format, 0) - before)
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         self.note("problems", line, 1, reason)
         super().problem(line, reason, text)
 
     def note(self, table: str, line: int | None, count: int, example: str = "") -> None:
-        entry = self.counts.setdefault((self.format or "", table), [0, line, line, example])
-        entry[0] += count
+        counted = self.counts.setdefault((self.format or "", table), [0, line, line, example])
+        counted[0] += count
         if line is not None:
-            entry[1], entry[2] = min(entry[1] or line, line), max(entry[2] or line, line)
+            counted[1], counted[2] = min(counted[1] or line, line), max(counted[2] or line, line)

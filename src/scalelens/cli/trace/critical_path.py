@@ -9,10 +9,10 @@ from scalelens.cli.output import show
 
 
 def critical_path(
-    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace is looked at.")] = 0,
-    run: Annotated[str, typer.Option(help="Beginning of a run's id, where several runs have that rank.")] = "",
+    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace is analysed.")] = 0,
+    run: Annotated[str, typer.Option(help="Beginning of a run's id, if several runs have that rank.")] = "",
     annotation: Annotated[
-        str, typer.Option(help="Spans that are looked at, by the beginning of their name.")
+        str, typer.Option(help="Beginning of the name of the spans that are analysed.")
     ] = "ProfilerStep",
     instance: Annotated[int, typer.Option(min=0, help="Which of those spans, from 0.")] = 0,
     warehouse: WarehouseOption = WAREHOUSE,
