@@ -45,11 +45,15 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
+ARGUMENTS = {"differences": "a := 'one', b := 'two-weak'"}  # of queries that say nothing without them
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_golden(little: Warehouse, name: str, request: pytest.FixtureRequest) -> None:
     query = QUERIES[name]
+    called = f"FROM {name}({ARGUMENTS.get(name, '')})"
     ordered = re.search(r"^ORDER BY", query.sql, re.MULTILINE)
-    got = as_csv(little.ask(f"FROM {name}()" if ordered else f"FROM {name}() ORDER BY ALL"), query)
+    got = as_csv(little.ask(called if ordered else f"{called} ORDER BY ALL"), query)
     golden = FIXTURES / f"{name}.csv"
     if request.config.getoption("--update", default=False):
         golden.write_text(got, encoding="utf-8")
@@ -93,12 +97,13 @@ def test_names_need_no_quotes(name: str) -> None:
 
 
 def test_parameters_of_one_name_are_one_parameter() -> None:
-    """But `per`, which is what a row stands for: of energy a device, a package or a node, of traces a rank or a step."""
+    """But `per`, what a row stands for: of energy a device, a package or a node, of traces a rank or a step; and the
+    two sides `a` and `b`, of traces or of runs."""
     said: dict[str, set[tuple[str, str]]] = {}
     for query in QUERIES.values():
         for parameter in query.parameters:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
-    assert len(said.pop("per")) == 2
+    assert [len(said.pop(name)) for name in ("per", "a", "b")] == [2, 2, 2]
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
 
 
@@ -378,7 +383,7 @@ def test_times_scaled_by_k_scale_rates_by_its_reciprocal(times: list[float], k: 
         warehouse = Warehouse()
         for devices in (1, 2):
             scaled = [step_s * factor * devices for step_s in times]
-            warehouse.run(f"n{devices}", scaled, devices=devices, global_batch_size=8)
+            warehouse.run(f"n{devices}", scaled, devices=devices, global_batch_size=8, model="m")
         (stats, _) = warehouse.ask("FROM batch_stats(warmup := 0)")
         (_, scaling) = warehouse.ask("FROM scaling(warmup := 0)")
         answers.append((stats, scaling))
@@ -459,7 +464,7 @@ def test_weak_and_strong_of_one_and_two_ranks(warehouse: Warehouse) -> None:
     assert rows[3]["speedup"] == pytest.approx(2 * 0.30 / 0.33)
     assert rows[3]["efficiency"] == pytest.approx(0.30 / 0.33)  # t(1) / t(n), not its inverse
     assert [row["efficiency"] for row in rows[::2]] == [1, 1]
-    assert {row["warning"] for row in rows} == {None}
+    assert {row["warning"] for row in rows} == {"no log names the device"}
     # one run per size: its range, and no interval for the efficiency
     assert {(row["interval_kind"], row["interval_of"], row["efficiency_low"]) for row in rows} == {
         ("range", "steps", None)
@@ -469,7 +474,7 @@ def test_weak_and_strong_of_one_and_two_ranks(warehouse: Warehouse) -> None:
 def test_efficiency_is_from_work_and_time_whatever_the_batch(warehouse: Warehouse) -> None:
     """E = (W / t) / ((n / n0) (W0 / t0)), from a base of four devices."""
     for devices, step_s in ((4, 0.25), (8, 0.26), (32, 0.30)):
-        warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=64 * devices)
+        warehouse.run(f"n{devices}", flat(step_s), model="m", devices=devices, global_batch_size=64 * devices)
     got = {row["devices"]: row["efficiency"] for row in warehouse.ask("FROM scaling()")}
     assert got == {
         n: pytest.approx((64 * n / t) / (n / 4 * (256 / 0.25))) for n, t in ((4, 0.25), (8, 0.26), (32, 0.30))
@@ -557,7 +562,7 @@ def test_six_sizes_of_two_batches_per_device_are_never_one_curve(warehouse: Ware
 
 def test_repeats_are_one_row_with_the_range_of_the_runs(warehouse: Warehouse) -> None:
     for name, devices, step_s in (("a1", 1, 1.0), ("a2", 1, 1.1), ("a3", 1, 1.3), ("b1", 2, 1.2), ("b2", 2, 1.4)):
-        warehouse.run(name, flat(step_s), devices=devices, global_batch_size=8 * devices)
+        warehouse.run(name, flat(step_s), model="m", devices=devices, global_batch_size=8 * devices)
     base, double = warehouse.ask("FROM scaling()")
     assert (base["run_id"], base["run_ids"], base["n_runs"], base["n_steps"]) == ("a2", ["a1", "a2", "a3"], 3, 9)
     assert [base[name] for name in ("step_s", "step_s_low", "step_s_high", "interval_kind", "interval_of")] == [
@@ -574,7 +579,7 @@ def test_repeats_are_one_row_with_the_range_of_the_runs(warehouse: Warehouse) ->
 def test_six_repeats_have_an_interval_of_95_percent(warehouse: Warehouse) -> None:
     for devices in (1, 2):
         for k in range(6):
-            warehouse.run(f"n{devices}-{k}", flat(1 + k / 100), devices=devices, global_batch_size=8)
+            warehouse.run(f"n{devices}-{k}", flat(1 + k / 100), model="m", devices=devices, global_batch_size=8)
     base, double = warehouse.ask("FROM scaling()")
     assert (base["interval_kind"], base["interval_of"], base["step_s_low"], base["step_s_high"]) == (
         "ci95",
@@ -588,20 +593,31 @@ def test_six_repeats_have_an_interval_of_95_percent(warehouse: Warehouse) -> Non
 
 
 def test_configurations_of_one_size_are_no_repeats_and_the_fastest_is_the_base(warehouse: Warehouse) -> None:
-    warehouse.run("a", flat(1.2), devices=4, global_batch_size=8, tp=2)
-    warehouse.run("b", flat(1.0), devices=4, global_batch_size=8, tp=4)
-    warehouse.run("c", flat(0.6), devices=8, global_batch_size=8, tp=4)
+    known: Row = {"model": "m", "device_model": "d"}
+    warehouse.run("a", flat(1.2), devices=4, nodes=1, global_batch_size=8, **known)
+    warehouse.run("b", flat(1.0), devices=4, nodes=2, global_batch_size=8, **known)
+    warehouse.run("c", flat(0.6), devices=8, nodes=2, global_batch_size=8, **known)
     rows = warehouse.ask("FROM scaling()")
     assert [(row["run_id"], row["n_runs"], row["efficiency"]) for row in rows] == [
         ("b", 1, 1.0), ("a", 1, pytest.approx(1 / 1.2)), ("c", 1, pytest.approx(1 / 1.2)),
     ]  # fmt: skip
     rivals = "several configurations at this size: series_by, or a label, tells them apart"
     assert [row["warning"] for row in rows] == [rivals, rivals, None]
-    rows = warehouse.ask("FROM scaling(series_by := 'tp')")
+    rows = warehouse.ask("FROM scaling(series_by := 'nodes')")
     assert [(row["series"], row["run_id"]) for row in rows] == [
-        ("tp 4 · strong (global batch 8)", "b"), ("tp 4 · strong (global batch 8)", "c"),
+        ("m · nodes 2 · strong (global batch 8)", "b"), ("m · nodes 2 · strong (global batch 8)", "c"),
     ]  # fmt: skip
-    assert warehouse.ask("FROM scaling(series_by := 'tp, run_id')") == []
+    assert warehouse.ask("FROM scaling(series_by := 'nodes, run_id')") == []
+
+
+def test_tensor_parallel_sizes_are_series_of_their_own(warehouse: Warehouse) -> None:
+    for devices, tp, step_s in ((4, 2, 1.2), (8, 2, 0.7), (4, 4, 1.0), (8, 4, 0.6)):
+        warehouse.run(f"n{devices}-tp{tp}", flat(step_s), devices=devices, global_batch_size=8, tp=tp, model="m")
+    rows = warehouse.ask("FROM scaling()")
+    assert [(row["series"], row["devices"], row["efficiency"]) for row in rows] == [
+        ("m · tp 2 · strong (global batch 8)", 4, 1.0), ("m · tp 2 · strong (global batch 8)", 8, pytest.approx(1.2 / 1.4)),
+        ("m · tp 4 · strong (global batch 8)", 4, 1.0), ("m · tp 4 · strong (global batch 8)", 8, pytest.approx(1.0 / 1.2)),
+    ]  # fmt: skip
 
 
 def test_what_is_unknown_on_both_sides_counts_as_equal_and_on_one_side_not(warehouse: Warehouse) -> None:
@@ -640,7 +656,7 @@ def test_a_run_of_unknown_size_is_in_no_series(warehouse: Warehouse) -> None:
 
 def test_batch_comes_from_the_records_where_the_settings_lack_it(warehouse: Warehouse) -> None:
     for devices in (1, 2):
-        warehouse.run(f"n{devices}", flat(1), steps={"samples": 8.0 * devices}, devices=devices)
+        warehouse.run(f"n{devices}", flat(1), steps={"samples": 8.0 * devices}, devices=devices, model="m")
     assert [(row["scaling"], row["global_batch_size"]) for row in warehouse.ask("FROM scaling()")] == [
         ("weak", 8),
         ("weak", 16),
@@ -649,7 +665,7 @@ def test_batch_comes_from_the_records_where_the_settings_lack_it(warehouse: Ware
 
 def test_efficiency_above_102_percent_is_doubted(warehouse: Warehouse) -> None:
     for devices, step_s in ((1, 1.0), (2, 0.495), (4, 0.24)):
-        warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=8)
+        warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=8, model="m", device_model="d")
     assert [row["warning"] for row in warehouse.ask("FROM scaling()")] == [
         None, None, "efficiency above 102 %: look at the base first",
     ]  # fmt: skip
@@ -658,16 +674,17 @@ def test_efficiency_above_102_percent_is_doubted(warehouse: Warehouse) -> None:
 def test_running_means_are_doubted(warehouse: Warehouse) -> None:
     for devices in (1, 2):
         warehouse.run(
-            f"n{devices}", flat(1), steps={"value_kind": "running_mean"}, devices=devices, global_batch_size=8
-        )
+            f"n{devices}", flat(1), steps={"value_kind": "running_mean"}, devices=devices, global_batch_size=8,
+            model="m", device_model="d",
+        )  # fmt: skip
     assert {row["warning"] for row in warehouse.ask("FROM scaling()")} == {
         "the times are means that may hold the warm-up"
     }
 
 
 def test_metric_of_the_mean_holds_the_stalls(warehouse: Warehouse) -> None:
-    warehouse.run("one", [1, 1, 1, 1, 1, 1], devices=1, global_batch_size=8)
-    warehouse.run("two", [1, 1, 0.5, 0.5, 0.5, 2.5], devices=2, global_batch_size=8)
+    warehouse.run("one", [1, 1, 1, 1, 1, 1], devices=1, global_batch_size=8, model="m")
+    warehouse.run("two", [1, 1, 0.5, 0.5, 0.5, 2.5], devices=2, global_batch_size=8, model="m")
     assert warehouse.column("SELECT efficiency FROM scaling()") == [1, 1]
     rows = warehouse.ask("FROM scaling(metric := 'mean_s')")
     assert [row["efficiency"] for row in rows] == [1, 0.5]

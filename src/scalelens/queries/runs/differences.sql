@@ -3,7 +3,7 @@
 -- Answers: Why are two runs no repeats of each other, or not in one series?
 --   A setting that one of the two alone states is a difference too: unknown is not equal.
 --
--- Sources: configuration, runs, settings_catalog
+-- Sources: configuration, runs
 --
 -- Parameters:
 --   a := ''    a run: its id, the beginning of it, or its name
@@ -18,13 +18,16 @@
 --   a_key      VARCHAR    name that the first run's log gives it
 --   b_key      VARCHAR    name that the second run's log gives it
 WITH
-chosen AS (
-    SELECT side, CASE WHEN count(DISTINCT r.run_id) = 1 THEN min(r.run_id)
-        ELSE error(format('{} names {} runs: give the id of one', any_value(wanted), count(DISTINCT r.run_id))) END AS run_id
+named AS (
+    SELECT side, wanted, run_id,
+        CASE WHEN run_id = wanted THEN 1 WHEN name = wanted THEN 2 ELSE 3 END AS closeness
     FROM (VALUES ('a', a), ('b', b)) AS v(side, wanted)
-    LEFT JOIN runs AS r ON wanted <> '' AND (r.run_id = wanted OR r.name = wanted OR starts_with(r.run_id, wanted))
-    WHERE a <> '' OR b <> ''
-    GROUP BY side),
+    LEFT JOIN runs ON wanted <> '' AND (name = wanted OR starts_with(run_id, wanted))),
+chosen AS (
+    SELECT side, CASE WHEN count(run_id) = 1 THEN min(run_id) ELSE error(format(
+        'differences takes two runs: {} := ''{}'' is {} runs; give an id of FROM runs', side, wanted, count(run_id))) END AS run_id
+    FROM (FROM named QUALIFY closeness = min(closeness) OVER (PARTITION BY side))
+    GROUP BY side, wanted),
 settings AS (SELECT side, c.* FROM configuration() AS c JOIN chosen USING (run_id)),
 both_sides AS (
     SELECT place, setting, any_value(s.class) AS class,

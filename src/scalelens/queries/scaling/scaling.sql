@@ -63,8 +63,7 @@ efficiencies AS (
         speedup / (devices / baseline_devices) AS efficiency,
         step_s / step_s_high * base.step_s_low / base.step_s AS at_worst,
         step_s / step_s_low * base.step_s_high / base.step_s AS at_best,
-        bool_or(unlike IS NOT NULL) OVER (PARTITION BY series, devices) AS is_unlike,
-        bool_or(unlike IS NOT NULL AND devices = base.devices) OVER (PARTITION BY series) AS has_unlike_base,
+        bool_or(is_unlike AND devices = base.devices) OVER (PARTITION BY series) AS has_unlike_base,
         scaling IN ('weak', 'strong') AND NOT is_unlike AND NOT has_unlike_base AS is_comparable,
         is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval
     FROM against_base)
@@ -79,8 +78,9 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
         CASE WHEN scaling = 'throughput' THEN 'no log names the model or its shape: no efficiency; say model = "..." below '
             || '[facts] in scalelens.toml' END,
-        CASE WHEN unlike IS NOT NULL THEN format('runs of the same settings differ by a factor of {:.2f}: no repeats; '
-            || 'what differs is not in the logs, say it as a label', unlike) END,
+        CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}, more than their own intervals: '
+            || 'what differs no log says; compare them by differences(a := ''{}'', b := ''{}'')',
+            if(is_unlike, 'runs of the same settings', 'repeats'), scatter, fastest_and_slowest[1], fastest_and_slowest[2]) END,
         CASE WHEN scaling IN ('weak', 'strong') AND NOT is_unlike AND has_unlike_base
             THEN 'the base is not one configuration: no efficiency' END,
         CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,

@@ -1,8 +1,9 @@
 -- Series of runs that differ in size: which belong together, and whether they scale weakly or strongly.
 --
 -- Answers: Of which series is each configuration a point?
---   Runs equal in every performance setting that either states are repeats: one row, and the run is the unit.  Repeats
---   that differ by more than 5 % and more than their own intervals stay apart, a row each, with the reason.
+--   Runs equal in every performance setting that either states are repeats: one row, and the run is the unit.  Where
+--   they differ by more than 5 % and more than their own intervals, the range of them is shown, and `scatter` says it;
+--   where they differ by half, something differs that no log says: they stay apart, a row each.
 --   A series is of two sizes or more, equal in all settings but those that follow from the number of devices, in labels
 --   and `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run may be in
 --   several.  Configurations of no such series are tried again without the model: those of equal global batch are
@@ -44,7 +45,9 @@
 --   printed_tflops       DOUBLE TFLOP/s      per device, as printed, median over the runs
 --   is_smoothed          BOOLEAN             the times are running means, or means of an epoch or a run
 --   held                 VARCHAR             all performance settings that the series holds equal
---   unlike               DOUBLE              of repeats that are kept apart the longest time over the shortest, else NULL
+--   scatter              DOUBLE              longest time over shortest of repeats that differ more than they should
+--   is_unlike            BOOLEAN             such runs are kept apart, because they differ by half or more
+--   fastest_and_slowest  VARCHAR[]           the two runs to compare then
 --   mean_over_median     DOUBLE              mean time over median time, the largest of the runs
 --   has_device_model     BOOLEAN             whether the model of the device is known
 WITH
@@ -52,16 +55,18 @@ points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
 alike AS (
-    SELECT *, max(step_s) OVER same / min(step_s) OVER same AS spread,
+    SELECT *, max(step_s) OVER same / min(step_s) OVER same AS ratio,
         max(coalesce(step_s_low, step_s)) OVER same > min(coalesce(step_s_high, step_s)) OVER same AS is_apart,
-        count(*) OVER same > 1 AND spread > 1.05 AND is_apart AS is_unlike
+        CASE WHEN count(*) OVER same > 1 AND ratio > 1.05 AND is_apart THEN ratio END AS scatter,
+        coalesce(scatter >= 1.5, false) AS is_unlike,
+        [arg_min(run_id, step_s) OVER same, arg_max(run_id, step_s) OVER same] AS fastest_and_slowest
     FROM points AS p
     WINDOW same AS (PARTITION BY held, held_of_model, study, devices, global_batch_size, layout)),
 configurations AS (
     SELECT settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
         global_batch_size,
         list(run_id ORDER BY step_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
-        median(step_s) AS step_s,
+        median(step_s) AS step_s, min(step_s) AS least_s, max(step_s) AS most_s,
         CASE count(*) WHEN 1 THEN 'steps' ELSE 'runs' END AS interval_of,
         {'low': min(step_s_low), 'high': max(step_s_high), 'kind': min(interval_kind)} AS within_run,
         median_interval_between_runs(list(step_s)) AS between_runs,
@@ -69,11 +74,12 @@ configurations AS (
         sum(model_tflops * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS model_tflops,
         median(printed_tflops) AS printed_tflops,
         bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
-        max(spread) FILTER (is_unlike) AS unlike, max(mean_s / step_s) AS mean_over_median,
+        max(scatter) AS scatter, is_unlike, any_value(fastest_and_slowest) AS fastest_and_slowest,
+        max(mean_s / step_s) AS mean_over_median,
         bool_or(contains(held, 'device_model ')) AS has_device_model
     FROM alike AS p
     GROUP BY settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
-        global_batch_size, layout, CASE WHEN is_unlike THEN run_id END),
+        global_batch_size, layout, is_unlike, CASE WHEN is_unlike THEN run_id END),
 candidates AS (
     SELECT 'weak' AS scaling, format('weak (batch {:g} per device)', global_batch_size / devices) AS what_is_equal, *
     FROM configurations
@@ -112,11 +118,12 @@ apart AS (
     FROM pieces ANTI JOIN common USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
 SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
     m.precision, nodes, devices, global_batch_size, n_runs, n_steps, step_s,
-    CASE interval_of WHEN 'runs' THEN between_runs.low ELSE within_run.low END AS step_s_low,
-    CASE interval_of WHEN 'runs' THEN between_runs.high ELSE within_run.high END AS step_s_high,
-    CASE interval_of WHEN 'runs' THEN between_runs.kind ELSE within_run.kind END AS interval_kind,
+    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, least_s) ELSE within_run.low END AS step_s_low,
+    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.high, most_s) ELSE within_run.high END AS step_s_high,
+    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.kind, 'range') ELSE within_run.kind END
+        AS interval_kind,
     interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed,
-    m.held, unlike, mean_over_median, has_device_model
+    m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model
 FROM members AS m LEFT JOIN apart AS a ON m.name IS NOT DISTINCT FROM a.name AND m.held = a.held
     AND m.study IS NOT DISTINCT FROM a.study
     AND a.held_of_model = CASE WHEN scaling <> 'mixed' THEN m.held_of_model ELSE '' END

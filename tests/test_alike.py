@@ -1,0 +1,172 @@
+"""Only like is compared with like: which runs are repeats, which are one series, and what is said of the others."""
+
+import random
+from typing import Any
+
+import pytest
+
+from little_warehouse import Row, Warehouse
+from scalelens import catalog
+
+STUDY: Row = {"model": "m", "device_model": "d", "precision": "bf16", "global_batch_size": 8}
+SETTINGS = [row for row in catalog.rows("settings_catalog") if row["setting"] not in ("job_id", "global_batch_size")]
+COLUMNS = (
+    "framework", "model", "precision", "dataset", "system", "nodes", "devices", "devices_per_node", "device_model",
+    "device_unit", "micro_batch_size", "seq_length", "tp", "pp", "dp", "cp",
+)  # fmt: skip
+VALUES = {"flag": "True", "count": "3", "split": "3", "number": "1.5", "word": "another"}
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return Warehouse()
+
+
+def state(warehouse: Warehouse, run_id: str, key: str, value: str, origin: str = "log") -> None:
+    warehouse.insert(
+        "params", [{"run_id": run_id, "file_id": run_id, "line": 1, "key": key, "value": value, "origin": origin}]
+    )
+
+
+def study(warehouse: Warehouse, **changed: Any) -> None:
+    """Three repeats on one device, one of them changed, and a run on two."""
+    for name, devices, time_s in (("a", 1, 1.0), ("b", 1, 1.01), ("c", 1, 1.02), ("d", 2, 0.6)):
+        facts = {**STUDY, "devices": devices, **(changed if name == "c" else {})}
+        warehouse.run(name, [time_s] * 5, path=f"/study/n{devices}/{name}.log", name=name, **facts)
+
+
+def repeats(warehouse: Warehouse) -> list[list[str]]:
+    """Runs of each row at one device that is in a series."""
+    rows = warehouse.ask("SELECT DISTINCT coalesce(run_ids, [run_id]) AS runs FROM scaling() WHERE devices = 1")
+    return sorted(sorted(row["runs"]) for row in rows)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda row: row["setting"])
+def test_a_performance_setting_keeps_runs_apart_and_a_neutral_one_does_not(warehouse: Warehouse, setting: Row) -> None:
+    name, value = setting["setting"], VALUES[setting["kind"]]
+    if name in COLUMNS:
+        study(warehouse, **{name: int(value) if setting["kind"] in ("count", "split") else value})
+    else:
+        study(warehouse)
+        state(warehouse, "c", setting["keys"].split()[-1], value)
+    apart = setting["class"] == "performance" and name != "dp"  # dp follows from devices, tp, pp and cp
+    assert ["a", "b", "c"] not in repeats(warehouse) if apart else repeats(warehouse) == [["a", "b", "c"]]
+    if name == "devices":
+        return  # c is a size of its own then
+    differences = warehouse.ask("FROM differences(a := 'a', b := 'c')")
+    assert [row["setting"] for row in differences] == [name]
+    assert differences[0]["class"] == setting["class"]
+    assert differences[0]["verdict"] == ("differs" if STUDY.get(name) else "only b says it")
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("use_flash_attn", "False"), ("fp8", "None"), ("virtual_pipeline_model_parallel_size", "1"), ("num_experts", "0"),
+    ("use_flash_attn", "Falseoptimizer"), ("num_layers", "24 ..... 24"), ("log_level", "debug"), ("an_unknown_key", "7"),
+])  # fmt: skip
+def test_what_is_off_broken_or_unknown_is_no_setting(warehouse: Warehouse, key: str, value: str) -> None:
+    study(warehouse)
+    state(warehouse, "c", key, value)
+    assert repeats(warehouse) == [["a", "b", "c"]]
+
+
+def test_names_of_frameworks_are_one_setting(warehouse: Warehouse) -> None:
+    study(warehouse)
+    for run, key in (
+        ("a", "activation_checkpointing"),
+        ("b", "gradient_checkpointing"),
+        ("c", "checkpoint_activations"),
+        ("d", "recompute"),
+    ):
+        state(warehouse, run, key, "True")
+    assert repeats(warehouse) == [["a", "b", "c"]]
+
+
+def test_a_stated_setting_goes_before_an_inferred_one(warehouse: Warehouse) -> None:
+    study(warehouse)
+    for run, origin, value in (
+        ("a", "inferred", "7"),
+        ("a", "log", "2"),
+        ("b", "log", "2"),
+        ("c", "log", "2"),
+        ("d", "log", "2"),
+    ):
+        state(warehouse, run, "zero_stage", value, origin)
+    assert repeats(warehouse) == [["a", "b", "c"]]
+
+
+def test_without_a_model_there_is_throughput_and_no_efficiency(warehouse: Warehouse) -> None:
+    for devices, time_s in ((1, 1.0), (2, 0.6)):
+        warehouse.run(f"n{devices}", [time_s] * 5, devices=devices, global_batch_size=8, path=f"/s/n{devices}/a.log")
+    rows = warehouse.ask("FROM scaling()")
+    assert {(row["scaling"], row["efficiency"], row["speedup"]) for row in rows} == {("throughput", None, None)}
+    assert [row["samples_per_s"] for row in rows] == [pytest.approx(8), pytest.approx(8 / 0.6)]
+    assert all('say model = "..." below [facts] in scalelens.toml' in row["warning"] for row in rows)
+
+
+def test_a_shape_is_a_model(warehouse: Warehouse) -> None:
+    for devices, time_s in ((1, 1.0), (2, 0.6)):
+        warehouse.run(f"n{devices}", [time_s] * 5, devices=devices, global_batch_size=8, path=f"/s/n{devices}/a.log")
+        state(warehouse, f"n{devices}", "num_layers", "24")
+    assert {row["scaling"] for row in warehouse.ask("FROM scaling()")} == {"strong"}
+
+
+def test_folders_without_a_common_study_or_a_system_are_no_series(warehouse: Warehouse) -> None:
+    for name, devices, folder in (("a", 1, "ours"), ("b", 2, "theirs")):
+        warehouse.run(name, [1.0] * 5, devices=devices, path=f"/logs/{folder}/x.log", **STUDY)
+    assert warehouse.ask("FROM scaling()") == []
+    for name in ("a", "b"):
+        state(warehouse, name, "study", "one", "sidecar")
+    assert len(warehouse.ask("FROM scaling()")) == 2
+
+
+def test_folders_of_one_system_are_one_series(warehouse: Warehouse) -> None:
+    for name, devices, folder in (("a", 1, "ours"), ("b", 2, "theirs")):
+        warehouse.run(name, [1.0] * 5, devices=devices, path=f"/logs/{folder}/x.log", system="lumi", **STUDY)
+    assert len(warehouse.ask("FROM scaling()")) == 2
+
+
+def test_repeats_that_scatter_show_their_range_and_say_so(warehouse: Warehouse) -> None:
+    for name, devices, time_s in (("a", 1, 1.0), ("b", 1, 1.2), ("c", 2, 0.6)):
+        warehouse.run(name, [time_s] * 50, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
+    one, two = warehouse.ask("FROM scaling()")
+    assert (one["n_runs"], one["interval_kind"], one["step_s_low"], one["step_s_high"]) == (2, "range", 1.0, 1.2)
+    assert "repeats differ by a factor of 1.20" in one["warning"]
+    assert "differences(a := 'a', b := 'b')" in one["warning"]
+    assert two["efficiency"] == pytest.approx(1.1 / 1.2) and two["warning"] is None
+
+
+def test_runs_that_differ_by_half_are_no_repeats(warehouse: Warehouse) -> None:
+    for name, devices, time_s in (("a", 1, 1.0), ("b", 1, 8.0), ("c", 2, 0.6)):
+        warehouse.run(name, [time_s] * 50, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
+    rows = warehouse.ask("FROM scaling()")
+    assert [(row["run_id"], row["n_runs"], row["efficiency"]) for row in rows] == [
+        ("a", 1, None),
+        ("b", 1, None),
+        ("c", 1, None),
+    ]
+    assert "runs of the same settings differ by a factor of 8.00" in rows[0]["warning"]
+    assert rows[2]["warning"] == "the base is not one configuration: no efficiency"
+
+
+def test_repeats_within_their_own_intervals_are_pooled_without_a_word(warehouse: Warehouse) -> None:
+    draw = random.Random(7)
+    noisy = [draw.uniform(0.6, 1.4) for _ in range(60)]
+    for name, devices, times in (("a", 1, noisy), ("b", 1, [1.09 * time_s for time_s in noisy]), ("c", 2, noisy)):
+        warehouse.run(name, times, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
+    assert {row["warning"] for row in warehouse.ask("FROM scaling()")} == {None}
+
+
+def test_series_of_one_name_say_what_sets_them_apart(warehouse: Warehouse) -> None:
+    for name, devices, flash in (("a", 1, None), ("b", 2, None), ("c", 1, "True"), ("d", 2, "True")):
+        warehouse.run(name, [1.0] * 5, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
+        if flash:
+            state(warehouse, name, "use_flash_attn", flash)
+    names = sorted({row["series"] for row in warehouse.ask("FROM scaling() WHERE scaling = 'strong'")})
+    assert names == ["m · bf16 · flash_attention true · strong (global batch 8)", "m · bf16 · strong (global batch 8)"]
+
+
+def test_differences_name_two_runs(warehouse: Warehouse) -> None:
+    study(warehouse)
+    for wanted in ("", "nobody"):
+        with pytest.raises(Exception, match="differences takes two runs: a := '.*' is 0 runs"):
+            warehouse.ask(f"FROM differences(a := '{wanted}', b := 'b')")
