@@ -23,7 +23,7 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.queries import load as queries
 from scalelens.runs.joining import runs_of
-from scalelens.runs.sidecar import SIDECAR_NAME, Sidecars, sidecar_of
+from scalelens.runs.sidecar import SIDECAR_NAME, NamedRun, Sidecars, sidecar_of
 from scalelens.runs.templates import FACTS, compiled
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
@@ -229,7 +229,8 @@ def test_the_page_shows_a_sidecar_that_holds() -> None:
         "system": "lumi", "precision": "bf16", "nodes": "8", "repeat": "3",
         "devices_per_node": "8", "model": "gpt-7b", "cooling": "water",
     }  # fmt: skip
-    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == (("job", "77"),)
+    run = NamedRun("/logs/" + SIDECAR_NAME, (("job", "77"),))
+    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == run
     assert sidecar.statements_on("/logs/old/bert-4nodes.log")["nodes"].value == "4"
 
 

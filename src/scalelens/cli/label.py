@@ -139,7 +139,7 @@ def preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Format
         row = {
             "file": name,
             "template": fits[0][0].text if fits else None,
-            "run": " ".join(value for _, value in run[1]) if run else None,
+            "run": " ".join(value for _, value in run.values) if run else None,
             "tz": sidecars.zone_of(path),
         }
         rows.append(row | {key: statement.value for key, statement in sidecars.statements_on(path).items()})
