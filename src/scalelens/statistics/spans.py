@@ -14,7 +14,7 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
     Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
     """
     spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
-    found: list[int | None] = [None] * len(times)
+    places: list[int | None] = [None] * len(times)
     opened: list[int] = []
     waiting = iter(spans)
     following = next(waiting, None)
@@ -26,8 +26,8 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
             following = next(waiting, None)
         while opened and ends[opened[-1]] < times[place]:
             opened.pop()
-        found[place] = opened[-1] + 1 if opened else None
-    return found
+        places[place] = opened[-1] + 1 if opened else None
+    return places
 
 
 def nested(
@@ -61,14 +61,14 @@ def nested(
     np.add.at(within, parent[parent >= 0], lasted[parent >= 0])
     around = np.where(depths[launches] > 0, owner[launches], -1)
     parent_line = np.where(parent >= 0, line[parent], -1)
-    found = {"line": line, "depth": depth, "parent_line": parent_line, "self_ns": lasted - within}
+    columns = {"line": line, "depth": depth, "parent_line": parent_line, "self_ns": lasted - within}
     for name, work in (("kernels", kernels[~is_call]), ("kernel_ns", kernel_ns[~is_call])):
-        found[name], so_far = np.zeros(calls, np.int64), np.zeros(len(order), np.int64)
-        np.add.at(found[name], around[around >= 0], work[around >= 0])
+        columns[name], so_far = np.zeros(calls, np.int64), np.zeros(len(order), np.int64)
+        np.add.at(columns[name], around[around >= 0], work[around >= 0])
         so_far[launches] = work
         so_far = np.cumsum(so_far)
-        found[f"subtree_{name}"] = so_far[ends] - so_far[begins]
-    return found
+        columns[f"subtree_{name}"] = so_far[ends] - so_far[begins]
+    return columns
 
 
 def class_spans(

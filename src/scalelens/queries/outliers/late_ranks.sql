@@ -87,12 +87,11 @@ tested AS (
         binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
         count(*) OVER (PARTITION BY run_id) AS n_ranks
     FROM skew),
-stepped AS (
-    SELECT *, p * n_ranks / count(*) OVER (PARTITION BY run_id ORDER BY p) AS stepped FROM tested),
+adjusted AS (
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q FROM tested GROUP BY run_id),
 judged AS (
-    SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) AS q,
-        lateness_s / nullif(step_s, 0) AS late_share
-    FROM stepped AS t LEFT JOIN explained AS e USING (run_id, rank) LEFT JOIN networks USING (run_id, rank))
+    SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, q, lateness_s / nullif(step_s, 0) AS late_share
+    FROM tested AS t JOIN adjusted USING (run_id, rank) LEFT JOIN explained AS e USING (run_id, rank) LEFT JOIN networks USING (run_id, rank))
 SELECT run_id, rank,
     CASE WHEN last_share >= 0.5 AND q < 0.05 AND blame_share >= least(2 / n_ranks, 0.75) AND late_share >= 0.01
         THEN CASE WHEN loads_s >= lateness_s / 2 THEN 'input' WHEN computes_s >= lateness_s / 2 THEN 'gpu'

@@ -68,16 +68,11 @@ tested AS (
         CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, greatest(often, 0.05)) END AS p,
         CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
     FROM compared),
--- Benjamini and Hochberg: p times the number of ranks over its place among them, from the largest p downwards.
-stepped AS (
-    SELECT *, p * count(p) OVER (PARTITION BY run_id)
-            / count(p) OVER (PARTITION BY run_id ORDER BY p) AS stepped,
-        data_p * count(data_p) OVER (PARTITION BY run_id)
-            / count(data_p) OVER (PARTITION BY run_id ORDER BY data_p) AS data_stepped
-    FROM tested)
-SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p,
-    CASE WHEN p IS NOT NULL THEN min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) END AS q,
-    n_data_steps, data_ratio, data_z, data_flagged,
-    CASE WHEN data_p IS NOT NULL THEN min(data_stepped) OVER (PARTITION BY run_id ORDER BY data_p DESC) END AS data_q
-FROM stepped
+adjusted AS (
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
+        unnest(benjamini_hochberg(list(data_p))) AS data_q
+    FROM tested GROUP BY run_id)
+SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p, q, n_data_steps,
+    data_ratio, data_z, data_flagged, data_q
+FROM tested JOIN adjusted USING (run_id, rank)
 ORDER BY run_id, rank
