@@ -37,17 +37,15 @@ WITH
 given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
     ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 arrivals AS MATERIALIZED (
-    SELECT *, min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS margin_ns,
-        count(*) FILTER (WHERE wait_ns = 0) OVER (PARTITION BY run_id, call) = 1 AS has_last,
+    SELECT *, blame_ns > 0 AS is_last, blame_ns // (ranks - 1) AS margin_ns,
         min(duration_ns) OVER (PARTITION BY run_id, call) AS time_ns
     FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
 skew AS (
-    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE wait_ns = 0 AND has_last) AS times_last,
-        coalesce(sum(margin_ns * (ranks - 1)) FILTER (WHERE wait_ns = 0 AND has_last), 0) AS blame_ns
+    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE is_last) AS times_last,
+        sum(blame_ns) AS blame_ns
     FROM arrivals GROUP BY run_id, rank),
 in_group AS (
-    SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s,
-        coalesce(sum(margin_ns) FILTER (WHERE wait_ns = 0 AND has_last), 0) / 1e9 AS lateness_s
+    SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s, sum(margin_ns) / 1e9 AS lateness_s
     FROM arrivals GROUP BY ALL),
 most AS (
     SELECT run_id, rank AS late_rank, max_by(process_group, lateness_s) AS process_group, max(lateness_s) AS lateness_s
