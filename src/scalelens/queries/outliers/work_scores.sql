@@ -4,14 +4,14 @@
 --   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  In each step a rank is flagged if
 --   its time is 10 % over the median of its peers (waiting for data: 10 % of the step time over).  How far it stands out
 --   is judged over all steps together: z = x / max(1.4826 MAD of x, 0.02), x being the median over steps of
---   (time - peers' median) / peers' median (waiting for data: / step time).  Of two peers neither can stand out.
+--   (time - peers' median) / peers' median (waiting for data: / step time).  With two peers, neither can stand out.
 --   Against the MAD of a single step z would miss it: of four ranks whose times scatter by 7 %, one slower by a fifth
 --   stands out in a quarter of its steps, however many there are.
---   p: were a rank flagged in one step of twenty, or as often as its peers by their median where that is more, the
---   probability of so many flags in so many steps (binomial; the steps are taken as independent).  q: p after Benjamini
---   and Hochberg over the ranks of the run.
+--   p: the probability of so many flags in so many steps, if a rank were flagged in one step of twenty, or as often as
+--   the median of its peers where that is more (binomial; the steps are taken as independent).  q: p after Benjamini and
+--   Hochberg over the ranks of the run.
 --
--- Helper: of outlier_gpus
+-- Helper: used by outlier_gpus
 --
 -- Sources: rank_work
 --

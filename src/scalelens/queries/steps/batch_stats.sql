@@ -2,7 +2,7 @@
 --
 -- Answers: How long does a step take, how sure is that, and what was left out of it?
 --   The interval of the median is distribution-free and allows for neighbouring steps that are alike
---   (`median_interval` in statistics.py).  It speaks of this run only, not of what another run would give.
+--   (`median_interval` in statistics/medians.py).  It is about this run only: another run may differ by more.
 --
 -- Sources: selected_steps
 --

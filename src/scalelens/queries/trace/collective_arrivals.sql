@@ -2,7 +2,7 @@
 --
 -- Answers: Who waits for whom, collective by collective?
 --   Starts are compared after the offset of the clocks is taken off (clock_offsets); where that is not known they are
---   compared as they stand, and the note says so.  A rank that was traced alone waits for no one that is known.
+--   compared as they stand, and the note says so.  Where a rank was traced alone it is not known for whom it waits.
 --   Blame: the last to arrive is charged, for each of the others, what it is later than the last but one: the waiting
 --   that would not have been, had it come with the rest.  Where two come last together, no one is charged.
 --

@@ -14,9 +14,9 @@
 --   run_id           VARCHAR    run
 --   rank             INTEGER    rank
 --   collectives      BIGINT     collectives compared with at least one other rank
---   times_last       BIGINT     of which it arrived last (of equals the lowest rank)
+--   times_last       BIGINT     collectives at which it arrived last (of equals the lowest rank)
 --   last_share       DOUBLE     the same as a share
---   times_first      BIGINT     of which it arrived first (of equals the highest rank)
+--   times_first      BIGINT     collectives at which it arrived first (of equals the highest rank)
 --   wait_ns          BIGINT ns    total time it waited for the last
 --   mean_wait_ns     DOUBLE ns     mean over its collectives
 --   busy_ns          BIGINT ns    total time it was in collectives

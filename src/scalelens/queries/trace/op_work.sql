@@ -3,17 +3,18 @@
 -- Answers: What does each call of a matrix product, convolution, attention, normalisation or elementwise operator do,
 --   and how long is the device busy with it?
 --   Kernels, copies and fills belong to the innermost such operator around their launch; their time is the union of
---   their spans.  Calls that launch nothing are not here, nor traces without shapes (record_shapes=True).
+--   their spans.  Calls that launch nothing, and traces without shapes, are left out (record_shapes=True).
 --   A multiply-add is two operations.
 --   gemm           2 M N K, and M N for a bias; each matrix moved once
 --   convolution    2 times outputs times the weights of one output; backward: the same for each gradient asked for
---   attention      2 (D + Dv) B H Sq Sk, of which half where causal; backward 2.5 times that; no score leaves the chip
+--   attention      2 (D + Dv) B H Sq Sk, of which half where causal; backward 2.5 times that; the scores stay on the chip
 --   normalisation  5 per element and 6 per channel; backward 9 per element; inputs and outputs moved once
 --   reduction      1 per element read
 --   elementwise    1 per element written, that of a copy too; operands and result moved once, a number as 4 bytes
---   Data that stays in a cache between operators is counted as moved: an intensity from shapes is a lower bound.
+--   What stays in a cache between operators is counted as moved too, so that the intensity is a lower bound.
+--   The formulas stand in statistics/operator_work.py.
 --
--- Helper: of roofline
+-- Helper: used by roofline
 --
 -- Sources: events, gpu_events, dtype_sizes, selected_runs
 --
