@@ -29,5 +29,5 @@ def benjamini_hochberg(p_values: Values) -> Values:
 
 
 def student_t(freedom: Values) -> Values:
-    """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
+    """Half-width of a 95 % interval in standard errors, by Student's t, shape (n,); NaN without a degree of freedom."""
     return np.asarray(stdtrit(freedom, 0.975))

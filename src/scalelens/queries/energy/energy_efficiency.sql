@@ -32,7 +32,7 @@
 --   tdp_w                DOUBLE W            power limit of one unit, as the vendor says (run_devices); of a GCD half of
 --                                            the package's; NULL for nodes, which hold more than accelerators
 --   tdp_share            DOUBLE              unit_w over tdp_w
---   coverage             DOUBLE              share of the extent between samples that are no gap, the worst sensor's
+--   coverage             DOUBLE              share of the extent that is not in gaps, of the worst sensor
 --   idle_share           DOUBLE              what the lowest power of each sensor would have taken by itself
 --   steps_share          DOUBLE              what went into steps, warm-up included; NULL where the clocks do not join
 --   samples              DOUBLE samples      samples of these steps; else of the epochs

@@ -24,7 +24,7 @@
 --   span_s             DOUBLE s     length of the extent
 --   energy_j           DOUBLE J     energy within the extent, gaps within a file bridged
 --   mean_w             DOUBLE W     energy over the time that it was integrated over
---   coverage           DOUBLE       share of the extent between samples that are no gap
+--   coverage           DOUBLE       share of the extent that is not in gaps
 --   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than it
 --   reported_j         DOUBLE J     energy as the tool says: of the rank whose readings count, else the longest measured
 --   reported_method    VARCHAR      how the tool came to it

@@ -24,7 +24,7 @@
 --   measured_share     DOUBLE       devices whose energy counts over those of the run; NULL where those are unknown
 --   energy_j           DOUBLE J     of all units
 --   unit_w             DOUBLE W     of one unit, mean over the time that was measured
---   coverage           DOUBLE       share of the extent between samples that are no gap, the worst sensor's
+--   coverage           DOUBLE       share of the extent that is not in gaps, of the worst sensor
 --   idle_share         DOUBLE       what the lowest power of each sensor would have taken by itself, over what was taken
 --   reported_j         DOUBLE J     as the tool says, of the same units
 --   reported_method    VARCHAR      how the tool came to it

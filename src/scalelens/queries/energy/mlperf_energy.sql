@@ -22,7 +22,7 @@
 --   time_to_train_s      DOUBLE s    from run_start to run_stop; NULL without the result's log
 --   official_j           DOUBLE J    by MLPerf's rule
 --   energy_j             DOUBLE J    integrated over the time to train, times the conversion efficiency
---   coverage             DOUBLE      share of the time to train between samples that are no gap
+--   coverage             DOUBLE      share of the time to train that is not in gaps
 --   note                 VARCHAR     what to doubt
 WITH
 trained AS (

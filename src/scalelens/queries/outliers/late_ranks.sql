@@ -9,7 +9,7 @@
 --   waits for data (`input`), computes (`gpu`), or communicates in other groups (`upstream`: it passes on what another
 --   rank causes).  The first that makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
---   message, of three groups or more: z above 3.5 and 10 % over.  It cannot be told which of its ranks is the cause.
+--   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
 --
 -- Sources: rank_work, collective_arrivals
 --

@@ -8,7 +8,7 @@
 --   another rank causes.
 --   Unknown: it computes longer, but with two peers nobody can tell which one is odd, or the peers differ by as much, or it
 --   may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
---   Devices whose power stands out (power_scores) are told beside ranks that are slow or unknown.  Power files do not say
+--   Devices whose power stands out (power_scores) are named beside ranks that are slow or unknown.  Power files do not say
 --   which rank has such a device.
 --
 -- Sources: rank_work, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs

@@ -34,7 +34,7 @@
 --   timed_s              DOUBLE s            seconds that they took
 --   value_kinds          VARCHAR             what the records are: instant, interval_mean, ...
 --   n_excluded           BIGINT              records left out (exclusions)
---   note                 VARCHAR             why there is no 95 % interval; what the records cannot say
+--   note                 VARCHAR             why there is no 95 % interval; what the records do not show
 WITH
 records AS (FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 statistics AS (

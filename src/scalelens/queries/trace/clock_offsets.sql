@@ -1,6 +1,6 @@
 -- Clocks of the hosts against each other, from the common ends of their collectives.
 --
--- Answers: By how much do the ranks' clocks differ, and can that be told?
+-- Answers: By how much do the ranks' clocks differ, and can it be known?
 --   All ranks leave an all_reduce, all_gather, reduce_scatter, all_to_all or barrier at about the same time.  The offset
 --   of a host is the median, over such collectives of one process group, of how much later than on the host of the
 --   group's lowest rank they end by its clock.  Where the traces do not name hosts, each rank counts as one.
