@@ -66,7 +66,7 @@ class Mixed(nn.Module):
         self.branch_pool = Convolution(inputs, pooled, 1) if pooled else None
 
     def forward(self, x):
-        found = []
+        outputs = []
         for branch in self.branches:
             y = x
             for link in branch:
@@ -74,10 +74,10 @@ class Mixed(nn.Module):
                     y = torch.cat([self.get_submodule(name)(y) for name, *_ in link], 1)
                 else:
                     y = self.get_submodule(link[0])(y)
-            found.append(y)
+            outputs.append(y)
         if self.branch_pool is None:
-            return torch.cat([*found, functional.max_pool2d(x, 3, 2)], 1)
-        return torch.cat([*found, self.branch_pool(functional.avg_pool2d(x, 3, 1, 1))], 1)
+            return torch.cat([*outputs, functional.max_pool2d(x, 3, 2)], 1)
+        return torch.cat([*outputs, self.branch_pool(functional.avg_pool2d(x, 3, 1, 1))], 1)
 
 
 def same(kernel):
@@ -86,7 +86,7 @@ def same(kernel):
 
 
 class Auxiliary(nn.Module):
-    """The head that helps the lower layers to learn; of the training part alone."""
+    """The head that helps the lower layers to learn; only training uses it."""
 
     def __init__(self, inputs, classes):
         super().__init__()
