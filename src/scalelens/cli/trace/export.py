@@ -22,9 +22,9 @@ def export(
     run: Annotated[str, typer.Option(help="Beginning of a run's id, where several runs have that rank.")] = "",
     warehouse: WarehouseOption = WAREHOUSE,
 ) -> None:
-    """Write a piece of a rank's trace for Perfetto (ui.perfetto.dev), with what was found marked on it.
+    """Write a piece of a rank's trace for Perfetto (ui.perfetto.dev), with marks on it.
 
-    Marked are where the rank waits at collectives and for whom, where others wait for it, and the verdict of
+    The marks show where the rank waits at collectives and for whom, where others wait for it, and the verdict of
     outlier_gpus.
 
     Example:  scalelens trace export --rank 3 --from 1.5 --to 2.0 -o rank3.json.gz
