@@ -49,8 +49,12 @@ class Convolution(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Branches side by side.  A branch is a chain of (name, outputs, kernel, stride); the members of a list in it share
-    one input and stand side by side.  A last branch pools, then convolves to `pooled` outputs, or halves the edge."""
+    """Branches side by side, whose outputs are joined.
+
+    A branch is a chain of (name, outputs, kernel, stride).  A list in the chain holds convolutions that read the same
+    input; their outputs are joined too.  The last branch pools and then convolves to `pooled` outputs; without `pooled`
+    it halves the edge.
+    """
 
     def __init__(self, inputs, pooled, *branches):
         super().__init__()
