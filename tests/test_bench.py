@@ -212,17 +212,17 @@ def test_amds_and_grace_hoppers_sensors_are_read_from_hwmon(tmp_path: Path) -> N
     (grace / "power1_average").write_text("412500000\n")
     done = power(tmp_path / "out", "sh", "-c", "sleep 0.5; exit 3", path=tmp_path / "bin", hwmon=tmp_path / "hwmon")
     assert done.returncode == 3
-    found = [(device, scope, watts) for device, scope, watts, _ in power_of(tmp_path / "out")]
-    assert found == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
+    rows = [(device, scope, watts) for device, scope, watts, _ in power_of(tmp_path / "out")]
+    assert rows == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
 
 
 def test_amds_gpus_are_sampled_by_rocm_smi_where_hwmon_is_not_seen(tmp_path: Path) -> None:
-    said = """#!/bin/bash
+    answer = """#!/bin/bash
 [ "$*" = "--showpower --csv" ] || exit 1
 printf 'WARNING: a card is asleep\\n\\ndevice,Average Graphics Package Power (W)\\n'
 printf 'card0,237.0\\ncard1,N/A (Secondary die)\\n\\n'
 """
-    program(tmp_path / "bin", "rocm-smi", said)
+    program(tmp_path / "bin", "rocm-smi", answer)
     done = power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin")
     assert done.returncode == 0, done.stderr
     rows = power_of(tmp_path / "out")
@@ -262,7 +262,7 @@ def test_jpwr_does_it_where_it_is_installed(tmp_path: Path) -> None:
 def test_without_a_sensor_the_command_runs_all_the_same(tmp_path: Path) -> None:
     done = power(tmp_path / "out", "echo", "hello", path=tmp_path / "bin")
     assert (done.returncode, done.stdout) == (0, "hello\n")
-    assert "no sensor found" in done.stderr
+    assert "there is no sensor" in done.stderr
 
 
 def test_what_ends_the_sampler_ends_the_command(tmp_path: Path) -> None:

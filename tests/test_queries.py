@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import Run
 from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse, empty_warehouse
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
@@ -756,6 +757,50 @@ def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pyt
 def test_a_query_of_the_users_own_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "scaling.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
     assert queries.load([tmp_path])["scaling"].path == tmp_path / "scaling.sql"
+
+
+def test_a_query_of_the_users_own_may_lie_in_a_folder_of_its_topic(little: Warehouse, tmp_path: Path) -> None:
+    for topic, name in (("mine", "of_size"), ("steps", "runs_overview")):
+        (tmp_path / topic).mkdir()
+        (tmp_path / topic / f"{name}.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    loaded = queries.load([tmp_path])
+    assert (loaded["of_size"].topic, loaded["runs_overview"].topic) == ("mine", "steps")
+    assert loaded["runs_overview"].path == tmp_path / "steps" / "runs_overview.sql", "the topic of ours does not matter"
+    queries.create(little.connection, loaded)
+    try:
+        for name in ("of_size", "runs_overview"):
+            assert sorted(little.column(f"FROM {name}()")) == ["two-strong", "two-weak", "two-weak-again"]
+    finally:
+        queries.create(little.connection, QUERIES)
+
+
+def test_a_name_twice_in_one_folder_is_told_with_both_files(tmp_path: Path) -> None:
+    paths = [tmp_path / topic / "of_size.sql" for topic in ("mine", "yours")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    with pytest.raises(UserError) as raised:
+        queries.load([tmp_path])
+    assert all(str(path) in str(raised.value) for path in paths) and "; " in str(raised.value)
+    assert queries.load([path.parent for path in paths])["of_size"].path == paths[-1], "of two folders the last counts"
+
+
+def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    loaded = queries.load([tmp_path])
+    assert [name for name, query in loaded.items() if not queries.is_ours(query.path)] == ["of_size"]
+    topics = {query.topic for query in QUERIES.values()}
+    assert {"steps", "scaling", "trace", "energy", "outliers", "runs"} <= topics and queries.FOLDER.name not in topics
+
+
+def test_helpers_are_listed_last(run: Run) -> None:
+    listed = list(csv.DictReader(io.StringIO(run("queries", "--format", "csv").out)))
+    assert {row["name"] for row in listed} == set(QUERIES)
+    helpers = [QUERIES[row["name"]].is_helper for row in listed]
+    assert helpers == sorted(helpers) and 0 < sum(helpers) < len(helpers)
+    assert [row["topic"].endswith(" (helper)") for row in listed] == helpers
+    questions = [row["topic"] for row in listed if not QUERIES[row["name"]].is_helper]
+    assert questions == sorted(questions)
 
 
 def test_every_query_comes_after_those_it_calls() -> None:

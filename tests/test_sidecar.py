@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ROOT
 from logs import megatron_line
-from scalelens.cli.label import sidecar_text
+from scalelens.cli.label import new_sidecar_text
 from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.queries import load as queries
 from scalelens.runs.joining import runs_of
-from scalelens.runs.sidecar import SIDECAR_NAME, Sidecars, sidecar_of
-from scalelens.runs.templates import FACTS, compiled
+from scalelens.runs.sidecar import SIDECAR_NAME, NamedRun, Sidecars, sidecar_of
+from scalelens.runs.templates import FACT_KINDS, compiled
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
 DONE = "[after training is done] datetime: 2026-06-10 09:31:19 \n"
@@ -156,7 +156,7 @@ MISTAKES = [
     ("facts = 3\n", 1, "facts is not a table; write [facts], and key = value below it"),
     ("[labels]\nnode = 2\n[facts]\nnode = 2\n", 4, "'node' is not a fact; write 'nodes', or put it under [labels]"),
     ("[facts]\noutcome = 'oom'\n", 2,
-     f"'outcome' is not a fact; use one of {', '.join(FACTS)}, or put it under [labels]"),
+     f"'outcome' is not a fact; use one of {', '.join(FACT_KINDS)}, or put it under [labels]"),
     ("[facts]\n\nnodes = 'eight'\n", 3, "nodes is not a whole number above 0: 'eight'"),
     ("[facts]\nnodes = 0\n", 2, "nodes is not a whole number above 0: 0"),
     ("[facts]\nnodes = true\n", 2, "nodes is not a whole number above 0: True"),
@@ -196,12 +196,12 @@ def test_no_text_raises(text: str) -> None:
 
 
 VALUES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1).filter(str.strip)
-LABELS = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda name: name not in FACTS)
+LABELS = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda name: name not in FACT_KINDS)
 
 
 @given(st.dictionaries(LABELS, VALUES), st.lists(NAMES.filter(lambda n: not {*n} & {*"{}*"} and n not in (".", ".."))))
 def test_what_is_written_is_read(labels: dict[str, str], templates: list[str]) -> None:
-    text = sidecar_text(templates, [], {**labels, "system": "lumi", "nodes": "8"}, "Europe/Berlin")
+    text = new_sidecar_text(templates, [], {**labels, "system": "lumi", "nodes": "8"}, "Europe/Berlin")
     assert text is not None
     sidecar, faults = sidecar_of("/s", text)
     assert faults == []
@@ -224,12 +224,13 @@ def test_the_page_shows_a_sidecar_that_holds() -> None:
         "system": "lumi", "precision": "bf16", "nodes": "8", "repeat": "3",
         "devices_per_node": "8", "model": "gpt-7b", "cooling": "water",
     }  # fmt: skip
-    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == (("job", "77"),)
+    run = NamedRun("/logs/" + SIDECAR_NAME, (("job", "77"),))
+    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == run
     assert sidecar.statements_on("/logs/old/bert-4nodes.log")["nodes"].value == "4"
 
 
 def test_facts_are_no_labels() -> None:
-    assert {name for name in FACTS if f"'{name}'" not in queries.load()["labels"].sql} == set()
+    assert {name for name in FACT_KINDS if f"'{name}'" not in queries.load()["labels"].sql} == set()
 
 
 # Several files
@@ -325,7 +326,7 @@ def test_a_label_is_a_number_where_all_its_values_are(logs: Path, home: Path) ->
 
 
 def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None:
-    names = {column.name for query in queries.load().values() for column in query.columns} - FACTS.keys()
+    names = {column.name for query in queries.load().values() for column in query.columns} - FACT_KINDS.keys()
     write_sidecar(logs, "[labels]\n" + "".join(f'{name} = "x"\n' for name in sorted(names)))
     ingest([logs], home)
     assert len(ask(home, "FROM runs_overview()")) == 4

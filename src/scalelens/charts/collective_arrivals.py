@@ -10,7 +10,7 @@ Encodings:
     point    an arrival after all others: filled, with colour
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
              what is known of the clocks, ranks that are not drawn
-Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; who is to blame as in collective_skew
+Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; the blame is that of the query
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def draw(
             "there are no collectives of two ranks or more to draw", "see what was traced: scalelens query collectives"
         )
     limits.check_one_run(compared, "the arrival of ranks")
-    compared = _with_last(compared)
+    compared = compared.with_columns(is_last=pl.col("blame_ns") > 0)
     blame = _blame(compared)
     order = blame["rank"].to_list()[:MOST_RANKS]
     points = [
@@ -56,24 +56,11 @@ def draw(
     return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), width)
 
 
-def _with_last(compared: pl.DataFrame) -> pl.DataFrame:
-    """Adds whether a rank arrives after all others of its call, and how long the rank just before it waits."""
-    wait, latest = pl.col("wait_ns"), pl.col("wait_ns") == 0
-    return compared.with_columns(
-        next_ns=wait.filter(wait > 0).min().over("call"),
-        is_last=latest & (latest.sum().over("call") == 1),
-    )
-
-
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
-    """Ranks by the waiting that they cause.  For the last rank, all others wait as long as the rank just before it."""
+    """Ranks by the waiting that they cause."""
     return (
         compared.group_by("rank")
-        .agg(
-            times=pl.col("is_last").sum(),
-            blame=(pl.col("next_ns") * (pl.col("ranks") - 1)).filter(pl.col("is_last")).sum(),
-            latest=pl.col("lateness_ns").sum(),
-        )
+        .agg(times=pl.col("is_last").sum(), blame=pl.col("blame_ns").sum(), latest=pl.col("lateness_ns").sum())
         .sort("blame", "latest", "rank", descending=[True, True, False])
     )
 

@@ -1,7 +1,5 @@
 """Say what the paths of logs mean, and write it down as a sidecar."""
 
-import difflib
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,8 +71,8 @@ def label(
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}", "give the folder in which the paths of the template begin")
     path = folder.resolve() / SIDECAR_NAME
-    paths, texts = files_and_sidecars(folder)
-    text = sidecar_text(templates or [], runs or [], pairs(labels, "cooling=water"), checked_zone(tz))
+    paths, texts = paths_and_sidecar_texts(folder)
+    text = new_sidecar_text(templates or [], runs or [], pairs(labels, "cooling=water"), checked_zone(tz))
     existing = texts.get(str(path))
     if text is not None:
         texts[str(path)] = text
@@ -96,7 +94,7 @@ def label(
     errors.print(f"wrote {path}      next: scalelens ingest {folder}", markup=False)
 
 
-def files_and_sidecars(folder: Path) -> tuple[list[str], dict[str, str]]:
+def paths_and_sidecar_texts(folder: Path) -> tuple[list[str], dict[str, str]]:
     """Paths of the files of a folder other than sidecars, and the texts of the sidecars in and above it by path."""
     from scalelens.ingestion.walk import is_sidecar, sidecar_texts, sidecars_above, walk
 
@@ -119,6 +117,8 @@ def understood(texts: dict[str, str]) -> "Sidecars":
 
 def print_difference(existing: str, text: str) -> None:
     """Prints what would change in an existing sidecar."""
+    import difflib
+
     from scalelens.runs.sidecar import SIDECAR_NAME
 
     lines = difflib.unified_diff(
@@ -139,7 +139,7 @@ def preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Format
         row = {
             "file": name,
             "template": fits[0][0].text if fits else None,
-            "run": " ".join(value for _, value in run[1]) if run else None,
+            "run": " ".join(value for _, value in run.values) if run else None,
             "tz": sidecars.zone_of(path),
         }
         rows.append(row | {key: statement.value for key, statement in sidecars.statements_on(path).items()})
@@ -153,19 +153,19 @@ def preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Format
     show(pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String)), format)
 
 
-def sidecar_text(templates: list[str], runs: list[str], given: dict[str, str], zone: str | None) -> str | None:
+def new_sidecar_text(templates: list[str], runs: list[str], given: dict[str, str], zone: str | None) -> str | None:
     """Text of a sidecar, None where nothing is given for it.  `given` are facts and labels.
 
     Raises UserError for a template, fact or label that a sidecar cannot have.
     """
-    from scalelens.runs.templates import FACTS
+    from scalelens.runs.templates import FACT_KINDS
 
     if not (templates or runs or given or zone):
         return None
-    values = {key: typed(text, FACTS.get(key, "label")) for key, text in given.items()}
+    values = {key: typed(text, FACT_KINDS.get(key, "label")) for key, text in given.items()}
     refuse_wrong([*templates, *runs], values)
-    facts = [f"{key} = {toml_value(value)}" for key, value in values.items() if key in FACTS]
-    labels = [f"{key} = {toml_value(value)}" for key, value in values.items() if key not in FACTS]
+    facts = [f"{key} = {toml_value(value)}" for key, value in values.items() if key in FACT_KINDS]
+    labels = [f"{key} = {toml_value(value)}" for key, value in values.items() if key not in FACT_KINDS]
     return SIDECAR_TEXT.format(
         templates=toml_list("templates", templates) or '# templates = ["{system}/{precision}/n{nodes}"]',
         runs=toml_list("runs", runs) or '# runs = ["logs/train-{job}.out", "power/{job}/*"]',
@@ -178,14 +178,14 @@ def sidecar_text(templates: list[str], runs: list[str], given: dict[str, str], z
 def refuse_wrong(templates: list[str], values: dict[str, str | int | float]) -> None:
     """Raises UserError for a template, fact or label that a sidecar cannot have."""
     from scalelens.runs.sidecar_values import fact_text, label_text
-    from scalelens.runs.templates import FACTS, compiled
+    from scalelens.runs.templates import FACT_KINDS, compiled
 
     try:
         for template in templates:
             compiled(template)
             template.encode()
         for key, value in values.items():
-            (fact_text if key in FACTS else label_text)(key, value)
+            (fact_text if key in FACT_KINDS else label_text)(key, value)
             str(value).encode()
     except UnicodeEncodeError as error:
         raise UserError(f"{error.object!a} is not UTF-8", "write it in UTF-8") from None
@@ -208,4 +208,6 @@ def toml_list(key: str, texts: list[str]) -> str:
 
 def toml_value(value: str | int | float) -> str:
     """A value as TOML writes it.  For texts, the rules of JSON are those of TOML except for one character."""
+    import json
+
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,7 +11,7 @@ from scalelens.parsing.rows import TEXT_LIMIT
 from scalelens.runs.joining import runs_of, sidecars_of
 from scalelens.runs.path_facts import facts_of
 from scalelens.runs.run import Run
-from scalelens.runs.templates import FACTS
+from scalelens.runs.templates import FACT_KINDS
 from scalelens.tables import FILES, INT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
 from scalelens.warehouse.log import Live
 
@@ -110,7 +110,7 @@ def label_types(params_of_sidecars: list[Row]) -> dict[str, str]:
     """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
     labels: dict[str, str] = {}
     for row in params_of_sidecars:
-        if row["key"] not in FACTS:
+        if row["key"] not in FACT_KINDS:
             integer = row["is_int"] and labels.get(row["key"], "BIGINT") == "BIGINT"
             labels[row["key"]] = "BIGINT" if integer else "VARCHAR"
     return labels

@@ -79,6 +79,6 @@ def wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterato
             read_rows(source, loaded, rows)
         if name_of(format) not in rows.taken:
             yield f"{name_of(format)}: takes nothing of {fixture}"
-        for _, _, _, example in rows.counts.values():
-            if example.startswith("the format "):
-                yield f"{name_of(format)}: {fixture}: {example}"
+        for count in rows.counts.values():
+            if count.example.startswith("the format "):
+                yield f"{name_of(format)}: {fixture}: {count.example}"

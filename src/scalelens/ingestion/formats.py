@@ -23,9 +23,9 @@ class Formats(NamedTuple):
         """File formats that are asked when no other format takes anything of a file."""
         return [format for format in self.of_files if vars(format).get("LAST")]  # getattr is slow, and files are many
 
-    def is_last(self, taken: list[str]) -> bool:
+    def is_last(self, taken_by: list[str]) -> bool:
         """Whether no format took a file, or only one of those asked last: a new format may want such a file."""
-        return not taken or any(name_of(format) == taken[0] for format in self.last)
+        return not taken_by or any(name_of(format) == taken_by[0] for format in self.last)
 
     def version(self, taken_by: str | None = None) -> str:
         """Version of what reads a file: of the one file format that took it, else a digest of all formats."""

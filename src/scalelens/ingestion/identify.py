@@ -52,7 +52,10 @@ def identify(
             raise UserError(f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header)}")
     if preset:
         write_preset(preset, path, header, rows)
-    counts = [(*format_and_table, *counted) for format_and_table, counted in rows.counts.items()]
+    counts = [
+        (format, table, count.rows, count.first_line, count.last_line, count.example)
+        for (format, table), count in rows.counts.items()
+    ]
     note_without_columns = (status[1] or "").partition(COLUMNS_NOTE)[0].rstrip("; ") or None
     sentence = "\n".join([f"{path.name}: {status_of((status[0], note_without_columns))}", *listing(rows.assigned)])
     return sentence, pl.DataFrame(counts, schema=COUNTS_SCHEMA, orient="row")

@@ -4,10 +4,10 @@ import posixpath
 import re
 from datetime import timedelta
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scalelens.parsing.part_facts import PartFacts
-from scalelens.runs.sidecar import Statement
+from scalelens.runs.sidecar import NamedRun, Statement
 from scalelens.tables import OUTCOMES
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     root: str
     facts: PartFacts
     statements: dict[str, Statement]  # facts and labels of sidecars
-    named_run: tuple[Any, ...] | None  # what identifies its run, where a sidecar says so
+    named_run: NamedRun | None  # where a sidecar identifies its run
 
     @property
     def folder(self) -> str:

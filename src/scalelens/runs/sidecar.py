@@ -50,6 +50,13 @@ class Statement(NamedTuple):
     origin: str = "sidecar"
 
 
+class NamedRun(NamedTuple):
+    """What identifies a run: the sidecar that names it, and the named parts of its template with their values."""
+
+    sidecar: str
+    values: tuple[tuple[str, str], ...]
+
+
 class Sidecar(NamedTuple):
     """One sidecar."""
 
@@ -88,12 +95,12 @@ class Sidecar(NamedTuple):
         }
         return {**self.always, **in_path}
 
-    def run_of(self, path: str) -> tuple[tuple[str, str], ...] | None:
-        """Names and values that identify the run of a file, None where no template of `runs` fits it."""
+    def run_of(self, path: str) -> NamedRun | None:
+        """What identifies the run of a file, None where no template of `runs` fits it."""
         inside = self.inside(path)
         fits = (template.match(inside) for template in self.runs)
         values = next((values for values in fits if values is not None), None)
-        return None if values is None else tuple(sorted(values.items()))
+        return None if values is None else NamedRun(self.path, tuple(sorted(values.items())))
 
 
 class Sidecars:
@@ -121,10 +128,10 @@ class Sidecars:
             statements = {**sidecar.statements_on(path), **statements}
         return statements
 
-    def run_of(self, path: str) -> tuple[Any, ...] | None:
-        """What identifies the run of a file: path of the nearest sidecar that names one, and what it names."""
-        named = ((sidecar.path, sidecar.run_of(path)) for sidecar in self.over(path))
-        return next(((sidecar_path, run) for sidecar_path, run in named if run is not None), None)
+    def run_of(self, path: str) -> NamedRun | None:
+        """What identifies the run of a file, by the nearest sidecar that does."""
+        runs = (sidecar.run_of(path) for sidecar in self.over(path))
+        return next((run for run in runs if run is not None), None)
 
     def zone_of(self, path: str) -> str | None:
         """Zone of the naive times of a file."""

@@ -5,16 +5,16 @@ from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scalelens.runs.templates import FACTS, LABEL_NAME, WORDS
+from scalelens.runs.templates import FACT_KINDS, LABEL_NAME, WORDS
 
 LARGEST_COUNT = 10**9 - 1
 
 
 def fact_text(key: str, value: Any) -> str:
     """Value of a fact as text.  Raises ValueError where the fact cannot have this value."""
-    if key not in FACTS:
-        raise ValueError(f"'{key}' is not a fact; {suggestion(key, tuple(FACTS))}, or put it under [labels]")
-    kind = FACTS[key]
+    if key not in FACT_KINDS:
+        raise ValueError(f"'{key}' is not a fact; {suggestion(key, tuple(FACT_KINDS))}, or put it under [labels]")
+    kind = FACT_KINDS[key]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == "text":
         if not isinstance(value, str) or not value.strip():
@@ -31,7 +31,7 @@ def fact_text(key: str, value: Any) -> str:
 
 def label_text(key: str, value: Any) -> str:
     """Value of a label as text.  Raises ValueError where the name or the value cannot be those of a label."""
-    if key in FACTS:
+    if key in FACT_KINDS:
         raise ValueError(f"'{key}' is a fact, not a label; put it under [facts]")
     if not LABEL_NAME.fullmatch(key):
         raise ValueError(f"'{key}' is not a name for a label; use lower-case letters, digits and _")

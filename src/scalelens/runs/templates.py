@@ -14,7 +14,7 @@ from scalelens.tables import RUN_FACTS
 
 COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
 # Facts and the kind of each: `text`, `count` (a whole number above 0) or `number`.  Only a log can tell the outcome.
-FACTS = {
+FACT_KINDS = {
     column.name: "count" if pa.types.is_integer(column.type) else "number" if column.type == pa.float64() else "text"
     for column in RUN_FACTS
     if column.name != "outcome"
@@ -97,5 +97,5 @@ def named_part(part: str, template: str) -> tuple[str, str]:
         raise ValueError(f"'{key}' in the template '{template}' is not a name; use lower-case letters, digits and _")
     if kind not in (None, "int"):
         raise ValueError(f"'{kind}' in the template '{template}' is not a type; write {{{key}}} or {{{key}:int}}")
-    kind_of_fact = FACTS.get(key, "text")
+    kind_of_fact = FACT_KINDS.get(key, "text")
     return key, "int" if kind and kind_of_fact == "text" else kind_of_fact

@@ -72,35 +72,39 @@ def pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
 
 def trace_of(root: Path, rank: int, run: str) -> str:
     """Path of the one trace of a rank."""
-    rows = (
-        connect(root)
-        .execute(
-            "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
-            "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",
-            [rank, run],
-        )
-        .fetchall()
-    )
+    connection = connect(root)
+    rows = connection.execute(
+        "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
+        "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",
+        [rank, run],
+    ).fetchall()
     if not rows:
         raise UserError(
             f"the warehouse holds no trace of rank {rank}", "see which there are: scalelens query rank_work"
         )
+    runs = sorted({run_id for run_id, _ in rows})
+    if len(runs) > 1:
+        raise UserError(
+            f"{len(runs)} runs have a trace of rank {rank}", f"name the run with --run: one of {', '.join(runs[:8])}"
+        )
     if len(rows) > 1:
-        ids = ", ".join(sorted({row[0] for row in rows})[:8])
-        raise UserError(f"rank {rank} has {len(rows)} traces", f"name the run with --run: one of {ids}")
+        raise UserError(
+            f"run {runs[0]} has {len(rows)} traces of rank {rank}",
+            "ingest the one you mean into a warehouse of its own: scalelens ingest FILE -w FOLDER",
+        )
     return str(rows[0][1])
 
 
 def content(path: str) -> bytes:
-    """Bytes of a trace, also where it is compressed or in an archive."""
-    file, _, member = path.partition("!")
-    if not Path(file).is_file():
-        raise UserError(f"{file} is no longer there", "put it back: HTA reads the trace file itself")
-    if member and is_archive(file):
-        for source in open_members(Path(file)):
+    """Bytes of a trace, also where it is compressed or in an archive (`archive.tar.gz!member`)."""
+    if Path(path).is_file():
+        return open_source(Path(path)).read()
+    archive = path.partition("!")[0]
+    if Path(archive).is_file() and is_archive(archive):
+        for source in open_members(Path(archive)):
             if source.path == path:
                 return source.read()
-    return open_source(Path(file)).read()
+    raise UserError(f"{path} is no longer there", "put it back: HTA reads the trace file itself")
 
 
 def summed(pieces: Any) -> pl.DataFrame:

@@ -4,7 +4,7 @@
 --   Work is the global batch, time that of a step; runs without devices, batch or a step time are not here.
 --   What must be equal is every performance setting that a run states (held_settings).
 --
--- Helper: of scaling_series
+-- Helper: used by scaling_series
 --
 -- Sources: runs, step_times, batch_stats, labels, model_flops, held_settings
 --

@@ -10,7 +10,7 @@
 --   `mixed` if the model grows with the devices.  Where no model or shape is known a series is one of `throughput`.
 --   What is left then is in no series, and not here.
 --
--- Helper: of scaling
+-- Helper: used by scaling
 --
 -- Sources: scaling_points
 --
