@@ -41,8 +41,8 @@ class Reader:
         self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts
 
     def take(self, line: Line) -> bool:
-        if found := RECORD.search(line.text):
-            self.record(found, line)
+        if match := RECORD.search(line.text):
+            self.record(match, line)
             return True
         if "Experiment args: Namespace(" not in line.text:
             return False
@@ -51,16 +51,16 @@ class Reader:
             self.rows.param(FACTS[name], int(value), line.number)
         return bool(arguments)
 
-    def record(self, found: re.Match[str], line: Line) -> None:
+    def record(self, match: re.Match[str], line: Line) -> None:
         values: dict[str, float] = {}
-        text, end = line.text, found.end() - len("Tokens per second: ")
+        text, end = line.text, match.end() - len("Tokens per second: ")
         while field := FIELD.match(text, end):
             values[field[1]] = float(field[2]) * (2**30 if field[3] else 1)
             end = field.end()
         if end < len(text.rstrip()) or "TFLOPs" not in values or not re.search(r"\.\d\d(?: GB)?\s*\|?\s*\Z", text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
-        rows, step = self.rows, int(found[1])
+        rows, step = self.rows, int(match[1])
         last, attempt = self.last.get((line.rank, line.place), (0, 0))
         if step <= last:
             last, attempt = 0, attempt + 1
@@ -72,7 +72,7 @@ class Reader:
         speed = values["Tokens per second"]
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
         row |= {"step": step, "averaged_steps": steps, "value_kind": "instant" if steps == 1 else "interval_mean"}
-        row |= {"nan_steps": 1} if found[2] == "nan" else {"loss": float(found[2])}
+        row |= {"nan_steps": 1} if match[2] == "nan" else {"loss": float(match[2])}
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
         row |= {"step_s": size * length / speed if size and length and speed > 0 else None}
         row |= {"peak_memory_bytes": values.pop("VRAM peak", None)}

@@ -47,11 +47,11 @@ def read(source: Source, rows: Rows) -> None:
         if not text.startswith(NAMES):
             said = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or said
             continue
-        found = METRIC.fullmatch(text.strip())
-        if not found or not whole:
+        match = METRIC.fullmatch(text.strip())
+        if not match or not whole:
             rows.problem(number, "the line is cut or damaged", text)
             continue
-        name, labels, value, ms = found.groups()
+        name, labels, value, ms = match.groups()
         about = dict(LABEL.findall(labels))
         stamp = stamp_of(ms) if ms else said
         node, device = about.get("Hostname") or about.get("hostname"), about.get("gpu") or about.get("cpu")

@@ -49,10 +49,10 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        found = VALUE.match(line.text)
-        if not found:
+        match = VALUE.match(line.text)
+        if not match:
             return  # notations, empty lines
-        label, value, prefix, unit = found[1].strip(), float(found[2]), found[3] or "", found[4] or ""
+        label, value, prefix, unit = match[1].strip(), float(match[2]), match[3] or "", match[4] or ""
         if unit == BILLION and not prefix:
             value, unit = value * 1e9, ""
         if label in FACTS and not prefix and not unit and value.is_integer():

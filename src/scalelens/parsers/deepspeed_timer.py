@@ -69,15 +69,15 @@ class Reader:
         begin = line.text.find("[Rank ")
         if begin < 0 or not LOGGER.match(line.text[:begin]) or "] step=" not in line.text:
             return False
-        found = PROGRESS.match(line.text, begin)
-        if not found:
+        match = PROGRESS.match(line.text, begin)
+        if not match:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
-        rates = [number(text) for text in found[4].split(",")]
-        self.said = (int(found[2]), rates[0])
+        rates = [number(text) for text in match[4].split(",")]
+        self.said = (int(match[2]), rates[0])
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
-        skipped = ("skipped", float(found[3]), "steps")
-        self.rows.metrics(line.number, int(found[1]), line.place, int(found[2]), [skipped, *named])
+        skipped = ("skipped", float(match[3]), "steps")
+        self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
         return True
 
     def record(self, line: Line, place: re.Match[str], rates: re.Match[str]) -> None:

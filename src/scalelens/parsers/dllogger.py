@@ -89,7 +89,7 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         alone = line.text.startswith(ALONE) and line.text.count('{"timestamp": ') == 1
-        starts = [0] if alone else [found.start() for found in PIECE.finditer(line.text)]
+        starts = [0] if alone else [match.start() for match in PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
             read = self.console(text) if CONSOLE.match(text) else in_json(text)

@@ -47,8 +47,8 @@ class Reader:
         values = dict[str, str]()
         if head := HEAD.match(line.text):
             end = head.end()
-            while found := FIELD.match(line.text, end):
-                values[found[1]], end = found[2], found.end()
+            while match := FIELD.match(line.text, end):
+                values[match[1]], end = match[2], match.end()
             cut = end < len(line.text.rstrip())
         elif head := JSON.match(line.text):
             values, cut = dict(PAIR.findall(line.text, head.end())), False

@@ -50,8 +50,8 @@ class Reader:
         text = line.text.rstrip()
         if head := HEAD.search(text):
             epoch, rank, batch, text = int(head[1]), head[2], head[3], text[head.end() :]
-        elif found := CV.search(text):
-            epoch, rank, batch, text = int(found[1]), None, None, text[found.start(2) :]
+        elif match := CV.search(text):
+            epoch, rank, batch, text = int(match[1]), None, None, text[match.start(2) :]
         else:
             return False
         label = line.rank if line.rank is not None or rank is None else int(rank), line.place

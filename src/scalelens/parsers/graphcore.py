@@ -113,37 +113,37 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.compiled = self.compiled or COMPILED.search(line.text) is not None
         for kind, pattern in RECORDS.items():
-            if found := pattern.search(line.text):
+            if match := pattern.search(line.text):
                 if kind == "epoch":
-                    self.of_epoch(found, line)
+                    self.of_epoch(match, line)
                 elif kind == "bert":
-                    self.wait(found, line)
+                    self.wait(match, line)
                 else:
-                    self.record(kind, found, line)
+                    self.record(kind, match, line)
                 return True
-        if found := EPOCH.search(line.text):
-            self.epoch[found[1].strip(":").lower()] = float(found[2])
+        if match := EPOCH.search(line.text):
+            self.epoch[match[1].strip(":").lower()] = float(match[2])
         elif line.text.lstrip().startswith("Arguments: Namespace("):
             self.settings(line)
-        elif found := FACTS.match(line.text):
-            key = found[1]
+        elif match := FACTS.match(line.text):
+            key = match[1]
             if key == "Steps per epoch":
-                self.per_epoch = int(found[2])
-            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(found[2]), line.number)
-        elif found := BENCHMARK.search(line.text):
+                self.per_epoch = int(match[2])
+            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(match[2]), line.number)
+        elif match := BENCHMARK.search(line.text):
             self.rows.add(
                 "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
-                value_kind="run_mean", samples_per_s=float(found[1]), rate_scope="global", **stamp_of(line),
+                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **stamp_of(line),
             )  # fmt: skip
             self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        elif found := MEAN_RATE.search(line.text):
+        elif match := MEAN_RATE.search(line.text):
             self.rows.metric(
                 line.number,
                 line.rank,
                 line.place,
                 self.rows.step,
                 "mean throughput",
-                float(found[1]),
+                float(match[1]),
                 "samples/s",
                 "mean",
             )
@@ -176,8 +176,8 @@ class Reader:
             replicas *= whole(self.arguments.get("popdist_size")) or 1
         return batch * accumulated * replicas, replicas, updates
 
-    def record(self, kind: str, found: re.Match[str], line: Line) -> None:
-        said = {key: float(text) for key, text in found.groupdict().items() if text and text != "nan"}
+    def record(self, kind: str, match: re.Match[str], line: Line) -> None:
+        said = {key: float(text) for key, text in match.groupdict().items() if text and text != "nan"}
         printed, rate, time = int(said["step"]), said.get("rate", said.get("sequences")), said.get("time")
         epoch = said.get("epoch")
         since = printed - self.last[1] if 0 <= self.last[1] < printed else None
@@ -228,23 +228,23 @@ class Reader:
         self.last = now, printed
         return self.before + printed
 
-    def wait(self, found: re.Match[str], line: Line) -> None:
+    def wait(self, match: re.Match[str], line: Line) -> None:
         """A drawing of BERT's bar: the last of a step counts."""
-        if self.waiting and self.waiting[-1][1]["step"] == found["step"]:
-            self.waiting[-1] = self.waiting[-1][0], found
+        if self.waiting and self.waiting[-1][1]["step"] == match["step"]:
+            self.waiting[-1] = self.waiting[-1][0], match
         else:
-            self.waiting.append((line, found))
-        self.rows.step, self.rows.steps_line = int(found["step"]), line.number
+            self.waiting.append((line, match))
+        self.rows.step, self.rows.steps_line = int(match["step"]), line.number
         if len(self.waiting) > WAITING:
             self.finish()
 
-    def of_epoch(self, found: re.Match[str], line: Line) -> None:
+    def of_epoch(self, match: re.Match[str], line: Line) -> None:
         """The mean of an epoch, behind its number, loss and accuracy."""
         epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
         values: dict[str, Any] = {"loss": self.epoch.get("loss")}
         values["accuracy"] = accuracy / 100 if accuracy is not None else None
         batch = whole(str(self.rows.params.get("global_batch_size", "")))
-        rate = float(found["rate"])
+        rate = float(match["rate"])
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
@@ -261,9 +261,9 @@ class Reader:
 
 def stamp_of(line: Line) -> dict[str, Any]:
     """The time of a logger's line."""
-    found = STAMP.match(line.text)
+    match = STAMP.match(line.text)
     try:
-        return {"ts": datetime.fromisoformat(found[1]), "ts_origin": "naive"} if found else {}
+        return {"ts": datetime.fromisoformat(match[1]), "ts_origin": "naive"} if match else {}
     except ValueError:
         return {}
 

@@ -139,12 +139,12 @@ class Reader:
 
     def more(self, line: Line) -> None:
         """A line of a table of metrics."""
-        found = ENTRY.match(line.text)
-        if not found or found[1].endswith(SAID):
+        match = ENTRY.match(line.text)
+        if not match or match[1].endswith(SAID):
             return
-        if not (amount := AMOUNT.match(found[2])):
-            self.rows.problem(line.number, f"'{found[1]}' is no number", line.text)
+        if not (amount := AMOUNT.match(match[2])):
+            self.rows.problem(line.number, f"'{match[1]}' is no number", line.text)
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
         value = float(amount[1]) * scale
-        self.rows.metric(line.number, line.rank, line.place, self.rows.step, found[1], value, unit)
+        self.rows.metric(line.number, line.rank, line.place, self.rows.step, match[1], value, unit)

@@ -133,8 +133,8 @@ class Reader:
                 return True
         for outcome, pattern in TEXTS:
             if pattern.search(line.text):
-                found = RANK.search(line.text)
-                rank = int(found[1]) if found else line.rank
+                match = RANK.search(line.text)
+                rank = int(match[1]) if match else line.rank
                 key = (self.rows.part, outcome)
                 if key not in self.ends or self.ends[key][0] < self.rows.steps_line:
                     self.ends[key] = (line.number, rank)
@@ -149,12 +149,12 @@ class Reader:
         return False
 
     def more(self, line: Line) -> None:
-        found = CAUSE.match(line.text)
-        if not found or not found[1]:
+        match = CAUSE.match(line.text)
+        if not match or not match[1]:
             return
-        self.cause.setdefault(found[1], found[2])
+        self.cause.setdefault(match[1], match[2])
         code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
-        if found[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
+        if match[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
             self.causes.append((self.cause.get("time", ""), line.number, int(rank)))
 
     def finish(self) -> None:

@@ -49,12 +49,12 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        found = HEADING.fullmatch(line.text)
-        if not found:
+        match = HEADING.fullmatch(line.text)
+        if not match:
             return False
-        self.method = "riemann_right" if found[1] == "integrated" or "data:" in line.text else "counter"
+        self.method = "riemann_right" if match[1] == "integrated" or "data:" in line.text else "counter"
         self.block, self.columns = [], []
-        rest = (found[2] or "").strip()
+        rest = (match[2] or "").strip()
         if listed := LIST.fullmatch(rest):
             for k, text in enumerate(listed[1].split(",") if listed[1].strip() else ()):
                 self.add(line, str(k), text.strip())
@@ -68,8 +68,8 @@ class Reader:
         text = line.text.strip()
         if DEVICES.fullmatch(text):
             self.columns = text.split()
-        elif found := ENERGY.fullmatch(text):
-            self.add(line, found[1], found[2])
+        elif match := ENERGY.fullmatch(text):
+            self.add(line, match[1], match[2])
         elif self.columns and re.match(r"\d", text):
             values = text.split()[1:]
             if len(values) == len(self.columns):

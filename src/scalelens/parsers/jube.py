@@ -68,8 +68,8 @@ class Element:
 
 
 def recognise(head: bytes, name: str) -> bool:
-    found = ROOT.search(head[:1000])
-    return bool(found) and b"<" not in re.sub(rb"<[?!][^>]*>", b"", head[: found.start()] if found else b"")
+    match = ROOT.search(head[:1000])
+    return bool(match) and b"<" not in re.sub(rb"<[?!][^>]*>", b"", head[: match.start()] if match else b"")
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -39,15 +39,15 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if found := SUBJECT.match(line.text):
-            self.subject, self.hosts, self.started = found, [], None
+        if match := SUBJECT.match(line.text):
+            self.subject, self.hosts, self.started = match, [], None
         elif self.subject is None:
             return False
-        elif found := HOST.match(line.text):
-            self.hosts, self.claims = [found[2]], HOST
-        elif found := TIME.match(line.text):
-            time = self.moment(found)
-            if found[1] == "Started":
+        elif match := HOST.match(line.text):
+            self.hosts, self.claims = [match[2]], HOST
+        elif match := TIME.match(line.text):
+            time = self.moment(match)
+            if match[1] == "Started":
                 self.started = time
             else:
                 self.job(self.subject, time, line.number)
@@ -56,8 +56,8 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if found := HOST.match(line.text):
-            self.hosts.append(found[2])
+        if match := HOST.match(line.text):
+            self.hosts.append(match[2])
 
     def job(self, subject: re.Match[str], ended: datetime | None, line: int) -> None:
         """The row stands at the end's time, the last that is read."""
@@ -73,9 +73,9 @@ class Reader:
             self.rows.param(fact, value, line, origin="scheduler")
         self.subject = None
 
-    def moment(self, found: re.Match[str]) -> datetime | None:
+    def moment(self, match: re.Match[str]) -> datetime | None:
         try:
-            time = datetime.strptime(f"{found[3]} {found[2]} {found[5]} {found[4]}", "%d %b %Y %H:%M:%S")
+            time = datetime.strptime(f"{match[3]} {match[2]} {match[5]} {match[4]}", "%d %b %Y %H:%M:%S")
         except ValueError:
             return None
         return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time

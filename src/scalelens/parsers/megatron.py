@@ -109,8 +109,8 @@ class Reader:
         self.interval: int | None = None  # log_interval, else the smallest step between records so far
 
     def take(self, line: Line) -> bool:
-        if self.layout and (found := self.layout.pattern.match(line.text)):
-            stamp, step, of, *texts = found.groups()
+        if self.layout and (match := self.layout.pattern.match(line.text)):
+            stamp, step, of, *texts = match.groups()
             if values := self.layout.read(texts):
                 self.add(line, int(step), of, stamp, *values)
                 return True
@@ -167,15 +167,15 @@ class Reader:
             if not colon:  # 2019: `learning rate 1.5E-04`, without a colon
                 key, _, value = field.strip().rpartition(" ")
             key, value = key.strip(), value.strip()
-            if not (found := FIRST_NUMBER.match(value)):
+            if not (match := FIRST_NUMBER.match(value)):
                 if field.strip():
                     self.rows.problem(line.number, f"the field '{key or field.strip()}' holds no number", field)
                 continue
-            number = float(found[0].replace(",", ""))  # `current/average` of Primus: the current one
+            number = float(match[0].replace(",", ""))  # `current/average` of Primus: the current one
             if key == "approx flops per GPU":  # NeoX glues the unit to the number
-                key, number = "TFLOPs", number * SCALE.get(value[found.end() : found.end() + 1], 1e-12)
+                key, number = "TFLOPs", number * SCALE.get(value[match.end() : match.end() + 1], 1e-12)
             elif key == "consumed tokens":  # Apertus shortens it
-                number *= COUNTED.get(value[found.end() : found.end() + 1], 1)
+                number *= COUNTED.get(value[match.end() : match.end() + 1], 1)
             yield key, number
 
     def add(
@@ -296,7 +296,7 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
 
 def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
-    keys = [found[1] for field in fields if (found := PLAIN_FIELD.fullmatch(field))]
+    keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
     return Layout(keys) if len(keys) == len(fields) else None
 
 

@@ -85,10 +85,10 @@ class Reader:
 
     def more(self, line: Line) -> None:
         """A line of the dump; lines that are no argument (values of several lines) are passed over."""
-        if found := PRIMUS_ARGUMENT.match(line.text):
-            name, value = found[1], found[2]
-        elif (found := ARGUMENT.match(line.text)) and (found[2] or len(found[1]) > 24):
-            name, value = found[1], found[3].rstrip()
+        if match := PRIMUS_ARGUMENT.match(line.text):
+            name, value = match[1], match[2]
+        elif (match := ARGUMENT.match(line.text)) and (match[2] or len(match[1]) > 24):
+            name, value = match[1], match[3].rstrip()
             if neox := NEOX.match(value):
                 value = neox[1].rstrip(".")
         else:

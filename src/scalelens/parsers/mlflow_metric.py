@@ -50,12 +50,12 @@ def one(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> in
     if not line.strip():
         return last
     text = line.decode("utf-8", "replace")
-    found = LINE.fullmatch(text)
-    if not found:
+    match = LINE.fullmatch(text)
+    if not match:
         rows.problem(number, "the line is no time, value and step", text)
         return last
-    step = int(found[3])
+    step = int(match[3])
     rows.attempt += last is not None and step < last
-    values: list[tuple[str, float, str | None]] = [("wall_time", int(found[1]) / 1000, "s")]
-    rows.metrics(number, None, None, step, [*values, (name, float(found[2]), None)])
+    values: list[tuple[str, float, str | None]] = [("wall_time", int(match[1]) / 1000, "s")]
+    rows.metrics(number, None, None, step, [*values, (name, float(match[2]), None)])
     return step

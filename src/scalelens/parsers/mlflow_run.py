@@ -46,9 +46,9 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace")
     said = {
-        found[1]: (found[2].strip("'\""), n)
+        match[1]: (match[2].strip("'\""), n)
         for n, line in enumerate(text.splitlines(), 1)
-        if (found := ENTRY.match(line))
+        if (match := ENTRY.match(line))
     }
     if "run_id" not in said and "run_uuid" not in said:
         return

@@ -194,8 +194,8 @@ class Reader:
 
     def platform(self, text: str, line: int) -> None:
         """Nodes, machine and devices, as submitters write them into the name of the platform."""
-        if found := PLATFORM.fullmatch(text[:200]):
-            nodes, box, devices, model, whole = found.groups()
+        if match := PLATFORM.fullmatch(text[:200]):
+            nodes, box, devices, model, whole = match.groups()
             if not UNNAMED.search(text):
                 self.rows.param("system", box or whole, line)
             for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):

@@ -49,12 +49,12 @@ class Reader:
         self.ended = False
 
     def take(self, line: Line) -> bool:
-        found = RECORD.search(line.text)
-        if not found:
+        match = RECORD.search(line.text)
+        if not match:
             return False
-        if found[0] != self.last:  # else printed twice
-            self.last = found[0]
-            benchmark, seconds, _, key, text = found.groups()
+        if match[0] != self.last:  # else printed twice
+            self.last = match[0]
+            benchmark, seconds, _, key, text = match.groups()
             try:
                 value, about = parsed(text)
             except (ValueError, RecursionError):

@@ -59,8 +59,8 @@ class Reader:
         self.began: dict[str | None, Any] = {}
 
     def take(self, line: Line) -> bool:
-        if found := TOTAL.fullmatch(line.text):
-            self.rows.add("energy", line.number, energy_j=float(found[1]) * JOULES[found[2]], method="mlperf")
+        if match := TOTAL.fullmatch(line.text):
+            self.rows.add("energy", line.number, energy_j=float(match[1]) * JOULES[match[2]], method="mlperf")
             return True
         taken = False
         for tag in TAG.finditer(line.text):

@@ -69,24 +69,24 @@ class Reader:
         return bool(values) or head[5] == "Time cost="
 
     def record(self, text: str, values: list[tuple[str, str]], row: dict[str, Any], line: Line) -> bool:
-        found = RECORD.match(text)
-        if not found:
+        match = RECORD.match(text)
+        if not match:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        params, epoch, end = self.rows.params, row["epoch"], int(found[2])
+        params, epoch, end = self.rows.params, row["epoch"], int(match[2])
         label = row["rank"], line.place
         named = {name: float(value) for name, value in values if value != "nan"}
-        if self.said.get(label) == (said := (epoch, end, found[3])):
+        if self.said.get(label) == (said := (epoch, end, match[3])):
             self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])
             return True
         self.said[label] = said
         before, batch, attempt = self.at.get(label, (-1, -1, 0))
         row["attempt"] = attempt = attempt + ((epoch, end) <= (before, batch))
         self.at[label] = epoch, end, attempt
-        start = int(found[1]) if found[1] else batch if before == epoch and batch < end else 0
+        start = int(match[1]) if match[1] else batch if before == epoch and batch < end else 0
         step = self.bases.setdefault(epoch, self.last if self.bases else 0) + end
         self.last = max(self.last, step)
-        rate, size = float(found[3]), str(params.get("global_batch_size", ""))
+        rate, size = float(match[3]), str(params.get("global_batch_size", ""))
         row |= {"phase": "train", "step": step, "samples_per_s": rate}
         row |= {"averaged_steps": max(end - start, 1), "value_kind": "interval_mean"}
         if size.isdecimal() and len(size) < 9:

@@ -59,10 +59,10 @@ class Reader:
 
     def record(self, line: Line, head: re.Match[str]) -> None:
         rows, values, rounded, end = self.rows, dict[str, float](), set[str](), head.end()
-        while found := FIELD.match(line.text, end):
-            values[found[1]], end = float(found[2]) * SCALE[found[3]], found.end()
-            if found[3]:
-                rounded.add(found[1])
+        while match := FIELD.match(line.text, end):
+            values[match[1]], end = float(match[2]) * SCALE[match[3]], match.end()
+            if match[3]:
+                rounded.add(match[1])
         time = next((values.pop(name) for name in TIMES if name in values), None)
         if end < len(line.text.rstrip()) or time is None or "global_batch_size" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)

@@ -47,8 +47,8 @@ class Reader:
         return self.claims is not None
 
     def more(self, line: Line) -> None:
-        if found := FIELD.match(line.text):
-            name, value = found[2], found[3]
+        if match := FIELD.match(line.text):
+            name, value = match[2], match[3]
             if name == "Timestamp":
                 self.time(value, line)
             elif name in FACTS:
@@ -59,10 +59,10 @@ class Reader:
                 stamp = (self.stamp, "naive") if self.stamp else None
                 self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
                 self.scope = ""  # the first one counts
-        elif found := DEVICE.match(line.text):
-            self.device, self.scope = found[1], ""
-        elif found := SECTION.match(line.text):
-            self.scope = SCOPES.get(found[1], "")
+        elif match := DEVICE.match(line.text):
+            self.device, self.scope = match[1], ""
+        elif match := SECTION.match(line.text):
+            self.scope = SCOPES.get(match[1], "")
 
     def time(self, text: str, line: Line) -> None:
         try:

@@ -48,7 +48,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def has_power(cells: list[str]) -> bool:
-    names = [found[1] for cell in cells if (found := NAME.fullmatch(cell.strip()))]
+    names = [match[1] for cell in cells if (match := NAME.fullmatch(cell.strip()))]
     return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in POWERS for name in names)
 
 
@@ -57,7 +57,7 @@ class Layout:
 
     def __init__(self, header: list[str]) -> None:
         self.header = header
-        named = {found[1]: (k, found[2]) for k, cell in enumerate(header) if (found := NAME.fullmatch(cell))}
+        named = {match[1]: (k, match[2]) for k, cell in enumerate(header) if (match := NAME.fullmatch(cell))}
         self.time = named.get("timestamp", (None, None))[0]
         self.powers = [
             (scope, *named[name])

@@ -57,22 +57,22 @@ class Reader:
         if report := REPORT.match(line.text):
             self.ended = self.moment(report[1])
             return True
-        found = START.match(line.text)
-        if not found:
+        match = START.match(line.text)
+        if not match:
             return False
-        if self.last not in (None, found[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
+        if self.last not in (None, match[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
             self.rows.new_part()
-        self.last, self.hosts, self.claims = found[1], None, re.compile(r"[ \t]+\S")
-        self.row = {"job_id": found[1], "ended_at": self.ended}
+        self.last, self.hosts, self.claims = match[1], None, re.compile(r"[ \t]+\S")
+        self.row = {"job_id": match[1], "ended_at": self.ended}
         self.ended = None
         self.rows.put("jobs", line.number, self.row)
-        self.rows.param("job_id", found[1], line.number, origin="scheduler")
+        self.rows.param("job_id", match[1], line.number, origin="scheduler")
         return True
 
     def more(self, line: Line) -> None:
-        if found := FIELD.match(line.text):
-            self.hosts = found[2] if found[1] == "exec_host" else None
-            self.field(found[1], found[2], line)
+        if match := FIELD.match(line.text):
+            self.hosts = match[2] if match[1] == "exec_host" else None
+            self.field(match[1], match[2], line)
         elif line.text.startswith("\t"):
             self.hosts = None if self.hosts is None else self.hosts + line.text.strip()
         else:

@@ -47,19 +47,19 @@ def read(source: Source, rows: Rows) -> None:
     last: dict[str, int] = {}
     nameless = 0
     for number, text, whole in lines_of(source):
-        found = LINE.fullmatch(text.strip())
-        if not found or not whole:
+        match = LINE.fullmatch(text.strip())
+        if not match or not whole:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
                 rows.problem(number, "the line is cut, or no value with its time", text)
             continue
-        said = COUNTER.search(found[1]) if found[1] else named
-        if found[1] and not said:
-            rows.problem(number, f"{found[1]} is no counter that is known", text)
+        said = COUNTER.search(match[1]) if match[1] else named
+        if match[1] and not said:
+            rows.problem(number, f"{match[1]} is no counter that is known", text)
             continue
-        counter = said[1] if said else "power" if found[3] == "W" else "energy"
+        counter = said[1] if said else "power" if match[3] == "W" else "energy"
         nameless = nameless or (0 if said else number)
         part = JOINED.fullmatch(counter.lower())
-        value, unit, us = found[2], found[3], int(found[4])
+        value, unit, us = match[2], match[3], int(match[4])
         if not part or (part[3] == "energy") != (unit == "J"):
             rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
             continue

@@ -73,22 +73,22 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         for phase, pattern in SPANS:
-            if found := pattern.search(line.text):
+            if match := pattern.search(line.text):
                 if phase == "compile" and self.bar is not None:
-                    self.bar["span_s"], self.bar = float(found[1]), None
+                    self.bar["span_s"], self.bar = float(match[1]), None
                 else:
-                    self.span(phase, line, float(found[1]))
+                    self.span(phase, line, float(match[1]))
                 return True
-        if found := BAR.search(line.text):
-            self.bar = self.span("compile", line, seconds(found[1], found[2], found[3]))
-        elif found := TOOK.search(line.text):
-            self.span("train", line, seconds(*found.groups()))
-        elif found := ENGINE.search(line.text):
-            self.engine_line(found, line)
-        elif found := START.match(line.text):
-            self.start(found, line)
-        elif found := EXIT.search(line.text):
-            self.rows.param("outcome", "error" if int(found[1]) else "completed", line.number)
+        if match := BAR.search(line.text):
+            self.bar = self.span("compile", line, seconds(match[1], match[2], match[3]))
+        elif match := TOOK.search(line.text):
+            self.span("train", line, seconds(*match.groups()))
+        elif match := ENGINE.search(line.text):
+            self.engine_line(match, line)
+        elif match := START.match(line.text):
+            self.start(match, line)
+        elif match := EXIT.search(line.text):
+            self.rows.param("outcome", "error" if int(match[1]) else "completed", line.number)
         elif COMMAND.search(line.text):
             replicas, ipus = REPLICAS.search(line.text), IPUS.search(line.text)
             if replicas and ipus:
@@ -107,9 +107,9 @@ class Reader:
         self.rows.put("phases", line.number, row)
         return row
 
-    def engine_line(self, found: re.Match[str], line: Line) -> None:
+    def engine_line(self, match: re.Match[str], line: Line) -> None:
         try:
-            ts = datetime.fromisoformat(found[1])
+            ts = datetime.fromisoformat(match[1])
         except ValueError:
             self.rows.problem(line.number, "the time is none", line.text)
             return
@@ -124,13 +124,13 @@ class Reader:
             self.rows.put("phases", line.number, row)
             self.engine[self.rows.part] = row, ts
 
-    def start(self, found: re.Match[str], line: Line) -> None:
+    def start(self, match: re.Match[str], line: Line) -> None:
         try:
-            ts = datetime.strptime(f"{found[2]} {found[1]} {found[5]} {found[3]}", "%d %b %Y %H:%M:%S")
+            ts = datetime.strptime(f"{match[2]} {match[1]} {match[5]} {match[3]}", "%d %b %Y %H:%M:%S")
         except ValueError:
             self.rows.problem(line.number, "the time is none", line.text)
             return
-        origin = "utc" if found[4] in ("UTC", "GMT") else "naive"
+        origin = "utc" if match[4] in ("UTC", "GMT") else "naive"
         self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
 
 

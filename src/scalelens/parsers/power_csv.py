@@ -138,13 +138,13 @@ def layout_of(text: str) -> Layout | None:
 
 def column_of(k: int, name: str) -> Column | None:
     """A column of power, by its name."""
-    found = IN_WATTS.fullmatch(name)
-    unit = next((unit for unit in (found.groups()[1:] if found else ()) if unit), "").lower()
+    match = IN_WATTS.fullmatch(name)
+    unit = next((unit for unit in (match.groups()[1:] if match else ()) if unit), "").lower()
     word = WORD.search(name)
     scale = SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
     if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
-    label = POWER_WORD.sub("", found[1] if found and unit else name).strip(" _.-") or None
+    label = POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
     return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
 
 

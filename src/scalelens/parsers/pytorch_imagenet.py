@@ -100,7 +100,7 @@ class Reader:
                 self.log(line).announce(said[2])
             self.model = said[1] or self.model
             return True
-        starts = [found.start() for found in PIECE.finditer(line.text)]
+        starts = [match.start() for match in PIECE.finditer(line.text)]
         if not starts:
             return self.summary(line)
         pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -121,12 +121,12 @@ class Reader:
 
     def summary(self, line: Line) -> bool:
         """Accuracy of an epoch.  Older torchvision prints the same line."""
-        found = SUMMARY.match(line.text)
-        if not self.shapes and (self.torchvision or not found):
+        match = SUMMARY.match(line.text)
+        if not self.shapes and (self.torchvision or not match):
             return False
-        if not found:
+        if not match:
             return self.cut(line)
-        accuracies = [(f"* {found[k]}", float(found[k + 1]), "%") for k in (1, 3)]
+        accuracies = [(f"* {match[k]}", float(match[k + 1]), "%") for k in (1, 3)]
         self.rows.metrics(line.number, *whose(line, self.log(line)), self.log(line).step, accuracies)
         return True
 

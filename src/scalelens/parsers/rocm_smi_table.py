@@ -61,14 +61,14 @@ class Reader:
 
     def one(self, line: Line) -> bool:
         """A line that says something of one device."""
-        if found := NAME.match(line.text):
-            self.named.setdefault((line.rank, line.place), {})[int(found[1])] = line.number
-            self.rows.param("device_model", found[2], line.number, origin="environment")
-            unit = "gcd" if re.search(r"\bMI250X?\b", found[2]) else "gpu"
+        if match := NAME.match(line.text):
+            self.named.setdefault((line.rank, line.place), {})[int(match[1])] = line.number
+            self.rows.param("device_model", match[2], line.number, origin="environment")
+            unit = "gcd" if re.search(r"\bMI250X?\b", match[2]) else "gpu"
             self.rows.param("device_unit", unit, line.number, origin="inferred")
-        elif found := MEMORY.match(line.text):
-            self.rows.param("device_memory", found[1], line.number, "bytes", "environment")
-        return bool(found)
+        elif match := MEMORY.match(line.text):
+            self.rows.param("device_memory", match[1], line.number, "bytes", "environment")
+        return bool(match)
 
     def count(self, devices: dict[int, int]) -> None:
         if devices:

@@ -152,8 +152,8 @@ def preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
     for block in blocks:
         seen = len(text)
         text += block
-        if found := RECORDS.search(text, max(seen - 64, 0)):
-            return bytes(text[: found.start()]), bytes(text[found.end() :])
+        if match := RECORDS.search(text, max(seen - 64, 0)):
+            return bytes(text[: match.start()]), bytes(text[match.end() :])
     return bytes(text), b""
 
 
@@ -164,7 +164,7 @@ def pieces(text: bytes, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]
             yield text, True
             return
         text += block
-        starts = [found.start() for found in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
+        starts = [match.start() for match in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
         if starts and starts[-1]:
             yield text[: starts[-1]], False
             text = text[starts[-1] :]
@@ -178,7 +178,7 @@ def records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, Record]] | bytes]:
     try:
         yield decoded(whole)
     except UNREADABLE:
-        starts = [found.start() for found in RECORD.finditer(whole)]
+        starts = [match.start() for match in RECORD.finditer(whole)]
         for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
             one = whole[start:end].rstrip(b", \r\n\t")
             try:

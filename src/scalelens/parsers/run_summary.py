@@ -66,11 +66,11 @@ def read(source: Source, rows: Rows) -> str | None:
 
 def statistic(name: str) -> tuple[str, float] | None:
     """What a name is a statistic of where that is the time of a step: the kind of value, and from its unit to seconds."""
-    found = STATISTIC.search(name)
-    if not found:
+    match = STATISTIC.search(name)
+    if not match:
         return None
-    role, unit = claim(name[: found.start()] + name[found.end() :])
-    return (KINDS[found[1].lower()], UNITS["time"][unit]) if role == "batch_time" and unit else None
+    role, unit = claim(name[: match.start()] + name[match.end() :])
+    return (KINDS[match[1].lower()], UNITS["time"][unit]) if role == "batch_time" and unit else None
 
 
 def statistics(said: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:

@@ -57,14 +57,14 @@ def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace").lstrip("\ufeff")
     job = None
     for number, fields in of_json(text, rows) if text.lstrip().startswith("{") else of_lines(text, rows):
-        found = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
-        if not found:
+        match = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
+        if not match:
             rows.problem(number, "the record has no job id", "|".join(fields.values()))
             continue
-        if job not in (None, found[1]):
+        if job not in (None, match[1]):
             rows.new_part()
-        job = found[1]
-        one(fields, found[1], found[2], number, rows)
+        job = match[1]
+        one(fields, match[1], match[2], number, rows)
 
 
 def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
@@ -183,10 +183,10 @@ def whole(text: str | None) -> int | None:
 
 def span(text: str) -> float | None:
     """`2-03:04:05.678` in seconds."""
-    found = SPAN.fullmatch(text)
-    if not found:
+    match = SPAN.fullmatch(text)
+    if not match:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 

@@ -58,19 +58,19 @@ class Reader:
 
     def more(self, line: Line) -> None:
         if line.text.lstrip().startswith("---"):
-            self.spans = [found.span() for found in re.finditer(r"-+", line.text)]
+            self.spans = [match.span() for match in re.finditer(r"-+", line.text)]
             return
         if len(self.spans) != len(self.names):
             return  # no dashes: another program's table
         cells = {name: line.text[start:end].strip() for name, (start, end) in zip(self.names, self.spans, strict=True)}
-        found = ID.match(cells.get("JobIDRaw") or cells.get("JobID", ""))
-        step = found[2] if found else None
+        match = ID.match(cells.get("JobIDRaw") or cells.get("JobID", ""))
+        step = match[2] if match else None
         if step and step.endswith("+"):
             step = next((name for name in STEPS if name.startswith(step[:-1])), None)
-        if not found or (found[2] and not step):
+        if not match or (match[2] and not step):
             self.rows.problem(line.number, "the row of the table begins with no whole job id", line.text)
             return
-        self.one(cells, found[1], step, line.number)
+        self.one(cells, match[1], step, line.number)
 
     def one(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
         """Row of a job or a step."""
@@ -109,10 +109,10 @@ def whole(text: str) -> int | None:
 
 def span(text: str) -> float | None:
     """`2-03:04:05.678` in seconds."""
-    found = SPAN.fullmatch(text)
-    if not found:
+    match = SPAN.fullmatch(text)
+    if not match:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 

@@ -42,20 +42,20 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        found = START.match(line.text)
-        if not found:
+        match = START.match(line.text)
+        if not match:
             return False
-        self.job, self.fields, self.claims = found[1], {}, FIELD
+        self.job, self.fields, self.claims = match[1], {}, FIELD
         return True
 
     def more(self, line: Line) -> None:
-        found = FIELD.match(line.text)
-        if not found or self.job is None:
+        match = FIELD.match(line.text)
+        if not match or self.job is None:
             return
-        self.fields[found[1].removeprefix("Job ")] = found[2]
-        if found[1] == "Array Job ID" and re.fullmatch(r"\d{1,18}_\d{1,9}", found[2]):
-            self.job = found[2]
-        elif found[1].endswith("Wall-clock time"):  # the row stands there: all that is read comes before it
+        self.fields[match[1].removeprefix("Job ")] = match[2]
+        if match[1] == "Array Job ID" and re.fullmatch(r"\d{1,18}_\d{1,9}", match[2]):
+            self.job = match[2]
+        elif match[1].endswith("Wall-clock time"):  # the row stands there: all that is read comes before it
             self.row(self.job, line.number)
             self.job = None
 

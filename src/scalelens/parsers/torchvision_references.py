@@ -68,8 +68,8 @@ class Reader:
                 phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
                 step=log.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged",
             )  # fmt: skip
-        elif (found := SUMMARY.search(line.text)) and (self.total or found[4] or not found[1]):
-            accuracies = [(f"Test: Acc@{k}", float(found[n]), "%") for k, n in ((1, 2), (5, 3))]
+        elif (match := SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
+            accuracies = [(f"Test: Acc@{k}", float(match[n]), "%") for k, n in ((1, 2), (5, 3))]
             self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
         else:
             return False

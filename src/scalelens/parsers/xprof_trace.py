@@ -115,5 +115,5 @@ def arguments(event: Event) -> Args:
 
 def number(value: Any) -> int | None:
     """A whole number, which this writer puts in quotes."""
-    found = re.fullmatch(r"\d{1,18}", str(value), re.ASCII)
-    return int(found[0]) if found else None
+    match = re.fullmatch(r"\d{1,18}", str(value), re.ASCII)
+    return int(match[0]) if match else None

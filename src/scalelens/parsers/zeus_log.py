@@ -40,16 +40,16 @@ class Reader:
         self.devices: dict[tuple[int | None, str | None], str] = {}
 
     def take(self, line: Line) -> bool:
-        if found := STARTED.match(line.text):
-            self.devices[line.rank, line.place] = ",".join(found[1].replace(" ", "").split(","))
+        if match := STARTED.match(line.text):
+            self.devices[line.rank, line.place] = ",".join(match[1].replace(" ", "").split(","))
             return True
-        found = STEPS.match(line.text)
-        if not found:
+        match = STEPS.match(line.text)
+        if not match:
             if "[Zeus] Steps " in line.text:
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
             return False
-        _, step, joules, power, seconds, ratios = found.groups()
+        _, step, joules, power, seconds, ratios = match.groups()
         numbers = [number_of(text) for text in (joules, power, seconds)]
         if None in numbers:
             self.rows.problem(line.number, "a number of the record is none", line.text)

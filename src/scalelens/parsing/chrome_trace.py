@@ -257,9 +257,9 @@ def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
 def mend(text: bytes) -> bytes:
     """JSON whose control characters and stray backslashes are escaped, and in which a bare nan is null."""
 
-    def mended(found: re.Match[bytes]) -> bytes:
-        if found[1]:
-            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), found[1])
-        return b"null" if found[2] else found[0]
+    def mended(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), match[1])
+        return b"null" if match[2] else match[0]
 
     return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())

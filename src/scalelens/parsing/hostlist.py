@@ -27,11 +27,11 @@ def numbered(text: str) -> list[str]:
     """`08-10,12` as 08, 09, 10, 12: as many digits as the first number of a range has."""
     numbers: list[str] = []
     for item in text.split(","):
-        found = RANGE.fullmatch(item)
-        if not found:
+        match = RANGE.fullmatch(item)
+        if not match:
             continue
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if last - first > LIMIT:
             return [""] * (LIMIT + 1)
-        numbers += [str(number).zfill(len(found[1])) for number in range(first, last + 1)]
+        numbers += [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
     return numbers

@@ -116,8 +116,8 @@ def stamp_of(text: str) -> tuple[Stamp, str] | None:
     is no time.
     """
     text = text.strip()
-    if found := MOMENT.fullmatch(text):
-        year, month, day, hour, minute, second, fraction, named, hours, minutes = found.groups()
+    if match := MOMENT.fullmatch(text):
+        year, month, day, hour, minute, second, fraction, named, hours, minutes = match.groups()
         try:
             time = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
             time += timedelta(microseconds=int((fraction or "0").ljust(9, "0")) // 1000)
@@ -156,13 +156,13 @@ def watts(text: str, scale: float = 1.0) -> float | None:
     text = text.strip()
     if UNAVAILABLE.fullmatch(text):
         return math.nan
-    found = WATTS.fullmatch(text)
-    if not found:
+    match = WATTS.fullmatch(text)
+    if not match:
         return None
-    number = float(found[1])
+    number = float(match[1])
     if number >= BLANK:
         return math.nan
-    return number * (SCALES[found[2].lower()] if found[2] else scale) if number >= 0 else None
+    return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
 
 
 def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:
@@ -195,14 +195,14 @@ def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str 
 
 def jpwr_host(name: str) -> str | None:
     """The host in a name that jpwr gives: power.HOST.PID.csv, power.SUFFIX.HOST.PID.h5, where SUFFIX is of a rank."""
-    found = JPWR_NAME.search(name)
-    if not found:
+    match = JPWR_NAME.search(name)
+    if not match:
         return None
-    host = found[1][rank.end() :] if (rank := OF_A_RANK.match(found[1])) else ""
+    host = match[1][rank.end() :] if (rank := OF_A_RANK.match(match[1])) else ""
     return host or None
 
 
 def jpwr_rank(name: str) -> int | None:
     """The rank in a name that jpwr gives with --use-mpi, power.RANK.csv, or with a suffix that is a number."""
-    found = JPWR_RANKED.search(name)
-    return int(found[1]) if found else None
+    match = JPWR_RANKED.search(name)
+    return int(match[1]) if match else None

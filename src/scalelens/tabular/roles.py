@@ -192,10 +192,10 @@ def words_of(name: str) -> tuple[str, str | None]:
     """A name as words joined by `_`, and its unit where it says one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
     text = CAMEL.sub("_", name.strip()).lower()
-    if found := BRACKETS.search(text):
-        unit, text = SPELT.get(found[1]), text[: found.start()]
+    if match := BRACKETS.search(text):
+        unit, text = SPELT.get(match[1]), text[: match.start()]
         if unit is None:
-            text = f"{'' if SLASH.search(found[1]) else text}_{found[1]}"
+            text = f"{'' if SLASH.search(match[1]) else text}_{match[1]}"
     while SLASH.search(text):
         text = SLASH.sub(r"\1_per_", text)
     words = [word for word in re.split(r"[^\w%@]+|_", text) if word]
