@@ -16,7 +16,7 @@ from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.format_check import recognisers, takers
 from scalelens.ingestion.recognise import read_rows
-from scalelens.parsing.format_file import name_of, samples, title
+from scalelens.parsing.format_file import heading, name_of, samples, title
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 
@@ -57,8 +57,8 @@ def as_csv(table: pa.Table) -> str:
 def test_header_says_what_it_must(name: str) -> None:
     module = MODULES[name]
     assert title(module).endswith(".")
-    for heading in ("Tool", "Versions", "Yields", "Source"):
-        assert heading(module, heading), f"{name} lacks {heading}:"
+    for wanted in ("Tool", "Versions", "Yields", "Source"):
+        assert heading(module, wanted), f"{name} lacks {wanted}:"
     assert isinstance(module.VERSION, int)
     assert not hasattr(module, "ANCHORS") or samples(module), f"{name} lacks samples"
     assert list((FIXTURES / name).glob("*")), f"{name} has no fixture"
