@@ -399,9 +399,9 @@ def test_a_preset_is_written_once_and_for_tables_alone(run: Run, tmp_path: Path)
     path = table(tmp_path / "a.csv", "step,step_ms", "1,250")
     assert "formats --check" in run("identify", path, "--preset", tmp_path / "mine.py").err
     one_line(run("identify", path, "--preset", tmp_path / "mine.py"), "cannot be written", "File exists")
-    one_line(run("identify", path, "--preset", tmp_path / "my-own.py"), "no name for a format file")
+    one_line(run("identify", path, "--preset", tmp_path / "my-own.py"), "not a name for a format file")
     (tmp_path / "a.log").write_text("nothing\n")
-    one_line(run("identify", tmp_path / "a.log", "--preset", tmp_path / "b.py"), "no table")
+    one_line(run("identify", tmp_path / "a.log", "--preset", tmp_path / "b.py"), "not a table")
 
 
 def test_a_preset_with_a_wrong_role_or_column_says_so(tmp_path: Path) -> None:

@@ -837,7 +837,7 @@ SELECT = "SELECT run_id FROM runs WHERE devices = size"
     [
         ("Of-Size.sql", HEADER + SELECT, "'Of-Size' cannot be the name of a query"),
         ("runs.sql", HEADER + SELECT, "'runs' cannot be the name of a query"),
-        ("q.sql", SELECT, "the first line is no title"),
+        ("q.sql", SELECT, "the first line is not a title"),
         ("q.sql", HEADER.replace("Sources:", "Source:") + SELECT, "q.sql, line 5: unknown heading 'Source'"),
         ("q.sql", HEADER.split("-- Columns:")[0] + SELECT, "the header has no 'Columns:'"),
         ("q.sql", HEADER.replace(":=", "=") + SELECT, "'size = 2    devices' is not an entry"),

@@ -254,7 +254,7 @@ def test_a_number_that_no_column_can_hold_is_a_problem_and_its_row_stays() -> No
     record = RECORD.format(7, 28).replace("       7/", "9" * 30 + "/").encode()
     result = read(record + RECORD.format(8, 32).encode())
     assert [row["step"] for row in result.tables["steps"]] == [None, 8]
-    assert "step is no value that the table steps can hold" in result.problems
+    assert "the table steps cannot hold this value of step" in result.problems
     assert result.status == "partial"
 
 

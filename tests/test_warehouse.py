@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
@@ -31,10 +32,12 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.walk import WalkedFile
 from scalelens.parsers import megatron
 from scalelens.parsing import rows as rows_module
+from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.joining import runs_of
 from scalelens.runs.run import Run
 from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION, STORED
 from scalelens.warehouse import log as warehouse
+from scalelens.warehouse import writer
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
 RECORD = (
@@ -288,8 +291,8 @@ def test_a_read_that_fails_half_way_is_partial_and_tried_again(
         yield SETTINGS.encode() + RECORD.format(1, 4, 1000.0).encode()
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("scalelens.source.Source.chunks", failing)
-    monkeypatch.setattr("scalelens.source.Source.head", lambda self: SETTINGS.encode())
+    monkeypatch.setattr("scalelens.parsing.source.Source.chunks", failing)
+    monkeypatch.setattr("scalelens.parsing.source.Source.head", lambda self: SETTINGS.encode())
     ingest([logs / "0.log"], home)
     ((status, note),) = ask(home, "SELECT status, note FROM files")
     assert status == "partial"
@@ -687,7 +690,7 @@ def test_a_full_disk_in_the_middle_of_a_file_is_no_problem_of_the_file(
         full()
 
     monkeypatch.setattr(rows_module, "BATCH", 2)  # so that rows are written while lines are taken
-    monkeypatch.setattr(warehouse, "ROW_GROUP_BYTES", 1)
+    monkeypatch.setattr(writer, "ROW_GROUP_BYTES", 1)
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full_once)
     with pytest.raises(UserError, match="no space is left"):
         ingest([logs], home)
@@ -741,7 +744,13 @@ def spans() -> dict[str, Any]:
 def runs(files: dict[str, dict[str, Any]], roots: dict[str, str] | None = None) -> list[Run]:
     """Runs of files by their path below one root."""
     entries = [
-        Entry("/r/" + path, (roots or {}).get(path, "/r"), file_id=f"id of {path}", batch="b", parts={0: facts})
+        Entry(
+            "/r/" + path,
+            (roots or {}).get(path, "/r"),
+            file_id=f"id of {path}",
+            batch="b",
+            parts={0: msgspec.convert(facts, PartFacts)},
+        )
         for path, facts in files.items()
     ]
     return runs_of(Live({entry.path: entry for entry in entries}, {entry.file_id: entry for entry in entries}, {}, []))

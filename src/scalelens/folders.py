@@ -16,16 +16,13 @@ from types import ModuleType
 from scalelens.errors import UserError
 
 
-def users_folders(given: Iterable[Path], variable: str, what: str) -> list[Path]:
-    """Folders that were given, then those in an environment variable; `what` they hold is for the message.
-
-    Raises UserError for one that is not a folder.
-    """
+def users_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path]:
+    """Folders that were given, then those in a variable.  Raises UserError for one that is not a folder."""
     named = os.environ.get(variable, "").split(os.pathsep)
     folders = [*given, *(Path(name) for name in named if name)]
     for folder in folders:
         if not folder.is_dir():
-            raise UserError(f"{folder} is not a folder", f"name a folder of {what}")
+            raise UserError(f"{folder} is not a folder", remedy)
     return folders
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from scalelens.errors import UserError
 from scalelens.version import __version__
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent.parent
 RUNNERS = PACKAGE / "runners"
 FILL_IN = "FILL_IN"
 NEEDS = {"vision": "torch", "language": "megatron.core"}

@@ -33,7 +33,7 @@ def load(folders: Sequence[Path] = ()) -> dict[str, ModuleType]:
     Raises UserError for a file of `folders` that is not a chart, with what it lacks.
     """
     charts = {name: module for name, module in modules_of(scalelens.charts).items() if hasattr(module, "QUERY")}
-    for folder in users_folders(folders, "SCALELENS_CHARTS", "chart files"):
+    for folder in users_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
         charts |= {path.stem: checked(users_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
     return dict(sorted(charts.items()))
 

@@ -49,7 +49,7 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
     Raises UserError for a file that is not a format, with what it lacks.
     """
     by_name = modules_of(scalelens.parsers)
-    for folder in users_folders(folders, "SCALELENS_FORMATS", "format files"):
+    for folder in users_folders(folders, "SCALELENS_FORMATS", "give --formats a folder of format files"):
         by_name |= {path.stem: checked(users_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
     ordered = [by_name[name] for name in sorted(by_name)]
     return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])

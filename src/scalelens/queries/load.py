@@ -24,7 +24,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
 
     Raises UserError for a file that is not a query, with what it lacks, and for two files of one name in one folder.
     """
-    trees = [FOLDER, *users_folders(folders, "SCALELENS_QUERIES", ".sql files")]
+    trees = [FOLDER, *users_folders(folders, "SCALELENS_QUERIES", "give --queries a folder of .sql files")]
     paths = {name: path for tree in trees for name, path in files_of(tree, ".sql").items()}
     ours = all(map(is_ours, paths.values()))  # a user's SQL may give a text
     queries: dict[str, Query] = {}
