@@ -16,8 +16,9 @@ from conftest import FIXTURES, answer, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, stamp_of, watts
+from scalelens.parsing.sensors import epoch, stamp_of, watts
 from scalelens.parsing.source import Source, open_source
 
 LOADED = formats.load()

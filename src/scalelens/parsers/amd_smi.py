@@ -25,6 +25,7 @@ from typing import Any
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 2
@@ -67,7 +68,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         stamp = stamp_of(values["timestamp"]) if "timestamp" in values else None
         if stamp is None and "timestamp" in values:
-            rows.problem(number, "the time is none", text)
+            rows.problem(number, UNREADABLE_TIME, text)
             continue
         timeless = timeless or (0 if stamp else number)
         sensor = Sensor(None, values["gpu"], "oam" if values["gpu"] in packages else "gpu")

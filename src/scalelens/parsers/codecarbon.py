@@ -23,6 +23,7 @@ from typing import NamedTuple
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount
 from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
@@ -72,7 +73,7 @@ def readable(source: Source, rows: Rows) -> list[Row]:
             header = row
             continue
         values = dict(zip(header, row, strict=False))
-        duration = number_of(values.get("duration", ""))
+        duration = amount(values.get("duration", ""))
         if not whole or len(row) != len(header):
             rows.problem(
                 number, f"the row has {len(row)} columns, the header {len(header)}, or it is cut", ",".join(row)
@@ -93,7 +94,7 @@ def one(tracker: list[Row], rows: Rows) -> None:
     for column, scope in PARTS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         text = row.values.get(column, "")
-        energy = number_of(text)
+        energy = amount(text)
         if energy is None and text:
             rows.problem(row.line, f"{column} is no number of kilowatt-hours", text)
         elif energy:
@@ -103,13 +104,5 @@ def one(tracker: list[Row], rows: Rows) -> None:
             )  # fmt: skip
     for column, unit in EMISSIONS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
-        if (amount := number_of(row.values.get(column, ""))) is not None:
-            rows.metric(row.line, None, None, None, column, amount, unit)
-
-
-def number_of(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e15 else None
+        if (emitted := amount(row.values.get(column, ""))) is not None:
+            rows.metric(row.line, None, None, None, column, emitted, unit)

@@ -17,11 +17,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
@@ -76,17 +76,10 @@ class Reader:
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
         row |= {"step_s": size * length / speed if size and length and speed > 0 else None}
         row |= {"peak_memory_bytes": values.pop("VRAM peak", None)}
-        if (stamp := STAMP.search(text)) and (ts := moment(stamp[1])):
+        if (stamp := STAMP.search(text)) and (ts := iso_time(stamp[1])):
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
         units = {"Tokens per second": "tokens/s"}
         named = [(name, value, "%" if name.endswith("(%)") else units.get(name)) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.place, step, named)
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -20,6 +20,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import number
 
 VERSION = 2
 ANCHORS = ("| comm op: ", "Comm. Op   ")
@@ -86,10 +87,3 @@ class Reader:
         self.rows.metrics(*place, [(f"{name} count", float(row[2]), None), (f"{name} total time", float(row[3]), "ms")])
         means = [(f"{name} time", float(row[4]), "ms"), (f"{name} algbw", float(row[5]), "Gbps")]
         self.rows.metrics(*place, [*means, (f"{name} busbw", float(row[6]), "Gbps")], "mean")
-
-
-def number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

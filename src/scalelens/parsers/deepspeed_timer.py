@@ -19,12 +19,12 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
 """
 
-import math
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import amount
 
 VERSION = 2
 ANCHORS = ("SamplesPerSec=", ", skipped=")
@@ -73,7 +73,7 @@ class Reader:
         if not match:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
-        rates = [number(text) for text in match[4].split(",")]
+        rates = [amount(text) for text in match[4].split(",")]
         self.said = (int(match[2]), rates[0])
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
         skipped = ("skipped", float(match[3]), "steps")
@@ -82,14 +82,14 @@ class Reader:
 
     def record(self, line: Line, place: re.Match[str], rates: re.Match[str]) -> None:
         rows = self.rows
-        mean, rate, memory = number(rates[1]), number(rates[2]), MEMORY.match(line.text, rates.end())
+        mean, rate, memory = amount(rates[1]), amount(rates[2]), MEMORY.match(line.text, rates.end())
         if self.memory and not memory:
             rows.problem(line.number, "the record is cut, and its last number may be", line.text)
         said, self.said, self.memory = self.said, None, self.memory or bool(memory)
         step = int(place[2]) if place[2] else said[0] if said else int(place[4]) if int(place[3]) == 0 else None
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]
         if memory:
-            others.append(("MemAllocated", number(memory[1], 1 << 30), "bytes"))
+            others.append(("MemAllocated", in_bytes(memory[1]), "bytes"))
         megatron = "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON)
         if megatron:
             others.append(("CurrSamplesPerSec" if rates[1] else "SamplesPerSec", rate, "samples/s"))
@@ -100,15 +100,16 @@ class Reader:
         if step is not None:
             rows.attempt += self.step is not None and step < self.step
             self.step = rows.step = step
-        batch = number(str(rows.params.get("global_batch_size"))) if place[2] else None
-        ts = moment(STAMP.search(line.text), line, rows)
+        batch = amount(rows.params.get("global_batch_size")) if place[2] else None
+        stamp = STAMP.search(line.text)
+        ts = line_time(stamp[1] if stamp else None, line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
             learning_rate=said[1] if said and said[0] == step else None,
-            peak_memory_bytes=number(memory[2], 1 << 30) if memory else None,
+            peak_memory_bytes=in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
         rows.steps_line = line.number
@@ -116,18 +117,6 @@ class Reader:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
 
 
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None
-
-
-def number(text: str | None, unit: int = 1) -> float | None:
-    """A number above or at zero: the timer prints -inf before it has measured."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value * unit if math.isfinite(value) and value >= 0 else None
+def in_bytes(gibibytes: str) -> float | None:
+    size = amount(gibibytes)
+    return None if size is None else size * 2**30

@@ -34,6 +34,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time, whole
 
 VERSION = 2
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
@@ -107,7 +108,7 @@ class Reader:
     def console(self, text: str) -> Record | None:
         head = CONSOLE.match(text)
         step = STEP.match(text, head.end()) if head else None
-        stamp = moment(head[1]) if head else None
+        stamp = iso_time(head[1]) if head else None
         if not step or not stamp:
             return None
         keys = list(KEY.finditer(text, step.end()))
@@ -258,16 +259,3 @@ def in_json(text: str) -> Record | None:
 def column_of(name: str) -> str | None:
     """The column of `steps` for a value; most have none."""
     return COLUMNS.get(name.removeprefix("train.").removeprefix("val."))
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-def whole(value: Any) -> int | None:
-    """A count, if it is one."""
-    text = str(value)
-    return int(text) if text.isdecimal() and 0 < len(text) < 9 else None

@@ -17,8 +17,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -78,7 +78,7 @@ class Reader:
             rows.problem(line.number, "the rate contradicts the clock of the same records: no time is read", line.text)
             step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
-        ts = moment(head[1], line, rows)
+        ts = line_time(head[1], line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
@@ -89,11 +89,3 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, named)
         rows.steps_line = line.number
         rows.param("framework", "fairseq", line.number)
-
-
-def moment(stamp: str | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

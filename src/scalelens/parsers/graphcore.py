@@ -34,11 +34,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time, whole
 
 VERSION = 2
 LATER = ("step_s", "samples")  # BERT says its batch at its end
@@ -133,7 +133,7 @@ class Reader:
         elif match := BENCHMARK.search(line.text):
             self.rows.add(
                 "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
-                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **stamp_of(line),
+                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **logged_at(line),
             )  # fmt: skip
             self.rows.param("device_unit", "ipu", line.number, origin="inferred")
         elif match := MEAN_RATE.search(line.text):
@@ -188,9 +188,9 @@ class Reader:
         if batch is None and rate and time:
             batch = round(rate * time) if rate * time < 1e12 else None
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
-            batch = whole(str(self.rows.params.get("global_batch_size", "")))
+            batch = whole(self.rows.params.get("global_batch_size"))
             if kind == "bert" and batch:
-                updates = whole(str(self.rows.params.get("device_iterations", ""))) or 1
+                updates = whole(self.rows.params.get("device_iterations")) or 1
                 batch *= updates
         if time is None and batch and rate:
             time = batch / rate
@@ -202,7 +202,7 @@ class Reader:
             averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
             samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=said.get("loss"),
             accuracy=percent / 100 if percent is not None else said.get("accuracy"), learning_rate=said.get("lr"),
-            **stamp_of(line),
+            **logged_at(line),
         )  # fmt: skip
         if compiles and time and not self.compiled:
             self.rows.add(
@@ -243,7 +243,7 @@ class Reader:
         epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
         values: dict[str, Any] = {"loss": self.epoch.get("loss")}
         values["accuracy"] = accuracy / 100 if accuracy is not None else None
-        batch = whole(str(self.rows.params.get("global_batch_size", "")))
+        batch = whole(self.rows.params.get("global_batch_size"))
         rate = float(match["rate"])
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
@@ -259,14 +259,8 @@ class Reader:
             self.record("bert", found, line)
 
 
-def stamp_of(line: Line) -> dict[str, Any]:
-    """The time of a logger's line."""
-    match = STAMP.match(line.text)
-    try:
-        return {"ts": datetime.fromisoformat(match[1]), "ts_origin": "naive"} if match else {}
-    except ValueError:
-        return {}
-
-
-def whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+def logged_at(line: Line) -> dict[str, Any]:
+    """The columns of the time that a logger puts before a line."""
+    stamp = STAMP.match(line.text)
+    time = iso_time(stamp[1]) if stamp else None
+    return {"ts": time, "ts_origin": "naive"} if time else {}

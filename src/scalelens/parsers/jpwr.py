@@ -25,8 +25,9 @@ Samples:
 
 import re
 
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, watts
+from scalelens.parsing.sensors import epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import rows_of
 

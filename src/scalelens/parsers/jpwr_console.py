@@ -19,9 +19,9 @@ Samples:
 import re
 from typing import Any
 
+from scalelens.parsing.jpwr_names import jpwr_scopes
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import jpwr_scopes
 
 VERSION = 1
 ANCHORS = ("Energy data:", "Energy-per-GPU-list ", "energy_from_counter:")

@@ -15,8 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
+from scalelens.parsing.sensors import epoch
 from scalelens.parsing.source import Source
 
 VERSION = 1

@@ -22,7 +22,6 @@ Samples:
     <workpackages><workpackage id="0"><step iteration="0" cycle="0">train</step></workpackage></workpackages>
 """
 
-import math
 import re
 from collections import Counter
 from typing import Any
@@ -30,6 +29,7 @@ from xml.parsers import expat
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import number
 
 VERSION = 1
 
@@ -131,8 +131,8 @@ def parameters(packages: dict[int, Element], rows: Rows) -> None:
     runs: dict[int, list[int]] = {}
     for id in sorted(packages):
         runs.setdefault(run_of(id), []).append(id)
-    for number, (root, ids) in enumerate(sorted(runs.items())):
-        if number:
+    for position, (root, ids) in enumerate(sorted(runs.items())):
+        if position:
             rows.new_part()
         for id in ids:
             rows.param("describes_folder", folder(id, packages[id].said("step")), packages[id].line)
@@ -197,11 +197,3 @@ def analysed(package: Element, step: str, rows: Rows) -> None:
             step_s=found[f"{time}_avg"] if time else None, samples_per_s=found[f"{rate}_avg"] if rate else None,
             averaged_steps=int(found[f"{named}_cnt"]) if 0 < found.get(f"{named}_cnt", 0) < 1e9 else None,
         )  # fmt: skip
-
-
-def number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

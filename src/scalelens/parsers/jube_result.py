@@ -19,13 +19,13 @@ Samples:
 """
 
 import csv
-import math
 import re
 import sqlite3
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.values import number
 
 VERSION = 1
 
@@ -93,8 +93,8 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
         measure, fact = MEASURES.get(plain(title)), FACTS.get(plain(title))
         if measure:
             amount = number(value)
-            if amount is None:
-                rows.problem(line, f"{title} is no positive number", value)
+            if amount is None or amount <= 0:
+                rows.problem(line, f"{title} is not a positive number", value)
             elif measure == "tokens_per_s" and not ipus:
                 rows.metric(line, None, None, None, title, amount, "tokens/s", "mean")
             else:
@@ -168,11 +168,3 @@ def is_header(titles: list[str]) -> bool:
     """Whether titles are those of a result: what was set and what was measured."""
     named = {plain(title) for title in titles} if len(titles) >= 3 else set()
     return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
-
-
-def number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value > 0 else None

@@ -40,6 +40,7 @@ from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, nanoseconds, text_of, texts
+from scalelens.parsing.values import json_whole
 
 VERSION = 3
 
@@ -97,8 +98,8 @@ def read(source: Source, rows: Rows) -> str | None:
     facts(metadata, rows)
     job, named = metadata.get("distributedInfo"), NAME_RANK.search(source.name)
     rank = job.get("rank") if isinstance(job, dict) else None
-    rank = integer(int(named[1]) if rank is None and named else rank, 32)
-    base = integer(metadata.get("baseTimeNanoseconds"))
+    rank = json_whole(int(named[1]) if rank is None and named else rank, 32)
+    base = json_whole(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
         before = events.counts["M"]
@@ -120,7 +121,7 @@ def facts(metadata: dict[str, Any], rows: Rows) -> None:
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
     found = {key: metadata.get(key) for key in FACTS}
     if isinstance(job, dict):
-        found |= {"devices": integer(job.get("world_size"), 32)}
+        found |= {"devices": json_whole(job.get("world_size"), 32)}
         found |= {key: job.get(key) for key in ("backend", "nccl_version")}
     names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
     found["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
@@ -146,7 +147,7 @@ def arguments(events: list[Event]) -> Columns:
         args = [NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])
         columns["process_group"] = texts([a.group for a in args])
-        columns["group_size"] = pa.array([integer(a.group_size, 32) for a in args], pa.int64())
+        columns["group_size"] = pa.array([json_whole(a.group_size, 32) for a in args], pa.int64())
         columns["message_bytes"] = integers([message_bytes(a) for a in args])
         columns["dtype"] = texts([a.dtype for a in args])
     return columns
@@ -160,7 +161,7 @@ def readable(raw: msgspec.Raw | bytes) -> Args:
 
 
 def message_bytes(args: Args) -> int | None:
-    elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+    elements, size = json_whole(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
     return None if elements is None or size is None else elements * size
 
 
@@ -210,8 +211,4 @@ def integers(values: list[Any]) -> pa.Array:
             return pa.array(values, pa.int64())
     except OverflowError:
         pass
-    return pa.array([integer(value) for value in values], pa.int64())
-
-
-def integer(value: Any, bits: int = 64) -> int | None:
-    return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
+    return pa.array([json_whole(value) for value in values], pa.int64())

@@ -13,10 +13,12 @@ Samples:
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
+from scalelens.parsing.line_times import formed_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import as_utc
 
 VERSION = 1
 ANCHORS = ("Subject: Job ", "Started at ", "Terminated at ", "Results reported ", "Job was executed on host(s) <")
@@ -46,7 +48,8 @@ class Reader:
         elif match := HOST.match(line.text):
             self.hosts, self.claims = [match[2]], HOST
         elif match := TIME.match(line.text):
-            time = self.moment(match)
+            named = formed_time(f"{match[3]} {match[2]} {match[5]} {match[4]}", "%d %b %Y %H:%M:%S")
+            time = as_utc(named, self.rows.zone)
             if match[1] == "Started":
                 self.started = time
             else:
@@ -72,10 +75,3 @@ class Reader:
         for fact, value in facts.items():
             self.rows.param(fact, value, line, origin="scheduler")
         self.subject = None
-
-    def moment(self, match: re.Match[str]) -> datetime | None:
-        try:
-            time = datetime.strptime(f"{match[3]} {match[2]} {match[5]} {match[4]}", "%d %b %Y %H:%M:%S")
-        except ValueError:
-            return None
-        return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time

@@ -22,13 +22,14 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import whole
 
 VERSION = 2
 ANCHORS = ("iteration ",)
@@ -195,14 +196,11 @@ class Reader:
             rows.attempt += 1
             self.last, previous, self.first = {}, None, None
         self.last[rank] = step
-        if stamp:
-            try:
-                row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
-            except ValueError:
-                rows.problem(line.number, "the time is not one", line.text)
+        if ts := line_time(stamp, line, rows):
+            row["ts"], row["ts_origin"] = ts, "naive"
         timer_kept = bool(stamp and "." in stamp)
         if previous is None:
-            self.first_step, self.interval = step, whole_number(rows.params.get("log_interval"))
+            self.first_step, self.interval = step, whole(rows.params.get("log_interval"))
             averaged = 1 if timer_kept else self.interval
         elif timer_kept and previous == self.first_step:
             averaged = step - previous + 1
@@ -298,7 +296,3 @@ def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
     keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
     return Layout(keys) if len(keys) == len(fields) else None
-
-
-def whole_number(value: Any) -> int | None:
-    return int(value) if str(value).isdigit() else None

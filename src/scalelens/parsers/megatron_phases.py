@@ -20,8 +20,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -75,14 +75,12 @@ class Reader:
             self.rows.param("resumed_from_step", loaded[1], line.number)
             return True
         if moment := MOMENT.search(text):
-            return self.moment(line, moment[1], moment[2])
+            return self.at_time(line, moment[1], moment[2])
         return False
 
-    def moment(self, line: Line, name: str, stamp: str | None) -> bool:
-        try:
-            ts = datetime.fromisoformat(stamp) if stamp else None
-        except ValueError:
-            self.rows.problem(line.number, "the time is not one", line.text)
+    def at_time(self, line: Line, name: str, stamp: str | None) -> bool:
+        ts = line_time(stamp, line, self.rows)
+        if stamp and not ts:
             return True
         ending = ENDS.search(name)
         if ts:

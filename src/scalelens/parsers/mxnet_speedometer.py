@@ -20,11 +20,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
@@ -56,7 +56,7 @@ class Reader:
         values = VALUE.findall(" " + head[5] + text)
         _, _, attempt = self.at.get((rank, line.place), (0, 0, 0))
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.place, "epoch": epoch}
-        if head[1] and (stamp := moment(f"{head[1]}.{head[2]}")):
+        if head[1] and (stamp := iso_time(f"{head[1]}.{head[2]}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         if head[5] == "Batch [":
             return self.record(text, values, row, line)
@@ -98,10 +98,3 @@ class Reader:
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, *label, step, [(name, named[name], None) for name in named])
         return True
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

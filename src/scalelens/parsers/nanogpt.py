@@ -20,6 +20,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -52,7 +53,9 @@ class Reader:
             line = line._replace(text=line.text[date.end() :])
         if match := RECORD.match(line.text):
             fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, match.end())}
-            self.record(line, match[1], match[2], match[3], fields, date=moment(date, line, rows))
+            self.record(
+                line, match[1], match[2], match[3], fields, date=line_time(date[1] if date else None, line, rows)
+            )
         elif match := LLAMA2_C.match(line.text):
             fields = {"mfu": (float(match[5]), "%")} if match[5] else {}
             self.record(line, match[1], match[2], match[4], fields, rate=float(match[3]))
@@ -91,11 +94,3 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)
-
-
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

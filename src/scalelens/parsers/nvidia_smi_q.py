@@ -15,6 +15,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
@@ -50,7 +51,7 @@ class Reader:
         if match := FIELD.match(line.text):
             name, value = match[2], match[3]
             if name == "Timestamp":
-                self.time(value, line)
+                self.stamp = line_time(value, line, self.rows, "%a %b %d %H:%M:%S %Y") or self.stamp
             elif name in FACTS:
                 self.rows.param(FACTS[name], value, line.number, origin="environment")
             elif name == "Attached GPUs" and re.fullmatch(r"\d{1,3}", value):
@@ -63,9 +64,3 @@ class Reader:
             self.device, self.scope = match[1], ""
         elif match := SECTION.match(line.text):
             self.scope = SCOPES.get(match[1], "")
-
-    def time(self, text: str, line: Line) -> None:
-        try:
-            self.stamp = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)

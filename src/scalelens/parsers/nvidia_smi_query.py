@@ -25,8 +25,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, nanoseconds, stamp_of
+from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import head_lines, rows_of
 
 VERSION = 2
@@ -131,7 +132,7 @@ def read(source: Source, rows: Rows) -> None:
         if layout.time is None:
             timeless = timeless or number
         elif stamp is None:
-            rows.problem(number, "the time is none", ",".join(cells))
+            rows.problem(number, UNREADABLE_TIME, ",".join(cells))
             continue
         column = layout.devices.get(device or "")
         named = cells[column] if column is not None else None
@@ -164,7 +165,7 @@ def in_sweeps(source: Source) -> dict[int, int] | None:
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
         if stamp is None:
             continue
-        ns = nanoseconds(stamp[0])
+        ns = nanoseconds_since_1970(stamp[0])
         if began is None or not 0 <= ns - began < SWEEP_NS:
             began = ns
             lengths.append(0)

@@ -33,6 +33,7 @@ from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, nanoseconds
+from scalelens.parsing.values import json_count
 
 VERSION = 1
 
@@ -121,8 +122,8 @@ class Reader:
         inside = (last >= 0) & (starts < ends[last]) if len(begins) else np.zeros(len(starts), bool)
         return {
             "start_ns": pa.array(starts),
-            "stream": pa.array([number(a.stream) for a in args], pa.int64()),
-            "correlation": pa.array([number(a.correlation) for a in args], pa.int64()),
+            "stream": pa.array([json_count(a.stream) for a in args], pa.int64()),
+            "correlation": pa.array([json_count(a.correlation) for a in args], pa.int64()),
             "train_step": pa.array(steps[last] if len(begins) else starts, mask=~inside),
         }
 
@@ -136,7 +137,3 @@ def arguments(event: Event) -> Args:
         return ARGS.decode(event.args) if event.args else Args()
     except UNREADABLE:
         return Args()
-
-
-def number(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < 1 << 63 else None

@@ -28,6 +28,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
@@ -86,7 +87,7 @@ class Reader:
             epoch, index, total = int(match[1]) - 1, int(match[2]), int(match[3])
             batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
         elif match := EVALUATION.match(text):
-            return self.evaluation(match, text, moment("-".join(stamp.groups()[:3]) + " " + stamp[4]), line)
+            return self.evaluation(match, text, iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4]), line)
         else:
             return self.fact(text, line)
         if not WHOLE.search(text) or not (index or total or end):
@@ -111,7 +112,7 @@ class Reader:
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
         row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
-        row["ts"] = moment("-".join(stamp.groups()[:3]) + " " + stamp[4])
+        row["ts"] = iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:
             row["accuracy"] = values.pop("top1")
@@ -172,10 +173,3 @@ class Reader:
             if "devices" in params:
                 rows.param("global_batch_size", round(size) * int(params["devices"]), line.number, origin="inferred")
         row["samples"] = params.get("global_batch_size")
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

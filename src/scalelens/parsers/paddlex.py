@@ -27,6 +27,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = (
@@ -78,7 +79,7 @@ class Reader:
             if not WHOLE[kind].search(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
-            if ts := moment(text):
+            if ts := logged_at(text):
                 row |= {"ts": ts, "ts_origin": "naive"}
             values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
             self.record(kind, match, row, gap, first, values, line)
@@ -150,10 +151,7 @@ class Reader:
         row["samples"] = params.get("global_batch_size")
 
 
-def moment(text: str) -> datetime | None:
+def logged_at(text: str) -> datetime | None:
     """The time of a record, where its date has a year."""
     match = STAMP.search(text)
-    try:
-        return datetime.fromisoformat("-".join(match.groups()[:3]) + " " + match[4]) if match else None
-    except ValueError:
-        return None
+    return iso_time("-".join(match.groups()[:3]) + " " + match[4]) if match else None

@@ -14,13 +14,14 @@ Samples:
                       Resource Usage on 2026-05-06 07:08:09:
 """
 
-import contextlib
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from scalelens.parsing.line_times import formed_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
 VERSION = 1
 ANCHORS = ("Job Id", "Resource Usage on ")
@@ -55,7 +56,7 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.claims = None
         if report := REPORT.match(line.text):
-            self.ended = self.moment(report[1])
+            self.ended = self.time(report[1])
             return True
         match = START.match(line.text)
         if not match:
@@ -84,9 +85,9 @@ class Reader:
     def field(self, name: str, value: str, line: Line) -> None:
         rows = self.rows
         if name in TIMES:
-            self.row[TIMES[name]] = self.moment(value)
+            self.row[TIMES[name]] = self.time(value)
             if self.row[TIMES[name]] is None:
-                rows.problem(line.number, "the time is none", line.text)
+                rows.problem(line.number, UNREADABLE_TIME, line.text)
         elif name in COUNTS and re.fullmatch(r"\d{1,7}", value) and int(value):
             self.row[COUNTS[name]] = int(value)
             rows.param(COUNTS[name], int(value), line.number, origin="scheduler")
@@ -103,10 +104,7 @@ class Reader:
             outcome = KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
             rows.param("outcome", outcome, line.number, origin="scheduler")
 
-    def moment(self, text: str) -> datetime | None:
-        """A time in UTC where the zone is known, else as it stands."""
-        with contextlib.suppress(ValueError, OverflowError):
-            iso = text[:1].isdigit()
-            time = datetime.fromisoformat(text) if iso else datetime.strptime(text[4:], "%b %d %H:%M:%S %Y")
-            return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time
-        return None
+    def time(self, text: str) -> datetime | None:
+        """A time in UTC where the zone is known; OpenPBS and Altair's qstat print other forms."""
+        time = iso_time(text) if text[:1].isdigit() else formed_time(text[4:], "%b %d %H:%M:%S %Y")
+        return as_utc(time, self.rows.zone)

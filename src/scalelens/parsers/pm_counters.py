@@ -23,12 +23,14 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import EPOCHS, Samples, Sensor, Stamp
+from scalelens.parsing.sensors import Samples, Sensor, Stamp
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
 
+EARLIEST, LATEST = (seconds * 10**6 for seconds in YEARS_2000_TO_2100)  # microseconds since 1970
 LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
 COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
 SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
@@ -65,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         scope = SCOPES.get(part[1]) if said else None
         sensor = Sensor(None, (part[1] + part[2] or "node") if said else None, scope)
-        stamp: tuple[Stamp, str] = us * 1000, "utc" if EPOCHS[0] * 10**6 < us < EPOCHS[1] * 10**6 else "relative"
+        stamp: tuple[Stamp, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")
         elif unit == "J":

@@ -31,6 +31,7 @@ import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -108,10 +109,8 @@ class Reader:
         return row
 
     def engine_line(self, match: re.Match[str], line: Line) -> None:
-        try:
-            ts = datetime.fromisoformat(match[1])
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)
+        ts = line_time(match[1], line, self.rows)
+        if ts is None:
             return
         if self.rows.part in self.engine:
             row, begun = self.engine[self.rows.part]
@@ -125,10 +124,8 @@ class Reader:
             self.engine[self.rows.part] = row, ts
 
     def start(self, match: re.Match[str], line: Line) -> None:
-        try:
-            ts = datetime.strptime(f"{match[2]} {match[1]} {match[5]} {match[3]}", "%d %b %Y %H:%M:%S")
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)
+        ts = line_time(f"{match[2]} {match[1]} {match[5]} {match[3]}", line, self.rows, "%d %b %Y %H:%M:%S")
+        if ts is None:
             return
         origin = "utc" if match[4] in ("UTC", "GMT") else "naive"
         self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)

@@ -19,6 +19,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME
 
 VERSION = 1
 
@@ -51,7 +52,7 @@ def event(line: bytes, number: int, rows: Rows) -> None:
         rows.problem(number, "the line is cut, or is no event with a label and a time", line.decode("utf-8", "replace"))
         return
     if start is None or (duration is not None and duration < 0):
-        rows.problem(number, "the event's time is none", line.decode("utf-8", "replace"))
+        rows.problem(number, UNREADABLE_TIME, line.decode("utf-8", "replace"))
         return
     rows.add(
         "events", number, ph="X" if duration is not None else "i", name=str(label), start_ns=start,

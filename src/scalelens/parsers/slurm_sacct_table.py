@@ -16,11 +16,11 @@ Samples:
 """
 
 import re
-from datetime import UTC, datetime, tzinfo
 
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import as_utc, clock_span, iso_time, whole
 
 VERSION = 1
 ANCHORS = ("JobID ", "JobIDRaw ")
@@ -35,7 +35,6 @@ OUTCOMES = {
 }  # fmt: skip
 STATES = (*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING")
 COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
-SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
 ENERGY = re.compile(r"(\d{1,15}(?:\.\d+)?)([KMG]?)")
 SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -84,10 +83,10 @@ class Reader:
         self.rows.add(
             "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
             node_list=",".join(expand(names)) if re.search(r"\d", names) and not names.endswith("+") else None,
-            submitted_at=moment(cells.get("Submit", ""), self.rows.zone),
-            started_at=moment(cells.get("Start", ""), self.rows.zone),
-            ended_at=moment(cells.get("End", ""), self.rows.zone),
-            elapsed_s=whole(cells.get("ElapsedRaw", "")) or span(cells.get("Elapsed", "")),
+            submitted_at=as_utc(iso_time(cells.get("Submit")), self.rows.zone),
+            started_at=as_utc(iso_time(cells.get("Start")), self.rows.zone),
+            ended_at=as_utc(iso_time(cells.get("End")), self.rows.zone),
+            elapsed_s=whole(cells.get("ElapsedRaw", "")) or clock_span(cells.get("Elapsed", "")),
             energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
         )  # fmt: skip
         facts = self.facts.setdefault(job, {})
@@ -101,26 +100,3 @@ class Reader:
             for facts in self.facts.values():
                 for fact, (value, line) in facts.items():
                     self.rows.param(fact, value, line, origin="scheduler")
-
-
-def whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,9}", text) else None
-
-
-def span(text: str) -> float | None:
-    """`2-03:04:05.678` in seconds."""
-    match = SPAN.fullmatch(text)
-    if not match:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-def moment(text: str, zone: tzinfo | None) -> datetime | None:
-    """A time in UTC where the zone is known, else as it stands; None for Unknown."""
-    try:
-        time = datetime.fromisoformat(text)
-        time = time.replace(tzinfo=zone) if zone and not time.tzinfo else time
-        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-    except (ValueError, OverflowError):
-        return None

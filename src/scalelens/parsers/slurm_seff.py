@@ -16,6 +16,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span
 
 VERSION = 1
 ANCHORS = ("Job ID: ",)
@@ -25,7 +26,6 @@ FIELD = re.compile(
     r"[# ]{0,3}(Array Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU Utilized|CPU Efficiency"
     r"|(?:Job )?Wall-clock time|Memory Utilized|Memory Efficiency): +(\S.*?)\s*\Z"
 )
-SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,3}):(\d\d):(\d\d)")
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
@@ -62,11 +62,9 @@ class Reader:
     def row(self, job: str, line: int) -> None:
         state = self.fields.get("State", "").split(" ")[0] or None
         nodes = int(text) if re.fullmatch(r"\d{1,7}", text := self.fields.get("Nodes", "")) else None
-        elapsed = SPAN.fullmatch(self.fields.get("Wall-clock time", ""))
-        days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups()) if elapsed else (0, 0, 0, 0)
         self.rows.add(
             "jobs", line, job_id=job, state=state, nodes=nodes,
-            elapsed_s=((days * 24 + hours) * 60 + minutes) * 60.0 + seconds if elapsed else None,
+            elapsed_s=clock_span(self.fields.get("Wall-clock time", "")),
         )  # fmt: skip
         facts = {"job_id": job, "job_state": state, "outcome": OUTCOMES.get(state or ""), "nodes": nodes}
         for fact, value in {**facts, "system": self.fields.get("Cluster")}.items():

@@ -20,8 +20,8 @@ Samples:
 
 import math
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -103,7 +103,8 @@ class Reader:
             rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = product(speed, rows.params.get("devices"))
-        ts = moment(STAMP.search(line.text, 0, match.start() + 2), line, rows)
+        stamp = STAMP.search(line.text, 0, match.start() + 2)
+        ts = line_time(stamp[1] if stamp else None, line, rows)
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
             phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
@@ -117,14 +118,6 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
-
-
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None
 
 
 def product(one: float | int | None, other: float | int | None) -> float | None:

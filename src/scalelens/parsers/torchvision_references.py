@@ -25,6 +25,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span
 
 VERSION = 2
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
@@ -33,7 +34,7 @@ EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
 RECORD = re.compile(
     EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )
-SPAN = re.compile(EPOCH + r")\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
+SPAN = re.compile(EPOCH + r")\s+Total time: ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)(?!\d)")
 SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
 FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
 WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
@@ -62,11 +63,10 @@ class Reader:
         if head := RECORD.search(line.text):
             self.record(head, log, line)
         elif span := SPAN.search(line.text):
-            days, hours, minutes, seconds = (int(number or 0) for number in span.groups()[1:])
             self.rows.add(
                 "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.place,
                 phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
-                step=log.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged",
+                step=log.step, span_s=clock_span(span[2]), origin="logged",
             )  # fmt: skip
         elif (match := SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
             accuracies = [(f"Test: Acc@{k}", float(match[n]), "%") for k, n in ((1, 2), (5, 3))]

@@ -19,6 +19,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import amount
 
 VERSION = 1
 ANCHORS = ("[Zeus] ",)
@@ -50,7 +51,7 @@ class Reader:
                 return True
             return False
         _, step, joules, power, seconds, ratios = match.groups()
-        numbers = [number_of(text) for text in (joules, power, seconds)]
+        numbers = [amount(text) for text in (joules, power, seconds)]
         if None in numbers:
             self.rows.problem(line.number, "a number of the record is none", line.text)
             return True
@@ -59,16 +60,9 @@ class Reader:
             "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
             span_s=span_s, method="zeus",
         )  # fmt: skip
-        others = [(name, number_of(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
+        others = [(name, amount(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
         values = [
             (name, value, unit) for name, value, unit in [("Avg Power", power_w, "W"), *others] if value is not None
         ]
         self.rows.metrics(line.number, line.rank, line.place, int(step), values, "mean")
         return True
-
-
-def number_of(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
