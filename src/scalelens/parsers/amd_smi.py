@@ -51,14 +51,14 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    found: set[str] = set()
+    devices: set[str] = set()
     powered: set[str] = set()
     for _, _, values in records(source):
         if values:
-            found.add(values["gpu"])
+            devices.add(values["gpu"])
             if any((watts(values.get(name, "")) or 0) > 0 for name in POWERS):
                 powered.add(values["gpu"])
-    packages = whole_packages(found, powered)
+    packages = whole_packages(devices, powered)
     samples = Samples(rows)
     timeless = 0
     for number, text, values in records(source):
@@ -113,7 +113,7 @@ def of_json(source: Source) -> Iterator[Record]:
             return
         listed = document.get("gpu_data", [document]) if isinstance(document, dict) else document
         for record in listed if isinstance(listed, list) else ():
-            values = {name: said(value) for name, value in inner(record)}
+            values = {name: text_of(value) for name, value in inner(record)}
             yield number, json.dumps(record)[:200], values if "gpu" in values else None
         number, end = number + text.count("\n", start, stop), stop
 
@@ -127,7 +127,7 @@ def inner(record: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def said(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A value that may stand beside its unit."""
     if isinstance(value, dict):
         unit = value.get("unit", "")

@@ -58,7 +58,7 @@ def read(source: Source, rows: Rows) -> None:
         if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
             if count:
                 rows.new_part()
-            one(tracker, rows)
+            tracker_rows(tracker, rows)
             count += 1
             tracker = []
         if row:
@@ -67,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
 
 def readable(source: Source, rows: Rows) -> list[Row]:
     """All rows that can be read."""
-    found, header = [], []
+    readable_rows, header = [], []
     for number, row, whole in rows_of(source):
         if {*row} >= ALWAYS:
             header = row
@@ -81,11 +81,11 @@ def readable(source: Source, rows: Rows) -> list[Row]:
         elif duration is None or stamp_of(values["timestamp"]) is None:
             rows.problem(number, "the row has no duration or no time", ",".join(row))
         else:
-            found.append(Row(number, values.get("run_id") or None, duration, values))
-    return found
+            readable_rows.append(Row(number, values.get("run_id") or None, duration, values))
+    return readable_rows
 
 
-def one(tracker: list[Row], rows: Rows) -> None:
+def tracker_rows(tracker: list[Row], rows: Rows) -> None:
     """Rows of one tracker: of each energy the last that it wrote."""
     last = tracker[-1]
     rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")

@@ -62,8 +62,8 @@ def read(source: Source, rows: Rows) -> None:
                 elif name == ENERGY:
                     samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
         elif match := UNITS.fullmatch(text.rstrip()):
-            said = match[2].split()
-            units = dict(zip(header, said, strict=True)) if len(said) == len(header) else {}
+            names = match[2].split()
+            units = dict(zip(header, names, strict=True)) if len(names) == len(header) else {}
         else:
             rows.problem(number, "neither a header nor a row", text)
     samples.finish(ENERGY)

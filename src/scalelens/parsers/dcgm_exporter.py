@@ -41,11 +41,11 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
     mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines_of(source))
-    said = None
+    line_stamp = None
     timeless = 0
     for number, text, whole in lines_of(source):
         if not text.startswith(NAMES):
-            said = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or said
+            line_stamp = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or line_stamp
             continue
         match = METRIC.fullmatch(text.strip())
         if not match or not whole:
@@ -53,7 +53,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         name, labels, value, ms = match.groups()
         about = dict(LABEL.findall(labels))
-        stamp = stamp_of(ms) if ms else said
+        stamp = stamp_of(ms) if ms else line_stamp
         node, device = about.get("Hostname") or about.get("hostname"), about.get("gpu") or about.get("cpu")
         if "GPU_I_ID" in about:
             device = f"{device}/{about['GPU_I_ID']}"

@@ -49,7 +49,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.step: int | None = None  # of our last row of steps
-        self.said: tuple[int, float | None] | None = None  # step and learning rate of the line before
+        self.before: tuple[int, float | None] | None = None  # step and learning rate of the line before
         self.memory = False  # whether the records end with the memory
 
     def take(self, line: Line) -> bool:
@@ -74,7 +74,7 @@ class Reader:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
         rates = [amount(text) for text in match[4].split(",")]
-        self.said = (int(match[2]), rates[0])
+        self.before = (int(match[2]), rates[0])
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
         skipped = ("skipped", float(match[3]), "steps")
         self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
@@ -85,8 +85,8 @@ class Reader:
         mean, rate, memory = amount(rates[1]), amount(rates[2]), MEMORY.match(line.text, rates.end())
         if self.memory and not memory:
             rows.problem(line.number, "the record is cut, and its last number may be", line.text)
-        said, self.said, self.memory = self.said, None, self.memory or bool(memory)
-        step = int(place[2]) if place[2] else said[0] if said else int(place[4]) if int(place[3]) == 0 else None
+        progress, self.before, self.memory = self.before, None, self.memory or bool(memory)
+        step = int(place[2]) if place[2] else progress[0] if progress else int(place[4]) if int(place[3]) == 0 else None
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]
         if memory:
             others.append(("MemAllocated", in_bytes(memory[1]), "bytes"))
@@ -108,7 +108,7 @@ class Reader:
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
-            learning_rate=said[1] if said and said[0] == step else None,
+            learning_rate=progress[1] if progress and progress[0] == step else None,
             peak_memory_bytes=in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip

@@ -86,7 +86,7 @@ class Reader:
         self.logs: dict[tuple[int | None, str | None], Log] = {}
         self.units: dict[str, str | None] = {}
         self.ends: dict[str, str] = {}  # what stands behind a record's last number on the console
-        self.said: dict[str, str] = {}  # parameters of this part
+        self.settings: dict[str, str] = {}  # parameters of this part
 
     def take(self, line: Line) -> bool:
         alone = line.text.startswith(ALONE) and line.text.count('{"timestamp": ') == 1
@@ -140,26 +140,28 @@ class Reader:
             means = [(f"{name}: {key}", value, self.units.get(key)) for key, value in data.items() if value is not None]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
 
-    def parameters(self, said: dict[str, str], line: Line) -> None:
-        if said.keys() & self.said.keys() and any(log.at for log in self.logs.values()):  # launched again
+    def parameters(self, parameters: dict[str, str], line: Line) -> None:
+        if parameters.keys() & self.settings.keys() and any(log.at for log in self.logs.values()):  # launched again
             self.finish()
-            if any(self.said.get(key, said[key]) != said[key] for key in SETTINGS if key in said):
+            if any(self.settings.get(key, parameters[key]) != parameters[key] for key in SETTINGS if key in parameters):
                 self.rows.new_part()
-                self.logs, self.said = {}, {}
+                self.logs, self.settings = {}, {}
             for log in self.logs.values():
                 log.at, log.trained, log.attempt = (), (), log.attempt + 1
-        self.said |= said
-        for key, value in said.items():
+        self.settings |= parameters
+        for key, value in parameters.items():
             self.rows.param(key, value, line.number)
-        self.rows.param("model", said.get("arch"), line.number)
-        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in said), None)
+        self.rows.param("model", parameters.get("arch"), line.number)
+        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in parameters), None)
         self.rows.param("framework", framework, line.number, origin="inferred")
-        size = "global_batch_size" if "kv_store" in self.said else "micro_batch_size"
-        self.rows.param(size, whole(said.get("batch_size")), line.number)
-        self.rows.param("devices", whole(said.get("world_size")), line.number)
-        precision = DTYPES.get(said.get("dtype", ""))
-        if not precision and ("amp" in said or "fp16" in said):
-            precision = "amp" if said.get("amp") == "True" else "fp16" if said.get("fp16") == "True" else "fp32"
+        size = "global_batch_size" if "kv_store" in self.settings else "micro_batch_size"
+        self.rows.param(size, whole(parameters.get("batch_size")), line.number)
+        self.rows.param("devices", whole(parameters.get("world_size")), line.number)
+        precision = DTYPES.get(parameters.get("dtype", ""))
+        if not precision and ("amp" in parameters or "fp16" in parameters):
+            precision = (
+                "amp" if parameters.get("amp") == "True" else "fp16" if parameters.get("fp16") == "True" else "fp32"
+            )
         self.rows.param("precision", precision, line.number)
 
     def row(self, at: tuple[int, ...], data: dict[str, Any], stamp: dict[str, Any], line: Line) -> None:
@@ -184,7 +186,9 @@ class Reader:
         if row["phase"] == "train":
             self.rows.step, self.rows.steps_line = row["step"], line.number
 
-    def begin(self, log: Log, at: tuple[int, ...], rate: float | None, one: bool, ts: datetime) -> dict[str, Any]:
+    def begin(
+        self, log: Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime
+    ) -> dict[str, Any]:
         """A new row, once those before it are on their way."""
         if self.batch(log) or len(log.held) >= HELD:
             self.flush(log)
@@ -195,9 +199,13 @@ class Reader:
         since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
         if epoch not in log.bases:
             anew = not log.trained or iteration <= log.trained[1]
-            base = log.last + ("kv_store" in self.said) if anew else log.bases[log.trained[0]]
+            base = log.last + ("kv_store" in self.settings) if anew else log.bases[log.trained[0]]
             log.bases[epoch] = base if log.bases else 0
-        interval = 1 if one else whole(self.said.get("print_freq", self.said.get("disp_batches"))) or since or at[-1]
+        interval = (
+            1
+            if is_instant
+            else whole(self.settings.get("print_freq", self.settings.get("disp_batches"))) or since or at[-1]
+        )
         if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)
         steps = max(interval if at[-1] else 1, 1)

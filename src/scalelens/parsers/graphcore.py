@@ -177,9 +177,9 @@ class Reader:
         return batch * accumulated * replicas, replicas, updates
 
     def record(self, kind: str, match: re.Match[str], line: Line) -> None:
-        said = {key: float(text) for key, text in match.groupdict().items() if text and text != "nan"}
-        printed, rate, time = int(said["step"]), said.get("rate", said.get("sequences")), said.get("time")
-        epoch = said.get("epoch")
+        values = {key: float(text) for key, text in match.groupdict().items() if text and text != "nan"}
+        printed, rate, time = int(values["step"]), values.get("rate", values.get("sequences")), values.get("time")
+        epoch = values.get("epoch")
         since = printed - self.last[1] if 0 <= self.last[1] < printed else None
         step = self.count(printed, epoch, kind)
         sizes = self.sizes() if kind == "gpt2" else None
@@ -195,13 +195,13 @@ class Reader:
         if time is None and batch and rate:
             time = batch / rate
         compiles = kind == "gpt2" and printed == 0 and not epoch
-        percent = said.get("percent")
+        percent = values.get("percent")
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
             phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
             averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
-            samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=said.get("loss"),
-            accuracy=percent / 100 if percent is not None else said.get("accuracy"), learning_rate=said.get("lr"),
+            samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=values.get("loss"),
+            accuracy=percent / 100 if percent is not None else values.get("accuracy"), learning_rate=values.get("lr"),
             **logged_at(line),
         )  # fmt: skip
         if compiles and time and not self.compiled:
@@ -255,8 +255,8 @@ class Reader:
 
     def finish(self) -> None:
         waiting, self.waiting = self.waiting, []
-        for line, found in waiting:
-            self.record("bert", found, line)
+        for line, match in waiting:
+            self.record("bert", match, line)
 
 
 def logged_at(line: Line) -> dict[str, Any]:

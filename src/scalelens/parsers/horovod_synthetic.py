@@ -94,8 +94,8 @@ class Reader:
 
     def settle(self) -> bool:
         """Whether the header before this iteration opens another run."""
-        said = {key: value for key, (value, _) in self.facts.items()}
-        if self.last and any(str(self.rows.params.get(key, value)) != value for key, value in said.items()):
+        facts = {key: value for key, (value, _) in self.facts.items()}
+        if self.last and any(str(self.rows.params.get(key, value)) != value for key, value in facts.items()):
             self.rows.new_part()
             return True
         return False

@@ -61,14 +61,14 @@ class Reader:
 def stamp_of(text: str) -> tuple[datetime, str] | None:
     zone = None
     if match := STAMP.match(text):
-        said, form = f"{match[2]} {match[1]} {match[4]} {match[3]}", "%d %b %Y %H:%M:%S"
+        printed, form = f"{match[2]} {match[1]} {match[4]} {match[3]}", "%d %b %Y %H:%M:%S"
     elif (match := SLASHES.match(text)) and (match[5] or "/20" not in text[:8]):  # en_US, or no language at all
-        said, form, zone = f"{match[1]} {match[2]} {match[3]} {match[4]}", "%m %d %y %H:%M:%S", match[6]
-        said, form = (f"{said} {match[5]}", "%m %d %y %I:%M:%S %p") if match[5] else (said, form)
+        printed, form, zone = f"{match[1]} {match[2]} {match[3]} {match[4]}", "%m %d %y %H:%M:%S", match[6]
+        printed, form = (f"{printed} {match[5]}", "%m %d %y %I:%M:%S %p") if match[5] else (printed, form)
     else:
         return None
     try:
-        time = datetime.strptime(said, form)
+        time = datetime.strptime(printed, form)
     except ValueError:
         return None
     return (time, "utc" if zone in ("UTC", "GMT") else "naive") if time.year >= 2000 else None

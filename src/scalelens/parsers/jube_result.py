@@ -140,10 +140,10 @@ def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
             base.deserialize(content)
             names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for name in names:
-                found = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
-                header = [column[0] for column in found.description]
+                cursor = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
+                header = [column[0] for column in cursor.description]
                 if is_header(header):
-                    values = [["" if value is None else str(value) for value in row] for row in found]
+                    values = [["" if value is None else str(value) for value in row] for row in cursor]
                     yield [(0, header), *enumerate(values, 1)]
         except sqlite3.Error as error:
             rows.problem(None, f"the database is damaged ({error})")

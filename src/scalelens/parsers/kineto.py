@@ -39,7 +39,7 @@ import pyarrow.compute as pc
 from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, nanoseconds, text_of, texts
+from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
 from scalelens.parsing.values import json_whole
 
 VERSION = 3
@@ -103,15 +103,15 @@ def read(source: Source, rows: Rows) -> str | None:
     events = Events(rows, base)
     for items in trace.slices():
         before = events.counts["M"]
-        found, columns = events.columns(items)
+        kept, columns = events.columns(items)
         if alone and events.counts["M"] > before:
             is_ascend |= any(
                 isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
             )
-        if found:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+        if kept:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
             columns["train_step"] = steps.at(columns, base or 0)
-            rows.put_columns("events", columns | arguments(found))
+            rows.put_columns("events", columns | arguments(kept))
     events.finish(trace)
     return ASCEND if is_ascend else None
 
@@ -119,15 +119,15 @@ def read(source: Source, rows: Rows) -> str | None:
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
     """Facts about the run from what stands around the events."""
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
-    found = {key: metadata.get(key) for key in FACTS}
+    facts = {key: metadata.get(key) for key in FACTS}
     if isinstance(job, dict):
-        found |= {"devices": json_whole(job.get("world_size"), 32)}
-        found |= {key: job.get(key) for key in ("backend", "nccl_version")}
+        facts |= {"devices": json_whole(job.get("world_size"), 32)}
+        facts |= {key: job.get(key) for key in ("backend", "nccl_version")}
     names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
-    found["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
+    facts["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
     if metadata.keys() & {"schemaVersion", "distributedInfo", "deviceProperties"}:
         rows.param("framework", "pytorch", origin="inferred")
-    for key, value in found.items():
+    for key, value in facts.items():
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
@@ -138,7 +138,7 @@ def arguments(events: list[Event]) -> Columns:
     try:
         args = ARGS.decode(b"[" + joined + b"]")
     except UNREADABLE:
-        args = [readable(one) for one in raw]
+        args = [readable(text) for text in raw]
     streams = [a.stream for a in args]
     if b'"sycl queue"' in joined:
         streams = [a.queue if a.stream is None else a.stream for a in args]
@@ -169,39 +169,39 @@ class Steps:
     """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
 
     def __init__(self, trace: Trace) -> None:
-        found: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
+        spans_of: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
         for items in trace.slices(b"ProfilerStep#"):
             spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and STEP.match(e.name)]
             exact = Exact in {*map(type, spans)}
-            starts, started = nanoseconds([event.ts for event in spans], exact)
-            durations, lasted = nanoseconds([event.dur for event in spans], exact)
+            starts, started = microseconds_as_nanoseconds([event.ts for event in spans], exact)
+            durations, lasted = microseconds_as_nanoseconds([event.dur for event in spans], exact)
             for k in np.flatnonzero(started & lasted):
                 event, start = spans[k], int(starts[k])
                 if event.ph == "X":
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    found[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
+                    spans_of[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
         # That of the host first: where a stream has one of its own, that holds.
         self.spans = {
-            stream: np.array(sorted(found[stream])).T for stream in sorted(found, key=lambda s: s is not None)
+            stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
         }
 
     def at(self, columns: Columns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
-        found, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
+        step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
         for stream, (starts, ends, steps) in self.spans.items():
             k = np.searchsorted(starts, times, "right") - 1
             within = (k >= 0) & (times < ends[k])
             if stream:
                 within &= on(columns["process"], stream[0]) & on(columns["thread"], stream[1])
-            found, inside = np.where(within, steps[k], found), inside | within
-        return pa.array(found, mask=~inside)
+            step, inside = np.where(within, steps[k], step), inside | within
+        return pa.array(step, mask=~inside)
 
 
 def on(column: pa.Array, value: str | None) -> Any:
     """Where a column has a value."""
-    found = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
-    return found.to_numpy(zero_copy_only=False)
+    is_value = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
+    return is_value.to_numpy(zero_copy_only=False)
 
 
 def integers(values: list[Any]) -> pa.Array:

@@ -45,14 +45,14 @@ def read(source: Source, rows: Rows) -> None:
         if not names:
             names = cells
             continue
-        found = dict(zip(names, cells, strict=False))
-        text = found.get("step", "")
+        named_cells = dict(zip(names, cells, strict=False))
+        text = named_cells.get("step", "")
         step = int(text) if text.isdecimal() and len(text) < 16 else None
         if not whole or len(cells) != len(names) or (step is None and text):
             rows.problem(number, "the row is cut, or its step is no number", ",".join(cells))
             continue
         values = []
-        for name, cell in found.items():
+        for name, cell in named_cells.items():
             try:
                 value = float(cell or "nan")
             except ValueError:

@@ -57,17 +57,17 @@ class Reader:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 
-    def record(self, line: Line, said: dict[str, Any], step: int) -> None:
+    def record(self, line: Line, record: dict[str, Any], step: int) -> None:
         rows, values = (
             self.rows,
-            {name: number_or_nan(value) for name, value in said.items() if name not in NO_VALUE},
+            {name: number_or_nan(value) for name, value in record.items() if name not in NO_VALUE},
         )
         if step < self.step:
             rows.attempt, self.first = rows.attempt + 1, None
         if values.get("loss") is not None:
-            elapsed = clock_span(str(said.get("elapsed_time")))
+            elapsed = clock_span(str(record.get("elapsed_time")))
             row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
-            row |= {"step": step, "epoch": number_or_nan(said.get("epoch"))}
+            row |= {"step": step, "epoch": number_or_nan(record.get("epoch"))}
             if elapsed is not None:
                 self.first = self.first or (step, elapsed)
                 if step > self.first[0]:

@@ -51,10 +51,10 @@ class Reader:
         before, _, values = line.text.partition("time (ms) |")
         if not BEFORE.match(before.strip()):
             return False  # another tool's line, or text that quotes one
-        found = INLINE.findall(values)
-        for name, value in found:
+        timers = INLINE.findall(values)
+        for name, value in timers:
             self.metric(line, name.strip(), value, "value")
-        if values.strip() and (not found or values.count("|") + 1 - values.rstrip().endswith("|") > len(found)):
+        if values.strip() and (not timers or values.count("|") + 1 - values.rstrip().endswith("|") > len(timers)):
             self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)
         return True
 

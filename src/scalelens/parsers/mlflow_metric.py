@@ -40,12 +40,12 @@ def read(source: Source, rows: Rows) -> None:
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             number += 1
-            last = one(line, name, number, last, rows)
+            last = point(line, name, number, last, rows)
     if rest.strip():  # without an end the step's last digits may be missing
         rows.problem(number + 1, "the line is cut", rest.decode("utf-8", "replace"))
 
 
-def one(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
+def point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
     """A line's value; the step is given back."""
     if not line.strip():
         return last

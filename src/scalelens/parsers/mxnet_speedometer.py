@@ -45,7 +45,7 @@ class Reader:
         self.last = 0
         self.bases: dict[int, int] = {}  # steps before an epoch
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
-        self.said: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
+        self.printed: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
 
     def take(self, line: Line) -> bool:
         head = HEAD.search(line.text)
@@ -76,10 +76,10 @@ class Reader:
         params, epoch, end = self.rows.params, row["epoch"], int(match[2])
         label = row["rank"], line.place
         named = {name: float(value) for name, value in values if value != "nan"}
-        if self.said.get(label) == (said := (epoch, end, match[3])):
+        if self.printed.get(label) == (printed := (epoch, end, match[3])):
             self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])
             return True
-        self.said[label] = said
+        self.printed[label] = printed
         before, batch, attempt = self.at.get(label, (-1, -1, 0))
         row["attempt"] = attempt = attempt + ((epoch, end) <= (before, batch))
         self.at[label] = epoch, end, attempt

@@ -39,8 +39,8 @@ JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
 
 def recognise(head: bytes, name: str) -> bool:
     lines = head_lines(head)[:20]
-    found = [LINE.fullmatch(line.strip()) for line in lines]
-    return bool(lines) and any(found) and (any(one and one[1] for one in found) or all(found))
+    matches = [LINE.fullmatch(line.strip()) for line in lines]
+    return bool(lines) and any(matches) and (any(match and match[1] for match in matches) or all(matches))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -54,19 +54,19 @@ def read(source: Source, rows: Rows) -> None:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
                 rows.problem(number, "the line is cut, or no value with its time", text)
             continue
-        said = COUNTER.search(match[1]) if match[1] else named
-        if match[1] and not said:
+        counter_name = COUNTER.search(match[1]) if match[1] else named
+        if match[1] and not counter_name:
             rows.problem(number, f"{match[1]} is no counter that is known", text)
             continue
-        counter = said[1] if said else "power" if match[3] == "W" else "energy"
-        nameless = nameless or (0 if said else number)
+        counter = counter_name[1] if counter_name else "power" if match[3] == "W" else "energy"
+        nameless = nameless or (0 if counter_name else number)
         part = JOINED.fullmatch(counter.lower())
         value, unit, us = match[2], match[3], int(match[4])
         if not part or (part[3] == "energy") != (unit == "J"):
             rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
             continue
-        scope = SCOPES.get(part[1]) if said else None
-        sensor = Sensor(None, (part[1] + part[2] or "node") if said else None, scope)
+        scope = SCOPES.get(part[1]) if counter_name else None
+        sensor = Sensor(None, (part[1] + part[2] or "node") if counter_name else None, scope)
         stamp: tuple[Stamp, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")

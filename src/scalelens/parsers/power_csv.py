@@ -125,8 +125,8 @@ def layout_of(text: str) -> Layout | None:
         return None
     devices = [k for k, name in enumerate(header) if DEVICE.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if NODE.fullmatch(name)]
-    said = TIME.fullmatch(header[times[0]])
-    unit = (said[1] or "").lower() if said else ""
+    named_time = TIME.fullmatch(header[times[0]])
+    unit = (named_time[1] or "").lower() if named_time else ""
     short = next(
         (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
     )
@@ -202,9 +202,9 @@ def read(source: Source, rows: Rows) -> None:
 
 def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
     """A time; with a unit said, a number that is none since 1970 counts from a zero of its own."""
-    ns, found = epoch(text)
+    ns, since_1970_in = epoch(text)
     if ns is not None:
-        return (ns, "utc") if unit in (None, found) else None
+        return (ns, "utc") if unit in (None, since_1970_in) else None
     if unit and is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
         return round(float(text) * EPOCH_UNITS[unit]), "relative"
     return stamp_of(text)

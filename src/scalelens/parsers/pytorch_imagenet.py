@@ -95,10 +95,10 @@ class Reader:
         self.torchvision = False
 
     def take(self, line: Line) -> bool:
-        if said := SETTING.search(line.text):
-            if said[2]:
-                self.log(line).announce(said[2])
-            self.model = said[1] or self.model
+        if setting := SETTING.search(line.text):
+            if setting[2]:
+                self.log(line).announce(setting[2])
+            self.model = setting[1] or self.model
             return True
         starts = [match.start() for match in PIECE.finditer(line.text)]
         if not starts:

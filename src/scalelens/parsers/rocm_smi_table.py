@@ -48,18 +48,18 @@ class Reader:
             self.claims = INSIDE
             return True
         self.claims = None
-        return self.one(line)
+        return self.device(line)
 
     def more(self, line: Line) -> None:
         if END.match(line.text):  # a table into which another node printed its own has none
             self.count(self.table)
             self.table = {}
-        elif not self.one(line) and (row := ROW.match(line.text)):
+        elif not self.device(line) and (row := ROW.match(line.text)):
             self.table[int(row[1])] = line.number
             if (cap := CAP.search(line.text)) and float(cap[1]) > 0:
                 self.rows.param("device_power_cap", float(cap[1]), line.number, "W", "environment")
 
-    def one(self, line: Line) -> bool:
+    def device(self, line: Line) -> bool:
         """A line that says something of one device."""
         if match := NAME.match(line.text):
             self.named.setdefault((line.rank, line.place), {})[int(match[1])] = line.number

@@ -130,18 +130,18 @@ def read(source: Source, rows: Rows) -> None:
     for piece, last in pieces(text, blocks):
         end = END.search(piece, max(len(piece) - WINDOW, 0)) if last else None
         closed = end is not None
-        for found in records(piece[: end.start()] if end else piece):
-            if isinstance(found, bytes):
+        for batch in records(piece[: end.start()] if end else piece):
+            if isinstance(batch, bytes):
                 line, closed = line + 1, closed or last
-                damaged = found.decode("utf-8", "replace")
+                damaged = batch.decode("utf-8", "replace")
                 rows.problem(line, "this is no whole record: it is damaged, or the trace is cut", damaged)
-            elif found:
-                columns = names.columns([record for _, record in found])
-                columns["args"], _ = raw_texts([raw for raw, _ in found])
-                columns["line"] = pa.array(range(line + 1, line + 1 + len(found)), pa.int64())
-                columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+            elif batch:
+                columns = names.columns([record for _, record in batch])
+                columns["args"], _ = raw_texts([raw for raw, _ in batch])
+                columns["line"] = pa.array(range(line + 1, line + 1 + len(batch)), pa.int64())
+                columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(batch))
                 rows.put_columns("events", columns)
-                line += len(found)
+                line += len(batch)
     if not closed:
         rows.problem(line or None, "the records are not closed: the trace is cut")
 
@@ -180,11 +180,11 @@ def records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, Record]] | bytes]:
     except UNREADABLE:
         starts = [match.start() for match in RECORD.finditer(whole)]
         for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
-            one = whole[start:end].rstrip(b", \r\n\t")
+            record = whole[start:end].rstrip(b", \r\n\t")
             try:
-                yield decoded(mend(one))
+                yield decoded(mend(record))
             except UNREADABLE:
-                yield one
+                yield record
 
 
 def decoded(text: bytes) -> list[tuple[msgspec.Raw, Record]]:
@@ -201,8 +201,8 @@ class Names:
         self.kernels = {k.kernel_id: k.formatted_kernel_name or k.kernel_name for k in process.kernel_symbols}
         self.gpus = {agent.id.handle: str(agent.gpu_index) for agent in process.agents if agent.gpu_index >= 0}
 
-    def columns(self, found: list[Record]) -> dict[str, pa.Array]:
-        rows = [self.row(record) for record in found]
+    def columns(self, records: list[Record]) -> dict[str, pa.Array]:
+        rows = [self.row(record) for record in records]
         texts, numbers = ("name", "category", "process", "thread"), ("start_ns", "duration_ns", "stream", "correlation")
         columns = {name: pa.array([row[k] for row in rows], pa.string()) for k, name in enumerate(texts)}
         columns |= {name: pa.array([row[k] for row in rows], pa.int64()) for k, name in enumerate(numbers, len(texts))}

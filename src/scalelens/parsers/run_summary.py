@@ -50,16 +50,20 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     text = b"".join(source.utf8())
     try:
-        said = json.loads(text) if len(text) < LIMIT else None
+        summary = json.loads(text) if len(text) < LIMIT else None
     except (ValueError, RecursionError) as error:
         rows.problem(getattr(error, "lineno", None), "the summary is cut, or its JSON is damaged")
         return None
-    if not isinstance(said, dict) or not any(read_name(key).role == "devices" for key in said) or not statistics(said):
+    if (
+        not isinstance(summary, dict)
+        or not any(read_name(key).role == "devices" for key in summary)
+        or not statistics(summary)
+    ):
         return "a JSON object without a number of devices and a mean or median time per step at its top"
     lines = where(text)
-    settings(said, rows, lines)
-    times(said, rows, lines, None)
-    for parts in said.values():
+    settings(summary, rows, lines)
+    times(summary, rows, lines, None)
+    for parts in summary.values():
         if is_ranks(parts):
             for part in parts:
                 times(part, rows, lines, part["rank"])
@@ -75,38 +79,38 @@ def statistic(name: str) -> tuple[str, float] | None:
     return (KINDS[match[1].lower()], UNITS_OF_KIND["time"][unit]) if role == "batch_time" and unit else None
 
 
-def statistics(said: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+def statistics(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
     """Times of a step by kind of value, each with its name."""
-    found: dict[str, list[tuple[str, float]]] = {}
-    for name, value in said.items():
+    by_kind: dict[str, list[tuple[str, float]]] = {}
+    for name, value in summary.items():
         if (what := statistic(name)) and (time := json_number(value)) is not None:
-            found.setdefault(what[0], []).append((name, time * what[1]))
-    return found
+            by_kind.setdefault(what[0], []).append((name, time * what[1]))
+    return by_kind
 
 
-def times(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
+def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
     """Rows of the whole job, or of one rank, and its other numbers."""
-    counts = [value for name in COUNTS if isinstance(value := said.get(name), int) and 0 < value < 1 << 31]
+    counts = [value for name in COUNTS if isinstance(value := summary.get(name), int) and 0 < value < 1 << 31]
     read_as_role: set[str] = set()
-    rates = [name for name in said if read_name(name) == ("samples_per_s", "global" if rank is None else "rank")]
+    rates = [name for name in summary if read_name(name) == ("samples_per_s", "global" if rank is None else "rank")]
     if not rates and rank is not None:
-        rates = [name for name in said if read_name(name) == ("samples_per_s", None)]
-    for kind, found in statistics(said).items():
-        if len(found) > 1:
-            names = " and ".join(name for name, _ in found)
+        rates = [name for name in summary if read_name(name) == ("samples_per_s", None)]
+    for kind, named in statistics(summary).items():
+        if len(named) > 1:
+            names = " and ".join(name for name, _ in named)
             rows.problem(
-                lines.get(found[0][0]), f"{names} both claim to be the {kind.removeprefix('run_')}, and neither is read"
+                lines.get(named[0][0]), f"{names} both claim to be the {kind.removeprefix('run_')}, and neither is read"
             )
             continue
-        name, step_s = found[0]
-        rate = number(said[rates[0]]) if len(rates) == 1 and kind == "run_mean" else None
+        name, step_s = named[0]
+        rate = number(summary[rates[0]]) if len(rates) == 1 and kind == "run_mean" else None
         read_as_role |= {name, *(rates if rate is not None else ())}
         rows.add(
             "steps", lines.get(name), attempt=0, rank=rank, phase="train", step_s=step_s, value_kind=kind,
             averaged_steps=counts[0] if len(counts) == 1 else None, samples=rows.params.get("global_batch_size"),
             samples_per_s=rate, rate_scope=None if rate is None else "global" if rank is None else "rank",
         )  # fmt: skip
-    for name, value in nested_values(said):
+    for name, value in nested_values(summary):
         key, role = name.partition(".")[0], read_name(name).role
         if (
             name not in read_as_role
@@ -116,10 +120,10 @@ def times(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: i
             rows.metric(lines.get(key), rank, None, None, name, measured, metric_unit(name, read_name(name).unit))
 
 
-def settings(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
     """What the object says of the run: settings by role, texts and switches by their names."""
     by_role: dict[str, list[str]] = {}
-    for name, value in said.items():
+    for name, value in summary.items():
         role = read_name(name).role
         if (
             role in RUN_SETTINGS
@@ -130,10 +134,10 @@ def settings(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> N
         elif isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= LONGEST):
             rows.param(name, value, lines.get(name))
     for role, names in by_role.items():
-        if len({str(said[name]) for name in names}) > 1:
+        if len({str(summary[name]) for name in names}) > 1:
             rows.problem(lines.get(names[0]), f"{' and '.join(names)} both claim to be {role}, and differ")
             continue
-        rows.param(role, said[names[0]], lines.get(names[0]))
+        rows.param(role, summary[names[0]], lines.get(names[0]))
 
 
 def is_ranks(parts: Any) -> bool:

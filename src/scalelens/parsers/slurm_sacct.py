@@ -63,10 +63,10 @@ def read(source: Source, rows: Rows) -> None:
         if job not in (None, match[1]):
             rows.new_part()
         job = match[1]
-        one(fields, match[1], match[2], number, rows)
+        job_row(fields, match[1], match[2], number, rows)
 
 
-def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
+def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
     """Row of a job or a step, and of a job its facts."""
     state = fields.get("State", "").split(" ")[0].rstrip("+") or None
     tres = fields.get("AllocTRES", "")

@@ -69,12 +69,12 @@ class Reader:
         if not match or (match[2] and not step):
             self.rows.problem(line.number, "the row of the table begins with no whole job id", line.text)
             return
-        self.one(cells, match[1], step, line.number)
+        self.job_row(cells, match[1], step, line.number)
 
-    def one(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
+    def job_row(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
         """Row of a job or a step."""
-        said = cells.get("State", "").split(" ")[0].rstrip("+")
-        state = next((state for state in STATES if said and state.startswith(said)), said or None)
+        word = cells.get("State", "").split(" ")[0].rstrip("+")
+        state = next((state for state in STATES if word and state.startswith(word)), word or None)
         tres, names = (cells.get(name, "") for name in ("AllocTRES", "NodeList"))
         counts = {} if tres.endswith("+") else dict(COUNT.findall(tres))
         nodes = whole(counts.get("node") or cells.get("NNodes") or cells.get("AllocNodes", ""))

@@ -63,11 +63,11 @@ def points(source: Source, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
     text = b"".join(source.utf8())[:LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip().startswith("["):
         try:
-            found = json.loads(text)
+            listed = json.loads(text)
         except (ValueError, RecursionError):
             rows.problem(1, "the JSON is cut or damaged", text)
             return
-        for place, point in enumerate(found, 1):
+        for place, point in enumerate(listed, 1):
             yield place, point if isinstance(point, list) and len(point) == 3 else [point]
         return
     *lines, rest = text.split("\n")

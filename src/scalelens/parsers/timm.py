@@ -83,11 +83,11 @@ class Reader:
         return True
 
     def facts(self, line: Line) -> bool:
-        found = [(key, match[1]) for key, pattern in FACTS if (match := pattern.search(line.text))]
-        found += [("precision", name) for name, pattern in PRECISIONS if pattern.search(line.text)]
-        for key, value in found:
+        facts = [(key, match[1]) for key, pattern in FACTS if (match := pattern.search(line.text))]
+        facts += [("precision", name) for name, pattern in PRECISIONS if pattern.search(line.text)]
+        for key, value in facts:
             self.rows.param(key, int(value) if value.isdecimal() else value, line.number)
-        return bool(found)
+        return bool(facts)
 
     def train(self, match: re.Match[str], line: Line) -> None:
         epoch, index, total = int(match[1]), int(match[2]), int(match[3])

@@ -55,11 +55,11 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def row(text: bytes, number: int, rows: Rows) -> None:
-    said = ROW.fullmatch(text)
-    if not said:
+    match = ROW.fullmatch(text)
+    if not match:
         rows.problem(number, "this is no row of time, action, bytes and category", text.decode("utf-8", "replace"))
         return
-    time, action, changed, category = map(int, said.groups())
+    time, action, changed, category = map(int, match.groups())
     rows.add(
         "events", number, ph="i", name=ACTIONS[action - 1], category=CATEGORIES[category],
         start_ns=None if time == -1 else time, args=f'{{"bytes": {changed}}}',

@@ -63,10 +63,10 @@ def read(source: Source, rows: Rows) -> None:
         if items and items[-1] == Other():  # the writer ends its list with an empty object
             items.pop()
         names.learn(items)
-        found, columns = events.columns(items)
-        if found:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
-            rows.put_columns("events", columns | names.columns(found))
+        kept, columns = events.columns(items)
+        if kept:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
+            rows.put_columns("events", columns | names.columns(kept))
     events.finish(trace)
 
 
