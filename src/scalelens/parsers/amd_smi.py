@@ -8,7 +8,7 @@ Source: amdsmi_cli/amdsmi_commands.py, metric_gpu() and monitor(); amdsmi_logger
 Columns change with each release and are found by name: timestamp (seconds since 1970, with -w alone), gpu,
 socket_power, average_socket_power, current_socket_power or power_usage in watts, total_energy_consumption (-E) in joules
 since the driver was loaded.  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
-Of JSON the records of all devices are read, be they a list, below gpu_data, or several documents behind one another.
+Of JSON the records of all devices are read: in a list, below gpu_data, or in several documents one after the other.
 
 A device is a GPU; where only even ones give power (MI250X), each is a whole OAM.
 
@@ -82,7 +82,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def records(source: Source) -> Iterator[Record]:
-    """Records of a table, a CSV or JSON; None for the values of a line that is none."""
+    """Records of a table, a CSV or JSON; the values are None where the line cannot be read."""
     header: list[str] = []
     in_table = False
     for number, text, whole in lines_of(source):

@@ -79,7 +79,7 @@ def readable(source: Source, rows: Rows) -> list[Row]:
                 number, f"the row has {len(row)} columns, the header {len(header)}, or it is cut", ",".join(row)
             )
         elif duration is None or stamp_of(values["timestamp"]) is None:
-            rows.problem(number, "the row has no duration or no time", ",".join(row))
+            rows.problem(number, "the row has no duration, or no time that can be read", ",".join(row))
         else:
             readable_rows.append(Row(number, values.get("run_id") or None, duration, values))
     return readable_rows
@@ -96,7 +96,7 @@ def tracker_rows(tracker: list[Row], rows: Rows) -> None:
         text = row.values.get(column, "")
         energy = amount(text)
         if energy is None and text:
-            rows.problem(row.line, f"{column} is no number of kilowatt-hours", text)
+            rows.problem(row.line, f"{column} is not a number of kilowatt-hours", text)
         elif energy:
             rows.add(
                 "energy", row.line, device=DEVICES[column], scope=scope, energy_j=energy * JOULES,

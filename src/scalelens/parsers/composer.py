@@ -49,7 +49,7 @@ class Reader:
         rows, match = self.rows, ENTRY.match(line.text)
         if not match:
             if ": <" not in line.text and line.text.lstrip().startswith("Train "):  # an image, printed as an object
-                rows.problem(line.number, "the value is no number", line.text)
+                rows.problem(line.number, "the value is not a number", line.text)
             return
         name, value = match[1], float(match[2])
         self.values[name] = value

@@ -8,7 +8,7 @@ Source: train.py of the course, train() and its logging block
 Tokens per second are those of one process and one device, over the steps since the line before; the first step is
 printed whatever the interval, with its compilation.  With the batch and the sequence length of the arguments, which
 are of one process, the time of a step follows.  TFLOP/s are of the script's own formula; forks divide them by the
-devices, or add them up.  `Training tokens` are those that are no padding, a share of all.
+devices, or add them up.  `Training tokens` are those that are not padding, a share of all.
 
 Samples:
     2025-03-04 05:06:07,812 - root - INFO - Step: 230 | Loss: 7.29 | Tokens per second: 7789.90 | Training tokens per second (%): 13.66 | MFU (%): 40.60 | TFLOPs: 401.50

@@ -65,7 +65,7 @@ def read(source: Source, rows: Rows) -> None:
             names = match[2].split()
             units = dict(zip(header, names, strict=True)) if len(names) == len(header) else {}
         else:
-            rows.problem(number, "neither a header nor a row", text)
+            rows.problem(number, "the line is neither a header nor a row", text)
     samples.finish(ENERGY)
     if timeless:
         rows.problem(timeless, "the samples have no time (dcgmi dmon prints none): no energy follows from their powers")

@@ -61,7 +61,7 @@ class Reader:
         if rates := RATES.match(line.text, place.end()):
             self.record(line, place, rates)
         else:
-            self.rows.problem(line.number, "the record is cut, or its rate is no number", line.text)
+            self.rows.problem(line.number, "the record is cut, or its rate is not a number", line.text)
         return True
 
     def progress(self, line: Line) -> bool:
@@ -84,7 +84,7 @@ class Reader:
         rows = self.rows
         mean, rate, memory = amount(rates[1]), amount(rates[2]), MEMORY.match(line.text, rates.end())
         if self.memory and not memory:
-            rows.problem(line.number, "the record is cut, and its last number may be", line.text)
+            rows.problem(line.number, "the record is cut, and its last number may be cut too", line.text)
         progress, self.before, self.memory = self.before, None, self.memory or bool(memory)
         step = int(place[2]) if place[2] else progress[0] if progress else int(place[4]) if int(place[3]) == 0 else None
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]

@@ -224,7 +224,7 @@ class Reader:
         if "global_batch_size" not in params and size:
             if not devices and (last or len(log.batches) >= HELD) and log.batches:
                 count = statistics.median(log.batches) / size
-                unit = 1 if count < 32.5 else 8  # nobody runs on 37, and more than 2 % off is no sign
+                unit = 1 if count < 32.5 else 8  # nobody runs on 37 devices; more than 2 % off proves nothing
                 devices = unit * round(count / unit)
                 devices = devices if devices and abs(count / devices - 1) < 0.02 else 0
                 self.rows.param("devices", devices or None, origin="inferred")

@@ -8,7 +8,7 @@ Source: EAR src/common/output/, types/application.c and types/loop.c, create_app
 A row of the jobs' table is a job step on a node: mean powers over TIME_SEC, and energy as EAR counts it, their product.
 The step of the batch script holds the others: where a job has others too, its energy is in `jobs` alone.  A row of the
 loops' table holds the mean powers of an interval that ended at TIMESTAMP, in seconds since 1970; ITER_TIME_SEC is the
-time of a loop that EAR found in the program, which is no training step.  DC_NODE_POWER_W is the whole node, PCK the
+time of a loop that EAR found in the program, which is not a training step.  DC_NODE_POWER_W is the whole node, PCK the
 sockets, DRAM the memory; a power of 0 was not measured.
 
 Samples:
@@ -66,7 +66,7 @@ def step(number: int, cells: dict[str, str], rows: Rows, alone: bool) -> None:
     """A job step on a node."""
     span_s, node_w = positive(cells["TIME_SEC"]), positive(cells["DC_NODE_POWER_W"])
     if span_s is None:
-        rows.problem(number, "TIME_SEC is no time", ";".join(cells.values()))
+        rows.problem(number, "TIME_SEC is not a time", ";".join(cells.values()))
         return
     rows.add(
         "jobs", number, job_id=cells["JOBID"], step_id=cells["STEPID"], node_list=cells["NODENAME"], nodes=1,

@@ -6,7 +6,7 @@ Yields: params, metrics
 Source: Graphcore's command line tools
 
 Attributes are params `gc_info.*`, as printed.  Power, clock and temperature are of the moment of the dump, which is not
-said: metrics, of the device whose id the dump says.  `-l` lists each IPU, and then groups of them under ids of their own, which are no devices.
+said: metrics, of the device whose id the dump says.  `-l` lists each IPU, and then groups of them under ids of their own, which are not devices.
 
 Samples:
     -+- Id:  [0], target: [Fabric], IPU-M host:  [10.1.5.1], IPU#: [3]

@@ -5,7 +5,7 @@ Versions: Poplar SDK 1.2 to 3.3
 Yields: steps, phases, params, metrics
 Source: graphcore/examples nlp/gpt2/pytorch/train_gpt2.py; nlp/bert/*; vision/cnns/*; nlp/gpt3*/popxl
 
-Throughput is in samples, be they sequences or images, of the whole job: never tokens.
+Throughput is in samples, sequences or images, of the whole job: never tokens.
 GPT-2 compiles, or loads, within step 0: that one is of phase `warmup`, and a row of phases `compile` where no other line
 says how long it took.  A printed step is
 `device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
@@ -41,7 +41,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
 VERSION = 2
-LATER = ("step_s", "samples")  # BERT says its batch at its end
+LATER = ("step_s", "samples")  # BERT prints its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "throughput=", "throughput = '", " sequences/s", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
     "[INFO] Total replicas: ", "[INFO] Global batch size: ", "[INFO] Number of IPUs required: ", "batches_per_step: ",
@@ -50,7 +50,7 @@ ANCHORS = (
     "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
 )  # fmt: skip
 
-N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # taken whole: half of one is no number
+N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # whole or not at all: half of a number is another number
 RECORDS = {
     "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), [tT]hroughput: (?P<rate>{N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{N}))?"),
     "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - (?:total loss|Loss): (?P<loss>{N})(?: - (?:mlm_loss|Loss/MLM): {N} - (?:nsp_loss|Loss/NSP): {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %| - Acc/MLM: (?P<accuracy>{N}) - Acc/NSP: {N})?.{{0,200}}?(?:throughput: (?P<rate>{N}) samples/sec|(?P<sequences>{N}) sequences/s)"),
@@ -94,7 +94,7 @@ CUT = re.compile(
     r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
 )
 COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
-WAITING = 100_000  # records that wait for the batch to be said
+WAITING = 100_000  # records that wait until the batch is printed
 
 
 class Reader:

@@ -143,7 +143,7 @@ class Reader:
         if not match or match[1].endswith(SAID):
             return
         if not (amount := AMOUNT.match(match[2])):
-            self.rows.problem(line.number, f"'{match[1]}' is no number", line.text)
+            self.rows.problem(line.number, f"'{match[1]}' is not a number", line.text)
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
         value = float(amount[1]) * scale

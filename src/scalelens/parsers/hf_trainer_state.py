@@ -6,7 +6,7 @@ Yields: steps, phases, metrics, params
 Source: transformers/trainer_callback.py, TrainerState.save_to_json()
 
 `log_history` holds the dictionaries that the trainer printed, here with their step; `line` is the number of the record
-in it.  There are no times but with include_num_input_tokens_seen, since 4.50: then each record has the time since the
+in it.  Only with include_num_input_tokens_seen, since 4.50, are there times: then each record has the time since the
 start, and the difference of two is that of the steps between, with evaluations and checkpoints.  A checkpoint later in
 the run repeats the records of those before it.
 
@@ -46,7 +46,7 @@ def read(source: Source, rows: Rows) -> None:
     try:
         state = json.loads(b"".join(source.utf8()))  # it may hold NaN, which stricter readers refuse
     except (ValueError, RecursionError) as error:
-        rows.problem(None, f"the file is no whole JSON object ({error})")
+        rows.problem(None, f"the file is not a whole JSON object ({error})")
         return
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):

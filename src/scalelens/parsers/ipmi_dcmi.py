@@ -21,7 +21,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
-LATER = ("ts", "ts_origin")  # stands behind the power
+LATER = ("ts", "ts_origin")  # printed after the power
 ANCHORS = ("Instantaneous power reading: ",)
 
 READING = re.compile(r"\s*Instantaneous power reading: +(\d{1,7}) Watts\s*\Z")
@@ -55,7 +55,9 @@ class Reader:
             self.row["ts"], self.row["ts_origin"] = stamp
         elif not self.timeless:
             self.timeless = True
-            self.rows.problem(line.number, "the controller's clock says no time: no energy follows", line.text)
+            self.rows.problem(
+                line.number, "the controller's clock is not set: no energy follows from its powers", line.text
+            )
 
 
 def stamp_of(text: str) -> tuple[datetime, str] | None:

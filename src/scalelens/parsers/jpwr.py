@@ -58,7 +58,7 @@ def read(source: Source, rows: Rows) -> None:
         stamp, unit = epoch(fields[time]) if whole and len(fields) == len(header) else (None, None)
         if unit != "s":
             cut = not whole or len(fields) != len(header)
-            why = "the line is cut" if cut else "the time is no number of seconds since 1970"
+            why = "the line is cut" if cut else "the time is not a number of seconds since 1970"
             rows.problem(number, why, ",".join(fields))
             continue
         node = fields[named] if named is not None else host
@@ -67,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
         for k, label in labels.items():
             power = watts(fields[k])
             if power is None:
-                rows.problem(number, f"the power of {label} is no number", ",".join(fields))
+                rows.problem(number, f"the power of {label} is not a number", ",".join(fields))
                 continue
             flag = "na" if power != power else "forced_zero" if k in unpowered else None if power else "zero"
             rows.add(

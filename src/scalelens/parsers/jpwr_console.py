@@ -25,7 +25,7 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("Energy data:", "Energy-per-GPU-list ", "energy_from_counter:")
-LATER = ("node", "scope")  # known when the last of a block's lines has come
+LATER = ("node", "scope")  # known after the last line of a block
 
 HEADING = re.compile(
     r"\s*(?:Energy data:|energy_from_counter:|Energy-per-GPU-list (integrated|from [\w-]{1,40}) ?\(Wh\): ?(.*))\s*"
@@ -82,7 +82,7 @@ class Reader:
             for row in self.block:
                 row["node"] = text.partition(" ")[2].strip()
         elif ":" in text[:8] and not text.startswith(("dtype:", "Name:")):
-            self.rows.problem(line.number, "the line is cut, or no energy of a device", line.text)
+            self.rows.problem(line.number, "the line is cut, or does not hold the energy of a device", line.text)
 
     def add(self, line: Line, device: str, text: str) -> None:
         try:
@@ -90,7 +90,7 @@ class Reader:
         except ValueError:
             energy = -1.0
         if not 0 <= energy < 1e12:
-            self.rows.problem(line.number, f"the energy of {device} is no number of watt-hours", line.text)
+            self.rows.problem(line.number, f"the energy of {device} is not a number of watt-hours", line.text)
             return
         row = {
             "node": None,

@@ -76,14 +76,14 @@ def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str,
         elif re.match(DEVICE, label):
             energy = watt_hours(value)
             if energy is None:
-                rows.problem(line, f"the energy of {label} is no number of watt-hours", ",".join(fields))
+                rows.problem(line, f"the energy of {label} is not a number of watt-hours", ",".join(fields))
             else:
                 energies[label] = line, energy
         elif label == "rank":
             if re.fullmatch(r"\d{1,9}", value):
                 rows.param("measured_by_rank", int(value), line)
         else:
-            rows.problem(line, "neither a device nor a node", ",".join(fields))
+            rows.problem(line, "the row names neither a device nor a node", ",".join(fields))
     scopes = jpwr_scopes(energies, {label for label, (_, energy) in energies.items() if energy})
     for label, (line, energy) in energies.items():
         rows.add(

@@ -50,7 +50,7 @@ def read(source: Source, rows: Rows) -> None:
             for line, energy in enumerate(columns[label], 1):
                 whole = math.isfinite(energy) and energy >= 0
                 if not whole:
-                    rows.problem(line, f"the energy of {label} is no number of watt-hours", str(energy))
+                    rows.problem(line, f"the energy of {label} is not a number of watt-hours", str(energy))
                     continue
                 rows.add(
                     "energy", line, node=host, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
@@ -60,12 +60,12 @@ def read(source: Source, rows: Rows) -> None:
     for line, seconds in enumerate(columns["timestamps"], 1):
         stamp, unit = epoch(repr(seconds))
         if unit != "s":
-            rows.problem(line, "the time is no number of seconds since 1970", str(seconds))
+            rows.problem(line, "the time is not a number of seconds since 1970", str(seconds))
             continue
         for label in labels:
             power = columns[label][line - 1]
             if math.isinf(power) or power < 0:
-                rows.problem(line, f"the power of {label} is no number", str(power))
+                rows.problem(line, f"the power of {label} is not a number", str(power))
                 continue
             forced = label.startswith("rocm:") and label not in powered
             flag = "na" if power != power else "forced_zero" if forced else None if power else "zero"

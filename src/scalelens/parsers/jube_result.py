@@ -100,7 +100,7 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
             else:
                 measured.setdefault("samples_per_s" if measure == "tokens_per_s" else measure, amount)
         elif fact and fact in COUNTS and not NUMBER.fullmatch(value.strip()):
-            rows.problem(line, f"{title} is no whole number", value)
+            rows.problem(line, f"{title} is not a whole number", value)
         else:
             rows.param(fact or title, value.strip(), line, origin="environment")
     if ipus:
@@ -156,7 +156,7 @@ def cells(line: str) -> list[str]:
         return [cell.strip() for cell in text.strip("|").split("|")]
     try:
         return next(csv.reader([text]), [])
-    except csv.Error:  # carriage returns and zeros of what is no text
+    except csv.Error:  # carriage returns and zeros of a file that is not text
         return []
 
 

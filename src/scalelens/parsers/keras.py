@@ -28,7 +28,7 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
-LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again when the validation is over
+LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
 EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
 BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")

@@ -205,7 +205,7 @@ def on(column: pa.Array, value: str | None) -> Any:
 
 
 def integers(values: list[Any]) -> pa.Array:
-    """A column of whole numbers, NULL for what is none."""
+    """A column of whole numbers, NULL for other values."""
     try:
         if {*map(type, values)} <= {int, NoneType}:
             return pa.array(values, pa.int64())

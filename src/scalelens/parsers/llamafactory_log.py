@@ -48,7 +48,7 @@ class Reader:
         except (ValueError, LookupError, RecursionError):
             step = of = None
         if not isinstance(step, int) or not isinstance(of, int) or not 0 <= step < 1 << 50:
-            self.rows.problem(line.number, "the record is cut, or says no step", text)
+            self.rows.problem(line.number, "the record is cut, or does not name a step", text)
             return True
         self.record(line, said, step)
         self.rows.param("framework", "transformers", line.number)

@@ -81,7 +81,7 @@ class Layout:
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
     def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
-        """What `columns` gives, for the values of a record; None where one is no plain number."""
+        """What `columns` gives, for the values of a record; None if one of them is not a plain number."""
         try:
             numbers = NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
         except msgspec.MsgspecError:

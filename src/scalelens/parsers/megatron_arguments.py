@@ -84,7 +84,7 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        """A line of the dump; lines that are no argument (values of several lines) are passed over."""
+        """A line of the dump; lines that are not an argument (values of several lines) are passed over."""
         if match := PRIMUS_ARGUMENT.match(line.text):
             name, value = match[1], match[2]
         elif (match := ARGUMENT.match(line.text)) and (match[2] or len(match[1]) > 24):

@@ -35,5 +35,5 @@ class Reader:
             joules = float(match[1]) * 1e6
             self.rows.add("energy", line.number, scope="gpu", energy_j=joules or None, method="counter")
         else:
-            self.rows.problem(line.number, "the energy is cut, or no number of megajoules", line.text)
+            self.rows.problem(line.number, "the energy is cut, or is not a number of megajoules", line.text)
         return True

@@ -66,7 +66,7 @@ class Reader:
                         line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value)
                     )
                 except ValueError:
-                    self.rows.problem(line.number, f"the result '{metric.strip()}' is no number", text)
+                    self.rows.problem(line.number, f"the result '{metric.strip()}' is not a number", text)
             return True
         if saving := SAVING.match(text) or SAVED.search(text):
             self.phase(line, "checkpoint", int(saving[1]))

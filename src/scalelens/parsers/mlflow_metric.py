@@ -52,7 +52,7 @@ def point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> 
     text = line.decode("utf-8", "replace")
     match = LINE.fullmatch(text)
     if not match:
-        rows.problem(number, "the line is no time, value and step", text)
+        rows.problem(number, "the line does not hold a time, a value and a step", text)
         return last
     step = int(match[3])
     rows.attempt += last is not None and step < last

@@ -83,7 +83,7 @@ class Reader:
                     )
             except (KeyError, TypeError, AttributeError, OverflowError):
                 self.rows.problem(
-                    line.number, "the record is not one of MLPerf's: its key, time or metadata is odd", line.text
+                    line.number, "the record does not have MLPerf's form: its key, time or metadata is wrong", line.text
                 )
             except (ValueError, RecursionError):
                 self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)

@@ -91,7 +91,7 @@ class Reader:
 
 
 def parsed(text: str | None) -> tuple[Any, dict[str, Any]]:
-    """Value and metadata.  Where it is no JSON it is plain text, or an object that Python printed."""
+    """Value and metadata.  If it is not JSON, it is plain text or an object that Python printed."""
     if text is None:
         return None, {}
     if not text.startswith("{"):

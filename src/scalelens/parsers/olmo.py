@@ -62,7 +62,7 @@ class Reader:
         try:
             value = float(text.replace(",", ""))
         except ValueError:
-            rows.problem(line.number, f"the value of '{name}' is no number", line.text)
+            rows.problem(line.number, f"the value of '{name}' is not a number", line.text)
             return
         if name == "train/CrossEntropyLoss":
             self.begin(value)

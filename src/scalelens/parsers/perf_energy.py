@@ -23,7 +23,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor
 
 VERSION = 1
-LATER = ("span_s",)  # stands behind what was counted
+LATER = ("span_s",)  # printed after the counters
 ANCHORS = (" Joules power/energy-", " seconds time elapsed")
 
 COUNTED = re.compile(

@@ -8,7 +8,7 @@ Source: /sys/cray/pm_counters of the node; HPE Cray EX power management
 A line holds a value, its unit and the time of the node's clock in microseconds, which is not always that since 1970:
 else `ts` counts from a zero of its own (ts_origin `relative`) and only differences of times mean something.  What is
 counted is told by the path before the value (`grep . /sys/cray/pm_counters/*`), else by the end of the file's name.
-A line read twice within the node's tenth of a second is flagged `stale`.  One reading of a counter is no energy but a
+A line read twice within the node's tenth of a second is flagged `stale`.  One reading of a counter is not an energy but a
 metric.  Limits of power (power_cap) are metrics.
 
 accelK is a slot: on LUMI-G one MI250X, which is a whole OAM; on others a GPU or a superchip, so that its scope is told
@@ -52,18 +52,18 @@ def read(source: Source, rows: Rows) -> None:
         match = LINE.fullmatch(text.strip())
         if not match or not whole:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
-                rows.problem(number, "the line is cut, or no value with its time", text)
+                rows.problem(number, "the line is cut, or does not hold a value and its time", text)
             continue
         counter_name = COUNTER.search(match[1]) if match[1] else named
         if match[1] and not counter_name:
-            rows.problem(number, f"{match[1]} is no counter that is known", text)
+            rows.problem(number, f"{match[1]} is not a known counter", text)
             continue
         counter = counter_name[1] if counter_name else "power" if match[3] == "W" else "energy"
         nameless = nameless or (0 if counter_name else number)
         part = JOINED.fullmatch(counter.lower())
         value, unit, us = match[2], match[3], int(match[4])
         if not part or (part[3] == "energy") != (unit == "J"):
-            rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
+            rows.problem(number, f"{counter} in {unit} is not a known counter", text)
             continue
         scope = SCOPES.get(part[1]) if counter_name else None
         sensor = Sensor(None, (part[1] + part[2] or "node") if counter_name else None, scope)

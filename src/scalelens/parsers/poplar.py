@@ -36,7 +36,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come
+LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time
 ANCHORS = (
     "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Compiled. Duration ",
     "Total compile time: ", "Total runtime: ", "Data loaded in ",

@@ -49,7 +49,7 @@ def event(line: bytes, number: int, rows: Rows) -> None:
         start, duration = nanoseconds(record["ts_us"]), nanoseconds(record.get("dur_us"))
         label, channel = record["label"], record.get("channel")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        rows.problem(number, "the line is cut, or is no event with a label and a time", line.decode("utf-8", "replace"))
+        rows.problem(number, "the line is cut, or lacks a label or a time", line.decode("utf-8", "replace"))
         return
     if start is None or (duration is not None and duration < 0):
         rows.problem(number, UNREADABLE_TIME, line.decode("utf-8", "replace"))

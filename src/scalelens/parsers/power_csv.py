@@ -150,7 +150,7 @@ def column_of(k: int, name: str) -> Column | None:
 
 def read(source: Source, rows: Rows) -> None:
     if is_list(source.head()):
-        rows.problem(1, "a list of numbers without a header: neither their unit nor their times are said")
+        rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
     layout: Layout | None = None
     usable: list[Column] = []
@@ -160,7 +160,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if layout is None:
             layout = layout_of(text)
-            if layout is None:  # a byte that is none of text, in other places of the head
+            if layout is None:  # a byte that is not text, elsewhere in the head of the file
                 rows.problem(number, "the header is damaged", text)
                 return
             header = layout.header
@@ -184,12 +184,12 @@ def read(source: Source, rows: Rows) -> None:
         if stamp is None:
             name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
             if counts_in:
-                rows.problem(number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text)
+                rows.problem(number, f"{name} says {layout.unit}, but the number counts {counts_in} since 1970", text)
             elif is_number(cells[layout.time]):
-                rows.problem(number, f"{name} is no number since 1970, and names no unit in which to count", text)
+                rows.problem(number, f"{name} is not a number since 1970, and its name has no unit", text)
                 return
             else:
-                rows.problem(number, f"{name} is no time", text)
+                rows.problem(number, f"{name} is not a time", text)
             continue
         node = cells[layout.node] if layout.node is not None else None
         named = cells[layout.device] if layout.device is not None else None
@@ -201,7 +201,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
-    """A time; with a unit said, a number that is none since 1970 counts from a zero of its own."""
+    """A time; if the header names a unit, a number that is not one since 1970 counts from its own zero."""
     ns, since_1970_in = epoch(text)
     if ns is not None:
         return (ns, "utc") if unit in (None, since_1970_in) else None

@@ -6,7 +6,7 @@ Yields: power
 Source: rocm_smi.py, showPower() and printCSV()
 
 A row for each card, or a line of JSON for all of them; the column is `Average Graphics Package Power (W)` (to MI200), `Current Socket Graphics Package
-Power (W)` (MI300) or both.  There is no time but that of a column timestamp which a script put before the others, or
+Power (W)` (MI300) or both.  The only time is that of a column timestamp which a script put before the others, or
 that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows behind it.  Without one the
 powers stand without a time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
 both, so it is a whole OAM.
@@ -70,7 +70,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
-    """Values of each card by name, none of a line that is but a time, None of a line that is cut."""
+    """Values of each card by name; an empty dict for a line that only holds a time, None for a line that is cut."""
     header: list[str] = []
     for number, text, whole in lines_of(source):
         row = cells_of(text)

@@ -134,7 +134,7 @@ def read(source: Source, rows: Rows) -> None:
             if isinstance(batch, bytes):
                 line, closed = line + 1, closed or last
                 damaged = batch.decode("utf-8", "replace")
-                rows.problem(line, "this is no whole record: it is damaged, or the trace is cut", damaged)
+                rows.problem(line, "the record is damaged, or the trace is cut", damaged)
             elif batch:
                 columns = names.columns([record for _, record in batch])
                 columns["args"], _ = raw_texts([raw for raw, _ in batch])

@@ -48,7 +48,7 @@ class Reader:
         if fact in COUNTED:
             number = re.fullmatch(r"(?:[a-z]\w*:)?(\d{1,7})", value)  # SLURM_GPUS=a100:4
             if number is None:
-                self.rows.problem(line.number, f"{match[1]} is no number", line.text)
+                self.rows.problem(line.number, f"{match[1]} is not a number", line.text)
                 return True
             value = number[1]
         elif fact == "node_list":

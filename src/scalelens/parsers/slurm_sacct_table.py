@@ -28,7 +28,7 @@ ANCHORS = ("JobID ", "JobIDRaw ")
 HEADER = re.compile(r"\s*JobID(?:Raw)?(?:\s+[A-Z][A-Za-z]+){2,}\s*\Z")
 TABLE = re.compile(r"\s*(?:-{3,}[ -]*\Z|\d{1,18}[\w.+\[\],%-]*\s)")
 ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+\+?))?\Z")
-STEPS = ("batch", "extern", "interactive")  # steps that are no number, whose names are cut
+STEPS = ("batch", "extern", "interactive")  # steps that have a name instead of a number; the table cuts it
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
@@ -67,7 +67,7 @@ class Reader:
         if step and step.endswith("+"):
             step = next((name for name in STEPS if name.startswith(step[:-1])), None)
         if not match or (match[2] and not step):
-            self.rows.problem(line.number, "the row of the table begins with no whole job id", line.text)
+            self.rows.problem(line.number, "the row of the table does not begin with a whole job id", line.text)
             return
         self.job_row(cells, match[1], step, line.number)
 

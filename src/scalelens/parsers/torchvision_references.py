@@ -6,7 +6,7 @@ Yields: params, steps, phases, metrics
 Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
 
 `time` and `data` are means of the last 20 batches of the process; where more often than every 20 is printed, they
-overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and is no sign of slow input.
+overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and does not mean that the input is slow.
 `img/s` is of one batch of one process, without the wait for data: a metric.  Total times are whole seconds.
 
 Samples:

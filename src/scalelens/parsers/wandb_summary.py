@@ -6,7 +6,7 @@ Yields: phases, metrics
 Source: wandb/sdk/internal/sender.py and core/internal/runsummary; public/runs.py, summary
 
 The last value that each key was logged with, at the step `_step`; `_runtime` is the whole run, in seconds.  Histograms,
-tables and pictures are passed over.  There is no history in it: a step's time cannot be had from this file.
+tables and pictures are passed over.  The file has no history, and so no times of steps.
 
 Samples:
     {"loss": 1.5, "train/images_per_s": 812.5, "_step": 500, "_runtime": 731.2, "_timestamp": 1714979309.5, "_wandb": {"runtime": 731}}

@@ -53,7 +53,7 @@ class Reader:
         _, step, joules, power, seconds, ratios = match.groups()
         numbers = [amount(text) for text in (joules, power, seconds)]
         if None in numbers:
-            self.rows.problem(line.number, "a number of the record is none", line.text)
+            self.rows.problem(line.number, "the record holds a value that is not a number", line.text)
             return True
         energy_j, power_w, span_s = numbers
         self.rows.add(

@@ -39,14 +39,16 @@ def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     for number, row, whole in rows_of(source):
         if row[:4] == SUMMARY:
-            rows.problem(number, "a summary of many runs: neither samples nor energies of one", ",".join(row))
+            rows.problem(
+                number, "a summary of many runs: it holds no samples or energies of a single run", ",".join(row)
+            )
             return
         if row[:3] == FIRST:
             header = row
             continue
         span_s = amount(row[2]) if whole and len(row) == len(header) else None
         if span_s is None:
-            rows.problem(number, "the row is cut, or its elapsed time is no number", ",".join(row))
+            rows.problem(number, "the row is cut, or its elapsed time is not a number", ",".join(row))
             continue
         rows.metric(number, None, None, None, row[1], span_s, "s")
         for column, text in zip(header[3:], row[3:], strict=True):
@@ -54,7 +56,7 @@ def read(source: Source, rows: Rows) -> None:
             energy = amount(text)
             if device is None or energy is None:
                 if text not in ("", "None"):
-                    rows.problem(number, f"{column} is no energy of a device", ",".join(row))
+                    rows.problem(number, f"{column} is not the energy of a device", ",".join(row))
                 continue
             rows.add(
                 "energy", number, device=device[2] if device[1] == "gpu" else device[1] + device[2],

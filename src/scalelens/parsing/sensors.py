@@ -26,7 +26,7 @@ UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
 )
-DCGM_BLANK = 2.0**47  # from here on DCGM's numbers mean that there is none
+DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
 
 Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
 

@@ -8,7 +8,7 @@ from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
 SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
-RISING = 20  # so many values that all rise are no chance: one time in 20! they would be
+RISING = 20  # so many values in a row do not all rise by chance: that is one case in 20!
 WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
 
 
