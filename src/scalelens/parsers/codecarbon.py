@@ -86,7 +86,7 @@ def readable(source: Source, rows: Rows) -> list[Row]:
 
 
 def tracker_rows(tracker: list[Row], rows: Rows) -> None:
-    """Rows of one tracker: of each energy the last that it wrote."""
+    """Rows of one tracker: the last value that it wrote of each energy."""
     last = tracker[-1]
     rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")
     for fact in FACTS:

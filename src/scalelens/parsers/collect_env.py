@@ -52,9 +52,7 @@ class Reader:
             self.claims = GPU
             if match[1] and GPU.match(match[1]):
                 self.device(match[1], line.number)
-            elif match[1] and not UNKNOWN.match(
-                match[1]
-            ):  # of ROCm the first device, without saying how many there are
+            elif match[1] and not UNKNOWN.match(match[1]):  # ROCm: the first device only, and not how many there are
                 name = match[1].partition(" (gfx")[0]
                 self.rows.param("device_model", name, line.number, origin="environment")
             return True

@@ -64,7 +64,7 @@ class Reader:
         last, attempt = self.last.get((line.rank, line.place), (0, 0))
         if step <= last:
             last, attempt = 0, attempt + 1
-        steps = step - last if last or step == 1 else None  # a run that was resumed says nothing of where
+        steps = step - last if last or step == 1 else None  # a resumed run does not print its first step
         self.last[line.rank, line.place] = step, attempt
         rows.attempt = max(rows.attempt, attempt)
         rows.step, rows.steps_line = step, line.number

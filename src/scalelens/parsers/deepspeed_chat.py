@@ -49,7 +49,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.steps: dict[str, int] = {}  # how many iterations each of the two forms has said
+        self.steps: dict[str, int] = {}  # iterations printed in each of the two forms
 
     def take(self, line: Line) -> bool:
         if engine := ENGINE.match(line.text):

@@ -34,7 +34,7 @@ STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
 PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
 RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={N}, Curr)?SamplesPerSec={N}(?=,|\s*$)")
 MEMORY = re.compile(rf", MemAllocated={N}GB, MaxMemAllocated={N}GB")
-# What may stand before: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Else it is a quotation.
+# What may stand before a record: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Other text means that the record is quoted.
 LOGGER = re.compile(
     r"(?:(?:.*\| *\d+/\d+ \[[^]]*\] *)?|stdout: |\[\d{1,6}\] )"
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"

@@ -66,7 +66,7 @@ Record = tuple[Any, dict[str, Any], datetime, str]  # step, data, time and its z
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.at: tuple[int, ...] = ()  # epoch and iteration of the last record
@@ -75,7 +75,7 @@ class Log:
         self.last = self.attempt = 0
         self.bases: dict[int, int] = {}  # steps before an epoch
         self.held: list[tuple[int, dict[str, Any]]] = []  # rows that later lines may complete
-        self.batches: list[float] = []  # the global batch, as rates and time stamps say it
+        self.batches: list[float] = []  # estimates of the global batch, from rates and time stamps
 
 
 class Reader:
@@ -189,7 +189,7 @@ class Reader:
     def begin(
         self, log: Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime
     ) -> dict[str, Any]:
-        """A new row, once those before it are on their way."""
+        """A new row, after the rows before it are handed over."""
         if self.batch(log) or len(log.held) >= HELD:
             self.flush(log)
         train, (epoch, iteration) = len(at) == 2, at[:2]

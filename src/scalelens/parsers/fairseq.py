@@ -58,7 +58,7 @@ class Reader:
         else:
             return False
         if "num_updates" not in values and not head[1] and not cut:
-            return False  # the first versions, which say no step
+            return False  # the first versions do not print the step
         if cut or not values.get("num_updates", "").isdigit():
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:

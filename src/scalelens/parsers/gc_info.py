@@ -23,7 +23,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-# The heading, or attributes that no other tool names so, open the dump; the plainer ones are known in it alone.
+# The heading opens the dump, or an attribute that only this tool prints; common names count only within the dump.
 ANCHORS = (
     "total board power: ", "ipu power: ", "ipu utilisation: ", "ipu utilisation (session): ", "board ipu index: ",
     "process start time: ", "Device Info:", "Device info:", "-+- Id:", "|--- Id:",

@@ -213,8 +213,8 @@ class Reader:
         self.rows.step, self.rows.steps_line = step, line.number
 
     def count(self, printed: int, epoch: float | None, kind: str) -> int:
-        """The step in the whole run; going back in it is a restart."""
-        within = kind in WITHIN  # by TensorFlow without saying in which epoch
+        """The step in the whole run.  A step that is not above the last one means a restart."""
+        within = kind in WITHIN  # TensorFlow does not print the epoch
         last_epoch, last = self.last
         now = epoch if epoch is not None else last_epoch + (within and printed <= last)
         if within and now > last_epoch and printed <= last:
@@ -229,7 +229,7 @@ class Reader:
         return self.before + printed
 
     def wait(self, match: re.Match[str], line: Line) -> None:
-        """A drawing of BERT's bar: the last of a step counts."""
+        """Keeps a drawing of BERT's bar: the last one of a step counts."""
         if self.waiting and self.waiting[-1][1]["step"] == match["step"]:
             self.waiting[-1] = self.waiting[-1][0], match
         else:
@@ -239,7 +239,7 @@ class Reader:
             self.finish()
 
     def of_epoch(self, match: re.Match[str], line: Line) -> None:
-        """The mean of an epoch, behind its number, loss and accuracy."""
+        """The mean of an epoch; its number, loss and accuracy come before it."""
         epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
         values: dict[str, Any] = {"loss": self.epoch.get("loss")}
         values["accuracy"] = accuracy / 100 if accuracy is not None else None

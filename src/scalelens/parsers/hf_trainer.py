@@ -32,7 +32,7 @@ VERSION = 2
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
-# What may stand before: a bar without a line's end, or a logger's prefix.
+# What may stand before a record: a bar without a line's end, or a logger's prefix.
 WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"

@@ -69,7 +69,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> Before:
-    """A dictionary of the history: of a step, of an evaluation, or of the whole training; returns when a step was."""
+    """A dictionary of the history: of a step, an evaluation or the whole training.  Returns step and time of the last step."""
     values = {key: value for key, field in entry.items() if (value := json_number_or_nan(field)) is not None}
     step, epoch = entry["step"], values.pop("epoch", None)
     values.pop("step", None)

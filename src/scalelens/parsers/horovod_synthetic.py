@@ -45,7 +45,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.facts: dict[str, tuple[str, int]] = {}  # of the header, with its lines; others print the like
+        self.facts: dict[str, tuple[str, int]] = {}  # of the header, with its lines; other scripts print similar lines
         self.last: dict[tuple[int | None, str | None], tuple[int, str, int]] = {}  # iteration, its text, restarts
         self.said: set[tuple[int, str]] = set()
 

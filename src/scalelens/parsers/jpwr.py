@@ -77,7 +77,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
-    """Columns of rocm, or of what may be, that never hold a power."""
+    """Columns of rocm, or that may be of rocm, in which no power is above zero."""
     silent = {k for k, label in labels.items() if label.startswith("rocm:") or label.isdecimal()}
     for _, fields, whole in rows_of(source) if silent else ():
         if whole and len(fields) > max(labels) and any(fields[k] != label for k, label in labels.items()):

@@ -45,7 +45,7 @@ def read(source: Source, rows: Rows) -> None:
     lines = [line.rstrip("\r").split(",") for line in whole.split("\n")]
     header = lines[0]
     by_device = header == ["", "0"]
-    # jpwr writes one table with a device in each column, and CARAML turns that one round under the same name.
+    # jpwr writes a table with a column for each device; CARAML transposes it under the same name.
     counter = COUNTER.search(source.name) or (not by_device and "nodename" not in header)
     method = "counter" if counter else "riemann_right"
     records: list[list[tuple[int, list[str]]]] = []

@@ -32,7 +32,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    import h5py  # 15 MB that hardly any folder needs
+    import h5py  # 15 MB of memory that few folders need
 
     try:
         with h5py.File(io.BytesIO(source.read()), "r") as file:

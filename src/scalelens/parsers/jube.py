@@ -73,7 +73,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    packages: list[tuple[Element, str]] = []  # whole ones, each with the step that analyse.xml has them in
+    packages: list[tuple[Element, str]] = []  # the whole ones, each with its step in analyse.xml
     stack: list[Element] = []
     parser = expat.ParserCreate()
 
@@ -116,7 +116,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def parameters(packages: dict[int, Element], rows: Rows) -> None:
-    """A part for each run: a workpackage with those that depend on it alone."""
+    """A part for each run: a workpackage, and the chain of those that depend on it only."""
     parents = {
         id: [int(text) for text in package.text_of("parents").split(",") if NUMBER.fullmatch(text.strip())]
         for id, package in packages.items()
@@ -150,7 +150,7 @@ def parameters(packages: dict[int, Element], rows: Rows) -> None:
 
 
 def ancestors(id: int, parents: dict[int, list[int]]) -> list[int]:
-    """Those that a workpackage depends on, the nearest first."""
+    """The workpackages that one depends on, the nearest first."""
     above: list[int] = []
     waiting = list(parents.get(id, ()))
     while waiting:

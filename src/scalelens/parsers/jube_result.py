@@ -165,6 +165,6 @@ def plain(title: str) -> str:
 
 
 def is_header(titles: list[str]) -> bool:
-    """Whether titles are those of a result: what was set and what was measured."""
+    """Whether titles are those of a result: they name a setting and a measurement."""
     named = {plain(title) for title in titles} if len(titles) >= 3 else set()
     return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())

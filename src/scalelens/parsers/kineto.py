@@ -117,7 +117,7 @@ def read(source: Source, rows: Rows) -> str | None:
 
 
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
-    """Facts about the run from what stands around the events."""
+    """Facts about the run, from the metadata around the events."""
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
     facts = {key: metadata.get(key) for key in FACTS}
     if isinstance(job, dict):
@@ -180,7 +180,7 @@ class Steps:
                 if event.ph == "X":
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
                     spans_of[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
-        # That of the host first: where a stream has one of its own, that holds.
+        # The host comes first: a stream with spans of its own overrides it.
         self.spans = {
             stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
         }

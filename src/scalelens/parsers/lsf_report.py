@@ -63,7 +63,7 @@ class Reader:
             self.hosts.append(match[2])
 
     def job(self, subject: re.Match[str], ended: datetime | None, line: int) -> None:
-        """The row stands at the end's time, the last that is read."""
+        """The row's line is that of the end's time, the last line that is read."""
         hosts = self.hosts[1:] if len(self.hosts) > 2 else self.hosts
         hosts = list(dict.fromkeys(hosts))
         self.rows.add(

@@ -77,11 +77,11 @@ class Layout:
         self.names = ["step_s" if column == "step_ms" else column for column, _, _ in targets if column]
         self.in_ms = [k for k in named if targets[k][0] == "step_ms"]
         self.counts = [k for k in named if targets[k][0] in COUNTS]
-        self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
+        self.values = operator.itemgetter(*named, *named[:1])  # of one, itemgetter gives no tuple
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
     def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
-        """What `columns` gives, for the values of a record; None if one of them is not a plain number."""
+        """The result of `columns` for the values of a record; None if one of them is not a plain number."""
         try:
             numbers = NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
         except msgspec.MsgspecError:
@@ -187,7 +187,7 @@ class Reader:
             self.part, self.last, self.first, self.copy = rows.part, {}, None, None
         rank, place = line.rank, line.place
         if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
-            rank, place = None, str(rank)  # a label of `srun -l` that is not the last rank, which prints, is a node's
+            rank, place = None, str(rank)  # the last rank prints: another label of `srun -l` is that of a node
         previous = self.last.get(rank)
         if previous == step and self.copy and self.copy[1] == row["step_s"] and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
@@ -204,7 +204,7 @@ class Reader:
             averaged = 1 if timer_kept else self.interval
         elif timer_kept and previous == self.first_step:
             averaged = step - previous + 1
-        else:  # a wider gap than the interval is records that were lost
+        else:  # a gap wider than the interval means lost records
             averaged = step - previous
             if self.interval is None or averaged < self.interval:
                 self.interval = averaged

@@ -95,7 +95,7 @@ class Reader:
         return bool(ts or ending or "exiting program" in name)
 
     def phase(self, line: Line, phase: str, step: int | None) -> None:
-        """Once for each step, however many ranks, data sets or lines speak of it."""
+        """A row for each phase of a step, however many ranks, data sets or lines name it."""
         key = (self.rows.part, self.rows.attempt, phase, step)
         if key not in self.seen:
             self.seen.add(key)

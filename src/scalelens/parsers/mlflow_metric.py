@@ -46,7 +46,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
-    """A line's value; the step is given back."""
+    """The value of a line.  Returns its step."""
     if not line.strip():
         return last
     text = line.decode("utf-8", "replace")

@@ -53,7 +53,7 @@ Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self, gpus: frozenset[str] = frozenset()) -> None:
         self.gpus = gpus  # that announced themselves
@@ -72,7 +72,7 @@ class Log:
         self.writers = max(self.writers, len(self.gpus))
 
     def train(self, epoch: int, index: int) -> None:
-        """Notes a record of the training.  One more of an epoch's first batch than there are writers: a restart."""
+        """Notes a record of the training.  More records of an epoch's first batch than writers mean a restart."""
         self.epoch = epoch
         self.moved |= index > 0 or bool(self.starts.keys() - {epoch})
         if index == 0:
@@ -147,7 +147,7 @@ class Reader:
         begun = is_cut(shape, known)
         if not shape or begun or (shape != known and not has_accuracy(shape)):
             if not begun:
-                self.shapes[phase] = shape  # what has no accuracy is whole where it comes again
+                self.shapes[phase] = shape  # a record without accuracy is cut, unless the next one looks the same
             return self.cut(line)
         self.shapes[phase] = shape
         if row := self.position(head, text, line):

@@ -71,7 +71,7 @@ def read(source: Source, rows: Rows) -> str | None:
 
 
 def statistic(name: str) -> tuple[str, float] | None:
-    """What a name is a statistic of where that is the time of a step: the kind of value, and from its unit to seconds."""
+    """The kind of value, and the factor to seconds, of a name that is a statistic of the step time."""
     match = STATISTIC.search(name)
     if not match:
         return None

@@ -45,7 +45,7 @@ decode = json.JSONDecoder().raw_decode
 
 
 def record_type(columns: tuple[tables.Column, ...], **fields: Any) -> Any:
-    """What msgspec holds a record to: the columns of a table, optional and by their types, but for `fields`."""
+    """The type that msgspec checks a record against: the columns of a table, all optional, and then `fields`."""
     others = [(c.name, TYPES[c.type] | None, None) for c in columns if c.name not in OURS and c.name not in fields]
     return defstruct("Record", [*fields.items(), *others], omit_defaults=True)
 

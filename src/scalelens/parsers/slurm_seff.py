@@ -55,7 +55,7 @@ class Reader:
         self.fields[match[1].removeprefix("Job ")] = match[2]
         if match[1] == "Array Job ID" and re.fullmatch(r"\d{1,18}_\d{1,9}", match[2]):
             self.job = match[2]
-        elif match[1].endswith("Wall-clock time"):  # the row stands there: all that is read comes before it
+        elif match[1].endswith("Wall-clock time"):  # the last line that is read: the row has its number
             self.row(self.job, line.number)
             self.job = None
 

@@ -76,7 +76,7 @@ def is_sound(operation: dict[str, Any]) -> bool:
 
 
 def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
-    """Sizes of the job, where ranks and stages bear them out."""
+    """Sizes of the job, if ranks and stages agree with them."""
     tp = gcd(*{operation["rank"] for operation in operations}) or 1
     pp, dp = (1 + max(operation[key] for operation in operations) for key in ("stage", "dp_rank"))
     rows.param("framework", "megatron-lm", origin="inferred")

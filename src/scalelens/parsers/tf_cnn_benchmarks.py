@@ -90,7 +90,9 @@ class Reader:
         self.facts[key] = text
         value: Any = "synthetic" if key == "dataset" and "synthetic" in text else text
         if key == "devices":
-            value = text.count(",") + 1 if "horovod" in text else None  # else those of one worker of perhaps many
+            value = (
+                text.count(",") + 1 if "horovod" in text else None
+            )  # else they are those of one worker, and there may be others
         self.rows.param(key, int(value) if str(value).isdecimal() else value, line.number)
         self.rows.param("framework", "tensorflow", line.number, origin="inferred")
         sizes = [int(self.facts[name]) for name in ("global_batch_size", "micro_batch_size") if name in self.facts]

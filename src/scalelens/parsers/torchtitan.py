@@ -49,7 +49,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.last: dict[int | None, int] = {}  # last step by rank
-        self.averaged: dict[int | None, int | None] = {}  # of it, for the ranks without a label that say it too
+        self.averaged: dict[int | None, int | None] = {}  # of that step; ranks without a label print it again
         self.attempts: dict[int | None, int] = {}
         self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
 

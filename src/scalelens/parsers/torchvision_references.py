@@ -42,7 +42,7 @@ WINDOW = 20  # batches of a SmoothedValue
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.at = (-1, -1)

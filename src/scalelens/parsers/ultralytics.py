@@ -38,7 +38,7 @@ RECORD = re.compile(
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.epoch: int | None = None

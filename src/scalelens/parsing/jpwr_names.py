@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from scalelens.parsing.sensors import whole_packages
 
-SCOPES = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
+SCOPE_OF_METHOD = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
 GRACE_HOPPER = ("module", "grace", "cpu", "sysio")
 FILE = r"\b(?:power|energy|energy[-_]from[-_]counter)\."
-HOST_IN_NAME = re.compile(FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
-RANK_IN_NAME = re.compile(FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
+NAMED_FILE = re.compile(FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
+RANKED_FILE = re.compile(FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
 OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.)*(?=[\w-]*[A-Za-z])")
 
 
@@ -21,13 +21,13 @@ def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str 
     for label in labels:
         method, _, what = label.partition(":")
         named = next((scope for scope in GRACE_HOPPER if scope in what.lower()), None)
-        scopes[label] = "oam" if label in packages else named if method == "gh" else SCOPES.get(method)
+        scopes[label] = "oam" if label in packages else named if method == "gh" else SCOPE_OF_METHOD.get(method)
     return scopes
 
 
 def jpwr_host(name: str) -> str | None:
     """The host in a name that jpwr gives: power.HOST.PID.csv, power.SUFFIX.HOST.PID.h5, where SUFFIX is of a rank."""
-    match = HOST_IN_NAME.search(name)
+    match = NAMED_FILE.search(name)
     if not match:
         return None
     host = match[1][rank.end() :] if (rank := OF_A_RANK.match(match[1])) else ""
@@ -36,5 +36,5 @@ def jpwr_host(name: str) -> str | None:
 
 def jpwr_rank(name: str) -> int | None:
     """The rank in a name that jpwr gives with --use-mpi, power.RANK.csv, or with a suffix that is a number."""
-    match = RANK_IN_NAME.search(name)
+    match = RANKED_FILE.search(name)
     return int(match[1]) if match else None

@@ -14,7 +14,7 @@ from typing import Any
 
 EPOCH = datetime(1970, 1, 1)
 YEARS_2000_TO_2100 = (946_684_800, 4_102_444_800)  # seconds since 1970
-LARGEST = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
+LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
 LARGEST_AMOUNT = 1e15
 UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
 SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
@@ -28,7 +28,7 @@ def number(value: Any) -> float | None:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return result if abs(result) < LARGEST else None
+    return result if abs(result) < LARGEST_NUMBER else None
 
 
 def amount(value: Any) -> float | None:

@@ -32,7 +32,7 @@ Records = Callable[[Source], Iterator[TableRecord]]
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that hold something, with their number and whether they have an end."""
+    """Lines that are not empty, with their number and whether they end in a line break."""
     number, rest = 0, b""
     for block in source.utf8():
         *lines, rest = (rest + block).split(b"\n")
@@ -45,7 +45,7 @@ def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
 
 
 def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines of a table with their number, as cells, and whether they have an end."""
+    """Lines of a table as cells, with their number and whether they end in a line break."""
     for line, text, whole in lines_of(source):
         yield line, cells_of(text), whole
 
@@ -159,7 +159,7 @@ def is_blank(value: Any) -> bool:
 
 
 def time_stamp(value: Any) -> tuple[datetime, str] | None:
-    """A time stamp and its origin: a number since 1970, whose unit its size says, or ISO 8601."""
+    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size tells its unit."""
     seconds = number(value)
     if seconds is not None:
         for scale in (1.0, 1e3, 1e6, 1e9):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 
-# Names that say no more than that it is a time: the values decide which time it is, or the user does.
+# Names that only say "a time": the values decide which time it is, or the user does.
 ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 STEMS = {
@@ -88,6 +88,6 @@ def read_name(name: str) -> NameReading:
 
 
 def metric_unit(name: str, unit: str | None) -> str | None:
-    """Unit of a number that stays a metric: of a rate, what is counted."""
+    """Unit of a number that stays a metric; that of a rate names what is counted."""
     rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(read_name(name).role or "")
     return rate or (None if unit in (*UNITS_OF_KIND["rate"], "1") else unit)

@@ -97,7 +97,7 @@ def settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -
 
 
 def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
-    """Roles that another makes needless: a place beside a rank, a batch beside a step, a sum beside its parts."""
+    """Takes away roles that another one makes needless: a place beside a rank, a batch beside a step."""
     roles = {reading.role for reading in readings}
     idle = {
         role
@@ -129,7 +129,7 @@ def what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, t
 
 
 def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
-    """What a column is read as by its name and, where that leaves something open, by its values."""
+    """What a column is read as: by its name, and by its values if the name is not enough."""
     role, unit = read_name(name)
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
     if stamped and (unit is None or values.numbers):

@@ -40,8 +40,14 @@ RUN_SETTINGS = (
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
 LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
-NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")  # beside `value`: a long table
-PLACES = ("step", "batch", "epoch", "batch_time", "interval_time")  # one of them makes a table one of steps
+NAME_COLUMNS = (
+    "name",
+    "metric",
+    "metric_name",
+    "tag",
+    "key",
+)  # beside a column `value`: one value in each row
+PLACES = ("step", "batch", "epoch", "batch_time", "interval_time")  # a table of steps has one of them
 
 
 def read_table(source: Source, rows: Rows, records: Records) -> str | None:
@@ -172,7 +178,7 @@ class Writer:
         rows.attempt, rows.step = attempt, step
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
-        if named:  # where nothing counts steps, the epoch says which row it is
+        if named:  # without steps, the number of the epoch tells the rows apart
             of_epochs = not {"step", "batch"} & set(table.columns)
             rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
 
@@ -194,7 +200,7 @@ class Writer:
         elif "elapsed" in table.columns and "step" in table.columns and before:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0
-            # Between the last batch logged of an epoch and the first of the next lie batches that nobody counted.
+            # The batches between the last record of an epoch and the first of the next are not counted.
             held = held and not (self.counting.anew and now.epoch != before.epoch)
             time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
             kind = "interval_mean"
