@@ -48,7 +48,8 @@ def measured(folders: list[Path], names: set[str] | None) -> tuple[float, set[st
 
 def in_turn(rounds: int, *asked: tuple[list[Path], set[str] | None]) -> list[float]:
     """The least of several rounds of each, taken in turn: other work of the machine meets all of them."""
-    return [min(times) for times in zip(*([measured(*one)[0] for one in asked] for _ in range(rounds)), strict=True)]
+    seconds = ([measured(folders, names)[0] for folders, names in asked] for _ in range(rounds))
+    return [min(times) for times in zip(*seconds, strict=True)]
 
 
 def main() -> None:

@@ -59,9 +59,9 @@ def plain_script(path: Path) -> int:
     records = []
     with path.open() as log:
         for line in log:
-            if "elapsed time per iteration" in line and (found := START.search(line)):
-                record = {"iteration": float(found[1]), "of": float(found[2])}
-                for field in line[found.end() :].split("|"):
+            if "elapsed time per iteration" in line and (match := START.search(line)):
+                record = {"iteration": float(match[1]), "of": float(match[2])}
+                for field in line[match.end() :].split("|"):
                     key, colon, value = field.rpartition(":")
                     if colon:
                         record[key.strip()] = float(value)

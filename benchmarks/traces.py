@@ -47,20 +47,20 @@ QUERIES = "temporal_breakdown", "comm_overlap", "kernel_summary"
 OPEN = f"""connection = connect(Path(sys.argv[2]), asked="{" ".join(QUERIES)}")"""
 ASK = f"""
 for name in {QUERIES}:
-    rows_of(connection, f"FROM {{name}}()")
+    answer(connection, f"FROM {{name}}()")
 """
 ANALYSE = """
-one = TraceAnalysis(trace_files={0: sys.argv[1]})
-one.get_temporal_breakdown(visualize=False)
-one.get_comm_comp_overlap(visualize=False)
-one.get_gpu_kernel_breakdown(visualize=False)
+analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
+analysis.get_temporal_breakdown(visualize=False)
+analysis.get_comm_comp_overlap(visualize=False)
+analysis.get_gpu_kernel_breakdown(visualize=False)
 """
 READING = (  # numpy.ma is what pyarrow imports when it meets its first array
-    "import numpy.ma\nfrom pathlib import Path\nfrom scalelens import formats\n"
-    "from scalelens.ingestion import ingest\nformats.load()"
+    "import numpy.ma\nfrom pathlib import Path\nfrom scalelens.ingestion import formats\n"
+    "from scalelens.ingestion.ingest import ingest\nformats.load()"
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
-ASKING = "from scalelens.database import connect, rows_of"
+ASKING = "from scalelens.database.ask import answer\nfrom scalelens.database.connect import connect"
 ALONE = f"from pathlib import Path\n{ASKING}"
 OURS = {
     "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),
@@ -94,7 +94,7 @@ def measured(python: str, script: str, *arguments: str) -> dict[str, float]:
 
 
 def least(rounds: list[dict[str, float]]) -> dict[str, float]:
-    return {key: round(min(one[key] for one in rounds), 3) for key in rounds[0]}
+    return {key: round(min(figures[key] for figures in rounds), 3) for key in rounds[0]}
 
 
 def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
@@ -110,13 +110,13 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
                     theirs[name].append(measured(hta, HTA[name], str(trace)))
     data = trace.read_bytes()
     size = len(gzip.decompress(data) if trace.suffix == ".gz" else data) / 1e6
-    found: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1)}
+    record: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1)}
     for name, other in AGAINST.items():
-        found[name] = {"ours": (a := least(ours[name]))}
+        record[name] = {"ours": (a := least(ours[name]))}
         if hta:
             b = least(theirs[other])
-            found[name] |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
-    return found
+            record[name] |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
+    return record
 
 
 def ranks_on_two_cores(trace: Path, ranks: int, rounds: int) -> dict[str, object]:

@@ -10,6 +10,9 @@ import pytest
 if TYPE_CHECKING:
     import duckdb
 
+    from command_line import Run
+    from little_warehouse import Warehouse
+
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -52,6 +55,22 @@ def golden(request: pytest.FixtureRequest):
         )
 
     return compare
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> "Run":
+    """Runs the command line in this process."""
+    import command_line
+
+    return command_line.runner(capsys, monkeypatch)
+
+
+@pytest.fixture
+def warehouse() -> "Warehouse":
+    """A warehouse without a row, to be filled by hand."""
+    import little_warehouse
+
+    return little_warehouse.Warehouse()
 
 
 def answer(warehouse: Path, statement: str) -> "duckdb.DuckDBPyConnection":

@@ -1,6 +1,7 @@
 """Runners as a user starts them, for the tests of them."""
 
 import contextlib
+import importlib
 import json
 import os
 import socket
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,6 +21,14 @@ from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.rows import Rows
 
 RUNNERS = ROOT / "src/scalelens/runners"
+
+
+def runner_module(name: str) -> ModuleType:
+    sys.path.insert(0, str(RUNNERS))  # as Python does for a script
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(RUNNERS))
 
 
 def start(script: str, *options: object, ranks: int = 1, **environment: str) -> subprocess.Popen[str]:

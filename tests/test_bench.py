@@ -15,7 +15,7 @@ import pytest
 import scalelens
 from conftest import answer
 from running import RUNNERS
-from scalelens.bench import launching
+from scalelens.bench import job_script, launching
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 
@@ -28,20 +28,20 @@ def bench(*words: object, **environment: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "numbers"),
     [("1..64", [1, 2, 4, 8, 16, 32, 64]), ("1..6", [1, 2, 4]), ("3..12", [3, 6, 12]), ("6,1,2", [1, 2, 6]), ("4", [4])],
 )
-def test_sizes_double(text: str, found: list[int]) -> None:
-    assert launching.sizes(text) == found
+def test_sizes_double(text: str, numbers: list[int]) -> None:
+    assert launching.sizes(text) == numbers
 
 
 @pytest.mark.parametrize("text", ["", "0..4", "a", "1..", "4..2", "-1"])
 def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(UserError, match="names no numbers of nodes"):
+    with pytest.raises(UserError, match="does not name numbers of nodes"):
         launching.sizes(text)
 
 
-@pytest.mark.parametrize("system", [*launching.systems(), None])
+@pytest.mark.parametrize("system", [*job_script.systems(), None])
 @pytest.mark.parametrize("workload", ["vision", "language"])
 def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
     options = ["--precision", "bf16", "--data", "/scratch/images of mine"]
@@ -54,7 +54,7 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
         if shellcheck := shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
             subprocess.run([shellcheck, path], check=True)
     text = written[1].read_text()
-    facts = launching.systems().get(system or "", {})
+    facts = job_script.systems().get(system or "", {})
     assert "#SBATCH --nodes=2\n" in text
     assert "#SBATCH --exclusive\n" in text
     partition = facts.get("partition", "")
@@ -72,7 +72,7 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
     suffix = facts.get("address_suffix", "")
     assert f"| head -n 1){suffix}\n" in text
     lines = text.splitlines()
-    assert all(entry in lines for entry in launching.entries(facts, "environment"))
+    assert all(entry in lines for entry in job_script.entries(facts, "environment"))
     assert all("FILL IN" in lines[k - 1] for k, line in enumerate(lines) if line.endswith("FILL_IN"))
     assert "'/scratch/images of mine'" in text
     assert text.count("--dependency") == 0
@@ -84,7 +84,7 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
 
 
 def test_what_is_known_of_a_system_has_a_source() -> None:
-    systems = launching.systems()
+    systems = job_script.systems()
     assert list(systems) == [
         "lumi", "leonardo", "marenostrum5", "meluxina", "karolina", "discoverer", "vega", "deucalion", "jupiter",
         "dardel", "jureca",
@@ -93,8 +93,8 @@ def test_what_is_known_of_a_system_has_a_source() -> None:
         known = any(value for key, value in row.items() if key not in ("system", "name", "source"))
         assert bool(row["source"]) == known, name
         assert all(source.startswith("https://") for source in row["source"].split()), name
-        assert all(entry.startswith("export ") for entry in launching.entries(row, "environment")), name
-        assert all(entry.startswith("--") for entry in launching.entries(row, "options")), name
+        assert all(entry.startswith("export ") for entry in job_script.entries(row, "environment")), name
+        assert all(entry.startswith("--") for entry in job_script.entries(row, "options")), name
 
 
 def test_the_account_goes_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -212,17 +212,17 @@ def test_amds_and_grace_hoppers_sensors_are_read_from_hwmon(tmp_path: Path) -> N
     (grace / "power1_average").write_text("412500000\n")
     done = power(tmp_path / "out", "sh", "-c", "sleep 0.5; exit 3", path=tmp_path / "bin", hwmon=tmp_path / "hwmon")
     assert done.returncode == 3
-    found = [(device, scope, watts) for device, scope, watts, _ in power_of(tmp_path / "out")]
-    assert found == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
+    rows = [(device, scope, watts) for device, scope, watts, _ in power_of(tmp_path / "out")]
+    assert rows == [("gh:Module Power Socket 0", "module", 412.5), ("rocm:0", "oam", 90.0), ("rocm:1", "gcd", None)]
 
 
 def test_amds_gpus_are_sampled_by_rocm_smi_where_hwmon_is_not_seen(tmp_path: Path) -> None:
-    said = """#!/bin/bash
+    answer = """#!/bin/bash
 [ "$*" = "--showpower --csv" ] || exit 1
 printf 'WARNING: a card is asleep\\n\\ndevice,Average Graphics Package Power (W)\\n'
 printf 'card0,237.0\\ncard1,N/A (Secondary die)\\n\\n'
 """
-    program(tmp_path / "bin", "rocm-smi", said)
+    program(tmp_path / "bin", "rocm-smi", answer)
     done = power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin")
     assert done.returncode == 0, done.stderr
     rows = power_of(tmp_path / "out")
@@ -262,7 +262,7 @@ def test_jpwr_does_it_where_it_is_installed(tmp_path: Path) -> None:
 def test_without_a_sensor_the_command_runs_all_the_same(tmp_path: Path) -> None:
     done = power(tmp_path / "out", "echo", "hello", path=tmp_path / "bin")
     assert (done.returncode, done.stdout) == (0, "hello\n")
-    assert "no sensor found" in done.stderr
+    assert "there is no sensor" in done.stderr
 
 
 def test_what_ends_the_sampler_ends_the_command(tmp_path: Path) -> None:

@@ -16,13 +16,15 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import altair as alt
+import pikepdf
 import polars as pl
 import pytest
 
-from scalelens.charts import batch_cdf, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.errors import UserError
 from scalelens.report import rendering as render
+from scalelens.report.provenance import make_provenance, provenance_of, rows_sha256
 
 FIXTURES = Path(__file__).parent / "fixtures" / "charts"
 CASES = sorted(path.relative_to(FIXTURES).with_suffix("").as_posix() for path in FIXTURES.glob("*/*.csv"))
@@ -35,6 +37,7 @@ NUMBERS = {
     "exposed_memory_ns": pl.Int64, "idle_ns": pl.Int64, "total_ns": pl.Int64, "calls": pl.Int64,
     "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
     "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
+    "blame_ns": pl.Int64,
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
     "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
@@ -192,7 +195,7 @@ def test_kinds_of_interval_are_never_drawn_alike():
     assert len(looks) == len(set(looks)) == 4
     caps = [mark for mark in marks(spec) if mark["mark"]["type"] == "tick"]
     assert len(caps) == 4, "both ends of the two kinds of confidence, none of the ranges"
-    for bar in style.BARS.values():
+    for bar in style.INTERVALS.values():
         assert (bar.cap > 0) == bar.label.startswith("95 %")
         assert bar.label in text_of("scaling/kinds_of_interval")
 
@@ -342,11 +345,11 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
     text = text_of("collective_arrivals/many_ranks_and_clocks")
     assert "Offsets of the clocks of up to 300 µs are taken off." in text
-    assert "Not drawn: those that cause least, 4." in text
+    assert "Not drawn: 4 ranks (least waiting caused)." in text
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
     assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
     two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
-    with pytest.raises(UserError, match="those of 2 runs"):
+    with pytest.raises(UserError, match="of one run, not of 2"):
         draw("collective_arrivals/three_ranks", two)
 
 
@@ -362,7 +365,7 @@ def test_roofline_is_drawn_where_peaks_are_given():
         (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
     ]  # fmt: skip
     assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
-    assert "Not drawn: those that take the least time, 1." in text_of(drawn)
+    assert "Not drawn: 1 operator (least time)." in text_of(drawn)
 
 
 def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
@@ -429,21 +432,20 @@ def test_saved_twice_is_the_same_and_says_where_it_comes_from(suffix, figure, tm
     render.save(figure, first, SAID)
     render.save(figure, second, SAID)
     assert first.read_bytes() == second.read_bytes()
-    assert render.read(first) == SAID
+    assert provenance_of(first) == SAID
     assert sorted(path.name for path in tmp_path.iterdir()) == [first.name, second.name]
 
 
 def test_pdf(figure, tmp_path):
     render.save(figure, tmp_path / "f.pdf", SAID)
-    pdf = (tmp_path / "f.pdf").read_bytes()
-    assert pdf.startswith(b"%PDF") and b"/MediaBox [0 0 245 " in pdf
-    assert set(re.findall(rb"/BaseFont /[A-Z]{6}\+(\S+)", pdf)) == {b"LiberationSans"} and b"/FontFile2" in pdf
-    assert b"/Creator (scalelens " in pdf and b"/Metadata" in pdf and b"CreationDate" not in pdf
-    start = int(pdf[pdf.rindex(b"startxref") + 9 :].split()[0])
-    for n, entry in enumerate(re.findall(rb"(\d{10}) 00000 n", pdf[start:]), 1):
-        assert pdf[int(entry) :].startswith(b"%d 0 obj\n" % n)
-    for length, stream in re.findall(rb"/Length (\d+)[^>]*>>\nstream\n(.*?)\nendstream", pdf, re.DOTALL):
-        assert len(stream) == int(length)
+    content = (tmp_path / "f.pdf").read_bytes()
+    assert set(re.findall(rb"/BaseFont /[A-Z]{6}\+(\S+)", content)) == {b"LiberationSans"} and b"/FontFile2" in content
+    assert b"CreationDate" not in content and b"<scalelens:provenance" in content
+    with pikepdf.open(tmp_path / "f.pdf") as pdf:
+        assert pdf.check_pdf_syntax() == []
+        assert pdf.pages[0].MediaBox[2] == 245
+        assert str(pdf.docinfo.Creator).startswith("scalelens ") and "svg2pdf" in str(pdf.docinfo.Producer)
+        assert "/Filter" not in pdf.Root.Metadata and json.loads(pdf.open_metadata()["scalelens:provenance"]) == SAID
 
 
 def test_pdf_of_two_fonts_is_the_same_each_time(tmp_path):
@@ -521,19 +523,19 @@ def test_what_cannot_be_written_leaves_the_older_figure(figure, tmp_path, monkey
 def test_what_says_nothing_of_its_origin(tmp_path):
     (tmp_path / "f.svg").write_text("<svg/>")
     with pytest.raises(UserError, match="does not say"):
-        render.read(tmp_path / "f.svg")
+        provenance_of(tmp_path / "f.svg")
     with pytest.raises(UserError, match="cannot read"):
-        render.read(tmp_path / "g.svg")
+        provenance_of(tmp_path / "g.svg")
 
 
 def test_provenance_is_of_rows_in_any_order():
     rows = rows_of("scaling/repeats")
-    said = render.provenance("scaling", "FROM scaling()", {}, ["b", "a", "b"], rows)
+    said = make_provenance("scaling", "FROM scaling()", {}, ["b", "a", "b"], rows)
     assert said["inputs"] == ["a", "b"]
-    assert said == render.provenance("scaling", "FROM scaling()", {}, ["a", "b"], rows.reverse())
+    assert said == make_provenance("scaling", "FROM scaling()", {}, ["a", "b"], rows.reverse())
     other = rows.with_columns(pl.col("step_s") * 1.001)
-    assert said["rows_sha256"] != render.rows_sha256(other)
-    assert render.rows_sha256(rows) == render.rows_sha256(rows.with_columns(pl.col("step_s") * (1 + 1e-15)))
+    assert said["rows_sha256"] != rows_sha256(other)
+    assert rows_sha256(rows) == rows_sha256(rows.with_columns(pl.col("step_s") * (1 + 1e-15)))
 
 
 # The folder is the registry.
@@ -576,8 +578,10 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
     drawn = charts.find("slow").draw(pl.DataFrame({"step": [1, 2], "step_s": [0.1, 0.2]}), {})
     render.save(drawn, tmp_path / "slow.svg", SAID)
     assert "One run." in (tmp_path / "slow.svg").read_text()
-    assert charts.sql(charts.find("slow"), "slow_steps()") == "FROM slow_steps()"
-    assert charts.sql(batch_cdf, "batch_cdf()").endswith("FROM batch_cdf() AS q LEFT JOIN runs AS r USING (run_id)")
+    assert charts.rows_statement(charts.find("slow"), "slow_steps()") == "FROM slow_steps()"
+    assert charts.rows_statement(batch_cdf, "batch_cdf()").endswith(
+        "FROM batch_cdf() AS q LEFT JOIN runs AS r USING (run_id)"
+    )
 
 
 def test_what_is_no_chart(tmp_path):
@@ -602,9 +606,9 @@ def test_runs_behind_the_rows():
 
 def test_words():
     assert words.wrap("a b\u00a0c d", words.text_width("a b\u00a0c")) == ["a b\u00a0c", "d"]
-    assert words.span([1], "run") == "1 run" and words.span([1, 3], "run") == "1 to 3 runs"
-    assert words.number(12345.6) == "12,346" and words.number(0.39142) == "0.3914"
+    assert words.counted([1], "run") == "1 run" and words.counted([1, 3], "run") == "1 to 3 runs"
+    assert words.short_number(12345.6) == "12,346" and words.short_number(0.39142) == "0.3914"
     assert sorted(["batch 128", "batch 16"], key=words.natural) == ["batch 16", "batch 128"]
-    assert style.ticks(100) == [0, 20, 40, 60, 80, 100] and style.ticks(22) == [0, 5, 10, 15, 20, 25]
+    assert axes.ticks(100) == [0, 20, 40, 60, 80, 100] and axes.ticks(22) == [0, 5, 10, 15, 20, 25]
     long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
     assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")

@@ -17,56 +17,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pytest
 
-import scalelens.parsers
-from conftest import ROOT, answer
-from scalelens.cli import app, main
+import scalelens
+from command_line import Ran, Run, one_line
+from conftest import answer
+from logs import megatron_line
+from recipes import recipe
+from scalelens.cli import app
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
 from scalelens.tables import documented
-
-RECORD = (
-    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} |"
-    " learning rate: 3.750E-05 | global batch size:     4 | lm loss: 1.203115E+01 |"
-    " number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-)
-
-
-class Ran(NamedTuple):
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command line in this process."""
-    for variable in ("SCALELENS_WAREHOUSE", "SCALELENS_FORMATS", "SCALELENS_QUERIES"):
-        monkeypatch.delenv(variable, raising=False)
-
-    def run(*arguments: str | Path) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["scalelens", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Ran(code, *capsys.readouterr())
-
-    return run
 
 
 def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
@@ -79,7 +46,7 @@ def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[bytes]"
 
 def write_log(path: Path, steps: int = 5, step_ms: float = 1000.0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(RECORD.format(step, 4 * step, step_ms + step % 7) for step in range(1, steps + 1)))
+    path.write_text("".join(megatron_line(step, step_ms + step % 7) for step in range(1, steps + 1)))
     return path
 
 
@@ -98,14 +65,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     scalelens.ingest(write_log(folder / "logs" / "job.log"), warehouse=folder / "warehouse")
     return folder / "warehouse"
-
-
-def one_line(ran: Ran, *said: str) -> None:
-    """Wrong use: exit 2, nothing on stdout, and one line that says what is wrong and what to do."""
-    assert (ran.code, ran.out) == (2, ""), ran
-    assert re.fullmatch(r"scalelens: [^\n]+; [^\n]+\n", ran.err), ran.err
-    for text in said:
-        assert text in ran.err
 
 
 # Help
@@ -496,7 +455,7 @@ def test_identify_shows_which_format_takes_which_lines(run: Run, logs: Path) -> 
 
 def test_identify_says_what_is_not_understood(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "cut.log"
-    log.write_text((RECORD.format(1, 4, 1000.0) + RECORD.format(2, 8, 1000.0))[:-90])
+    log.write_text((megatron_line(1, 1000.0) + megatron_line(2, 1000.0))[:-90])
     ran = run("identify", log)
     (problem,) = [row for row in csv.DictReader(io.StringIO(ran.out)) if row["table"] == "problems"]
     assert "cut" in problem["example"]
@@ -601,19 +560,12 @@ def test_a_worker_that_is_killed_is_one_error(tmp_path: Path) -> None:
 # Features by adding a file
 
 
-def recipe(language: str) -> str:
-    """The code of a recipe of CONTRIBUTING.md."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    (code,) = re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
-    return textwrap.dedent(code)
-
-
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A folder with the format of the recipe, and a log that it reads."""
     folder = tmp_path / "own"
     folder.mkdir()
-    (folder / "mytool.py").write_text(recipe("python"))
+    (folder / "mytool.py").write_text(recipe("Add a format"))
     (tmp_path / "own.log").write_text("hello\nmytool step 12 took 0.5 s\nmytool step 13 took 1.5 s\n")
     return folder
 
@@ -645,17 +597,6 @@ def test_workers_know_the_formats_of_the_user(own: Path, tmp_path: Path, monkeyp
     assert answer(tmp_path / "w", "SELECT count(*) FROM steps").fetchall() == [(5,)]
 
 
-def test_a_format_of_the_package_is_a_file_in_parsers(
-    run: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scalelens.parsers, "__path__", [*scalelens.parsers.__path__, str(own)])
-    try:
-        run("ingest", tmp_path / "own.log", "-w", tmp_path / "w")
-    finally:
-        sys.modules.pop("scalelens.parsers.mytool", None)
-    assert run(*STEPS, "-w", tmp_path / "w").out == READ
-
-
 def test_a_format_of_a_user_may_take_the_place_of_ours(run: Run, own: Path, tmp_path: Path) -> None:
     own.joinpath("mytool.py").rename(own / "megatron.py")
     write_log(tmp_path / "job.log")
@@ -667,7 +608,7 @@ def test_good_formats_hold(run: Run, own: Path, tmp_path: Path) -> None:
     (own / "fixtures" / "mytool").mkdir(parents=True)
     shutil.copy(tmp_path / "own.log", own / "fixtures" / "mytool" / "first.log")
     ran = run("formats", "--check", own)
-    assert (ran.code, ran.err) == (0, f"the formats of {own} hold\n")
+    assert (ran.code, ran.err) == (0, f"the formats of {own} pass the test\n")
 
 
 FILE_FORMAT = '''"""My tool's table.
@@ -772,7 +713,7 @@ def test_a_format_that_fails_costs_its_lines_alone(run: Run, own: Path, tmp_path
 
 
 def test_a_query_of_a_user_is_a_file_in_a_folder(run: Run, home: Path, tmp_path: Path) -> None:
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql"))
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query"))
     ran = run("query", "slow_steps", "slowest_s=1.004", "-w", home, "--queries", tmp_path)
     assert [row["step"] for row in csv.DictReader(io.StringIO(ran.out))] == ["5"]
     assert "slow_steps,Steps slower than a limit." in run("queries", "--queries", tmp_path).out
@@ -783,20 +724,8 @@ def test_a_query_of_a_user_is_a_file_in_a_folder(run: Run, home: Path, tmp_path:
 def test_a_folder_of_queries_may_be_named_by_the_environment(
     run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql"))
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query"))
     monkeypatch.setenv("SCALELENS_QUERIES", str(tmp_path))
-    assert len(run("query", "slow_steps", "-w", home).out.splitlines()) == 6
-
-
-def test_a_query_of_the_package_is_a_file_in_queries(
-    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "queries"
-    folder.mkdir()
-    for path in queries.FOLDER.glob("*.sql"):
-        shutil.copy(path, folder)
-    (folder / "slow_steps.sql").write_text(recipe("sql"))
-    monkeypatch.setattr(queries, "FOLDER", folder)
     assert len(run("query", "slow_steps", "-w", home).out.splitlines()) == 6
 
 
@@ -810,8 +739,8 @@ def test_a_query_of_the_package_is_a_file_in_queries(
     ],
 )
 def test_a_file_that_is_no_query_is_said(run: Run, home: Path, tmp_path: Path, old: str, new: str, said: str) -> None:
-    assert old in recipe("sql")
-    (tmp_path / "slow_steps.sql").write_text(recipe("sql").replace(old, new))
+    assert old in recipe("Add a query")
+    (tmp_path / "slow_steps.sql").write_text(recipe("Add a query").replace(old, new))
     one_line(run("query", "slow_steps", "-w", home, "--queries", tmp_path), said)
 
 
@@ -822,7 +751,7 @@ def test_the_library_does_what_its_docstring_says(tmp_path: Path) -> None:
     write_log(tmp_path / "logs" / "job.log", 50)
     study = tmp_path / "study"
     report = scalelens.ingest(tmp_path / "logs", warehouse=study)
-    assert [entry.rows_of["megatron"] > 50 for entry in report.entries] == [True]
+    assert [entry.rows_by_format["megatron"] > 50 for entry in report.entries] == [True]
     assert scalelens.query("batch_stats", warehouse=study, warmup=5)["n_steps"].to_list() == [45]
     assert scalelens.connect(study).sql("FROM runs").fetchall()
     named = re.findall(r"scalelens\.(\w+)\(", inspect.getdoc(scalelens) or "")

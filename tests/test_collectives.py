@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from little_warehouse import Row, Warehouse
 from scalelens.statistics.significance import binomial_tail
 from scalelens.statistics.spans import innermost
-from test_queries import Row, Warehouse
 
 ARRIVALS = [[10.0, 30.0, 25.0], [120.0, 100.0, 115.0], [200.0, 201.0, 260.0], [300.0, 340.0, 310.0]]  # by call, rank
 TAKES = 5.0  # a collective ends so long after the last has come
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 def kernel(rank: int, start: float, end: float, args: Row | None = None, **columns: Any) -> Row:
@@ -72,6 +67,22 @@ def test_who_arrives_last_and_what_that_costs(warehouse: Warehouse) -> None:
     assert sum(row["blame_share"] for row in skew.values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("starts", "blame"),
+    [
+        ([0, 5, 20], [0, 0, 2 * 15_000]),  # for each of two others what it is later than the last but one
+        ([0, 20, 20], [0, 0, 0]),  # two come last together
+        ([20, 20, 20], [0, 0, 0]),
+        ([0, 0, 20], [0, 0, 2 * 20_000]),
+    ],
+)
+def test_the_last_alone_is_blamed(warehouse: Warehouse, starts: Sequence[float], blame: Sequence[int]) -> None:
+    fill(warehouse, [[100 + start for start in starts]])
+    assert warehouse.column("SELECT blame_ns FROM collective_arrivals() ORDER BY rank") == blame
+    assert warehouse.column("SELECT blame_ns FROM collective_skew() ORDER BY rank") == blame
+    assert warehouse.column("SELECT times_last FROM late_ranks() ORDER BY rank") == [int(ns > 0) for ns in blame]
+
+
 def test_a_rank_alone_waits_for_no_one_that_is_known(warehouse: Warehouse) -> None:
     rows = [row for row in fill(Warehouse()) if row["rank"] == 1]
     warehouse = Warehouse()
@@ -80,6 +91,7 @@ def test_a_rank_alone_waits_for_no_one_that_is_known(warehouse: Warehouse) -> No
     found = warehouse.ask("FROM collectives()")
     assert {row["skew_ns"] for row in found} == {None}
     assert {row["note"] for row in found} == {"1 of 3 ranks traced: the time holds waiting"}
+    assert warehouse.column("SELECT DISTINCT blame_ns FROM collective_arrivals()") == [None]
     assert warehouse.ask("FROM collective_skew()") == []
 
 

@@ -2,8 +2,11 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 import typer.testing
 
 from conftest import FIXTURES, ROOT
@@ -94,13 +97,44 @@ def test_generic_page(golden) -> None:
     golden("".join(pages), ROOT / "docs" / "generic.md")
 
 
-def test_every_command_has_help_with_an_example_or_a_sentence() -> None:
-    runner = typer.testing.CliRunner()
-    for command in app.registered_commands:
-        name = (command.name or command.callback.__name__).replace("_", "-")
-        result = runner.invoke(app, [name, "--help"])
-        assert result.exit_code == 0, name
-        assert len(re.sub(r"\W+", " ", result.output)) > 100, name
+def commands(group: Any, *words: str) -> Iterator[tuple[str, Any]]:
+    """Every command with the words that call it, those of groups too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *words, name)
+        else:
+            yield " ".join((*words, name)), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def test_commands_of_groups_are_among_them() -> None:
+    assert {"ingest", "trace export", "trace critical-path"} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_a_command_does(name: str) -> None:
+    command = COMMANDS[name]
+    sentence = re.match(r"[A-Z][^\n]*[^.\n]\.", command.help or "")
+    assert sentence, "the help begins with a sentence"
+    assert [option.name for option in command.params if not getattr(option, "help", None)] == []
+    result = typer.testing.CliRunner().invoke(app, [*name.split(), "--help"])
+    assert result.exit_code == 0
+    assert " ".join(sentence[0].split()) in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_a_command_are_calls_of_it(name: str) -> None:
+    command = COMMANDS[name]
+    examples = re.findall(r"scalelens (.+?)(?=  |\n|$)", (command.help or "").partition("Example")[2])
+    assert examples, f"{name} shows no example"
+    options = {option for parameter in command.params for option in parameter.opts}
+    others = command.context_settings.get("ignore_unknown_options", False)  # those of the runners
+    for example in examples:
+        words = shlex.split(example)
+        assert " ".join(words).startswith(name), example
+        assert others or {word for word in words if re.match("--?[a-z]", word)} <= options, example
 
 
 def test_files_that_the_pages_name_exist() -> None:

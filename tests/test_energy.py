@@ -11,16 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scalelens
+from little_warehouse import Warehouse
 from scalelens.ingestion.ingest import ingest
-from test_queries import Warehouse
 
 WATTS = 300.0
 DAY_NS = 20_000 * 86_400 * 10**9  # a day of 2024
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 def readings(

@@ -1,6 +1,7 @@
 """One body for all formats: headings, samples taken by their format alone, and a golden CSV per fixture and table.
 
-Fixtures: tests/fixtures/<format>/<case>.<suffix>; goldens beside them: <case>.<table>.csv
+Fixtures: tests/fixtures/<format>/<case>.<suffix>; goldens beside them: <case>.<table>.csv, and <case>.status where the
+file is not understood as a whole: without one its status is ok.
 """
 
 import csv
@@ -73,11 +74,16 @@ def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
 
 @pytest.mark.parametrize("module", LOADED.of_files, ids=name_of)
 def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
-    heads = [path.open("rb").read(64) for path in CASES if path.parent.name == name_of(module)]
     lines = samples(module)
-    assert lines or any(b"\0" in head for head in heads), "a format of text shows how its files begin"
-    found = recognisers("\n".join(lines) + "\n", LOADED)
-    assert not lines or found == [name_of(module)] or (module in LOADED.last and name_of(module) in found)
+    recognised = recognisers("\n".join(lines) + "\n", LOADED)
+    if not lines:
+        heads = [path.read_bytes()[:64] for path in CASES if path.parent.name == name_of(module)]
+        assert heads and all(b"\0" in head for head in heads), "a format of text shows how its files begin"
+        assert recognised == []
+    elif module in LOADED.last:  # readers of tables are asked in turn, after all others
+        assert name_of(module) in recognised and set(recognised) <= set(map(name_of, LOADED.last))
+    else:
+        assert recognised == [name_of(module)]
 
 
 OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
@@ -96,7 +102,7 @@ def test_fixture_is_recognised_by_its_format_alone(path: Path) -> None:
 def test_fixture_gives_golden_rows(path: Path, golden) -> None:
     status, tables = tables_of(open_source(path))
     stem = path.name.split(".")[0]
-    golden(status + "\n", path.with_name(f"{stem}.status"))
+    golden("" if status == "ok" else f"{status}\n", path.with_name(f"{stem}.status"))
     old = {known.name for known in path.parent.glob(f"{stem}.*.csv")}
     for table in sorted({*tables, *(name.split(".")[1] for name in old)}):
         golden(as_csv(tables[table]) if table in tables else "", path.with_name(f"{stem}.{table}.csv"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from command_line import Run, one_line
 from conftest import FIXTURES, answer
 from scalelens.errors import UserError
 from scalelens.ingestion import formats
@@ -18,7 +19,6 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 from scalelens.tabular.roles import assign, mapped
-from test_cli import Run, one_line, run  # noqa: F401 (a fixture)
 
 LOADED = formats.load()
 
@@ -288,7 +288,7 @@ def test_fixtures_of_other_formats_are_taken_by_none_of_these(tmp_path: Path) ->
     assert [path for path, taken in found if ours & set(taken)] == []
 
 
-def test_a_mapping_is_part_of_what_decides_whether_a_table_is_read_again(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_mapping_is_part_of_what_decides_whether_a_table_is_read_again(run: Run, tmp_path: Path) -> None:
     table(tmp_path / "logs" / "a.csv", "it,iter_time,cost", "1,250,2.5", "2,251,2.4")
     power = next(path for path in sorted((FIXTURES / "jpwr").glob("*.csv")) if path.name.count(".") == 1)
     (tmp_path / "logs" / "power.csv").write_bytes(power.read_bytes())  # no mapping has to do with it
@@ -307,7 +307,7 @@ def test_a_mapping_is_part_of_what_decides_whether_a_table_is_read_again(run: Ru
     assert "2 files have not changed" in run(*again, *told).err
 
 
-def test_columns_are_printed_once_for_each_header_before_anything_is_written(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_columns_are_printed_once_for_each_header_before_anything_is_written(run: Run, tmp_path: Path) -> None:
     for number in range(3):
         table(tmp_path / "logs" / f"{number}.csv", "step,step_ms", f"1,{number}", "2,251")
     table(tmp_path / "logs" / "other.csv", "step,step_us", "1,250", "2,251")
@@ -330,7 +330,7 @@ def test_columns_are_printed_once_for_each_header_before_anything_is_written(run
         ("accuracy=acc", "says no unit"),
     ],
 )
-def test_a_mapping_that_says_nothing_is_wrong_use(run: Run, tmp_path: Path, said: str, told: str) -> None:  # noqa: F811
+def test_a_mapping_that_says_nothing_is_wrong_use(run: Run, tmp_path: Path, said: str, told: str) -> None:
     path = table(tmp_path / "a.csv", "step,dt", "1,250")
     one_line(run("ingest", path, "-w", tmp_path / "w", "--map", said), told)
     one_line(run("identify", path, "--map", said), told)
@@ -342,7 +342,7 @@ def test_a_role_may_be_given_once() -> None:
     assert mapped(["batch_time=a:b:ms", "elapsed=x_s"]) == {"batch_time": ("a:b", "ms"), "elapsed": ("x_s", "s")}
 
 
-def test_a_mapping_of_a_column_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_mapping_of_a_column_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "step,dt", "1,250")
     one_line(run("identify", path, "--map", "batch_time=tick:ms"), "has no column tick", "step, dt")
 
@@ -350,7 +350,7 @@ def test_a_mapping_of_a_column_that_is_not_there_is_said(run: Run, tmp_path: Pat
 # Identify and presets
 
 
-def test_identify_shows_the_roles_and_what_would_settle_the_rest(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_identify_shows_the_roles_and_what_would_settle_the_rest(run: Run, tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "step,step_ms,acc,foo,note", "1,250,0.5,7,fine")
     ran = run("identify", path)
     assert [line.split() for line in ran.err.splitlines()[:6]] == [
@@ -398,7 +398,7 @@ def test_a_new_preset_takes_over_what_was_guessed(tmp_path: Path) -> None:
     assert answer(tmp_path / "w", "SELECT sum(step_s) FROM steps").fetchall() == [(0.501,)]
 
 
-def test_a_preset_is_written_once_and_for_tables_alone(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_preset_is_written_once_and_for_tables_alone(run: Run, tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "step,step_ms", "1,250")
     assert "formats --check" in run("identify", path, "--preset", tmp_path / "mine.py").err
     one_line(run("identify", path, "--preset", tmp_path / "mine.py"), "cannot be written", "File exists")

@@ -21,8 +21,8 @@ import pytest
 
 import scalelens
 from conftest import CORPUS
+from little_warehouse import empty_warehouse
 from scalelens.ingestion.ingest import ingest
-from test_queries import empty_warehouse
 
 REFERENCE = CORPUS.parent / "reference"
 HTA = "traces/facebookresearch__HolisticTraceAnalysis/tests/data/"

@@ -119,9 +119,9 @@ def test_a_result_table_alone_gives_its_rows_as_runs(tmp_path: Path) -> None:
 def test_links_to_another_step_are_followed_once_and_loops_end(benchmark: Path, tmp_path: Path) -> None:
     energy, train = benchmark / "000003_energy", benchmark / "000001_train"
     (train / "work" / "back").symlink_to(energy / "work")
-    alone = [Path(file.path).name for file in walk([energy], tmp_path / "w", [])]
+    alone = [Path(file.path).name for file in walk([energy], [])]
     assert sorted(alone) == ["combined_energy.csv", "job.out", "train.err"]
-    whole = [file.path for file in walk([benchmark], tmp_path / "w", [])]
+    whole = [file.path for file in walk([benchmark], [])]
     assert len(whole) == len(set(whole)) == 10
 
 
@@ -130,7 +130,7 @@ def test_links_to_other_folders_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "data" / "image.txt").write_text("x")
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "data").symlink_to(tmp_path / "data")
-    assert list(walk([tmp_path / "logs"], tmp_path / "w", [])) == []
+    assert list(walk([tmp_path / "logs"], [])) == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The language runner as a user starts it: by torchrun, on the CPU, at data, tensor and pipeline parallel 2."""
 
 import gzip
-import importlib
 import json
 import re
 import signal
@@ -13,7 +12,7 @@ import pytest
 
 import scalelens
 from conftest import FIXTURES, answer
-from running import RUNNERS, finished, of, records, start, wait_for
+from running import finished, of, records, runner_module, start, wait_for
 from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
@@ -29,11 +28,12 @@ def language_run(out: Path, *options: object, tp: int = 1, pp: int = 1, dp: int 
 
 @pytest.fixture(scope="module")
 def language() -> ModuleType:
-    sys.path.insert(0, str(RUNNERS))  # as Python does for a script
-    try:
-        return importlib.import_module("language")
-    finally:
-        sys.path.remove(str(RUNNERS))
+    return runner_module("language")
+
+
+@pytest.fixture(scope="module")
+def megatron_log() -> ModuleType:
+    return runner_module("megatron_log")
 
 
 @pytest.fixture(scope="module")
@@ -165,14 +165,14 @@ FLOPS = {
 
 
 @pytest.mark.parametrize("name", FLOPS)
-def test_operations_are_those_of_megatrons_formula(language: ModuleType, name: str) -> None:
+def test_operations_are_those_of_megatrons_formula(megatron_log: ModuleType, name: str) -> None:
     (layers, hidden, seq_length, vocabulary, batch), full, causal = FLOPS[name]
     shape = (layers, hidden, seq_length, vocabulary, batch)
     token = 3 * (layers * (24 * hidden**2 + 4 * seq_length * hidden) + 2 * hidden * vocabulary)
     assert full == token * batch * seq_length
     assert causal == full - 3 * layers * 2 * seq_length * hidden * batch * seq_length
-    assert language.model_flops(*shape, causal=False) == pytest.approx(full, rel=1e-12)
-    assert language.model_flops(*shape) == pytest.approx(causal, rel=1e-12)
+    assert megatron_log.model_flops(*shape, causal=False) == pytest.approx(full, rel=1e-12)
+    assert megatron_log.model_flops(*shape) == pytest.approx(causal, rel=1e-12)
 
 
 def test_shapes_have_the_sizes_of_their_names(language: ModuleType) -> None:
@@ -226,9 +226,9 @@ def test_a_killed_job_leaves_whole_lines(tmp_path: Path, sign: signal.Signals) -
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--tp", "3"], "no multiple of --tp 3 times --pp 1"),
-        (["--pp", "8"], "no multiple of --tp 1 times --pp 8"),
-        (["--pp", "4", "--global-batch-size", "3", "--micro-batch-size", "2"], "no multiple of 2, one micro-batch a replica"),
+        (["--tp", "3"], "not a multiple of --tp 3 times --pp 1"),
+        (["--pp", "8"], "not a multiple of --tp 1 times --pp 8"),
+        (["--pp", "4", "--global-batch-size", "3", "--micro-batch-size", "2"], "not a multiple of 2, one micro-batch a replica"),
         (["--precision", "bf16"], "megatron-core needs GPUs for bf16"),
         (["--sequence-parallel", "--tp", "4"], "sequence parallel"),
         (["--accumulation", "4", "--global-batch-size", "16"], "not allowed with"),

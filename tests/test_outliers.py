@@ -9,14 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from test_queries import Row, Warehouse
+from little_warehouse import Row, Warehouse
 
 US = 1000
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 def compute(warehouse: Warehouse, seconds: npt.NDArray[np.float64], run: str = "r", **facts: Any) -> None:

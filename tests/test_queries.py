@@ -3,106 +3,26 @@
 A golden `fixtures/queries/<query>.csv` is what the query says of the little warehouse in `fixtures/queries/tables`.
 """
 
-import atexit
 import csv
 import io
 import random
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import Run
+from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse, empty_warehouse
 from scalelens.errors import UserError
-from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.queries import load as queries
 from scalelens.statistics.medians import median_interval
-from scalelens.tables import documented, schema
-
-FIXTURES = Path(__file__).parent / "fixtures" / "queries"
-QUERIES = queries.load()
-TABLES = documented()
-
-MEMBERS_OF_RUNS = """
-INSERT INTO members BY NAME SELECT run_id AS file_id, 0 AS part, run_id, 'file' AS why FROM runs ANTI JOIN members USING (run_id)
-"""
-
-Row = dict[str, Any]
-
-
-def empty_warehouse() -> duckdb.DuckDBPyConnection:
-    """The documented tables without a row, and the queries."""
-    connection = duckdb.connect(config={"threads": 4})
-    for name, columns in TABLES.items():
-        connection.register("arrow", schema(columns).empty_table())
-        connection.execute(f"CREATE TABLE {name} AS FROM arrow")
-        connection.unregister("arrow")
-    queries.create(connection, QUERIES)
-    return connection
-
-
-@cache
-def shared_warehouse() -> duckdb.DuckDBPyConnection:
-    return empty_warehouse()
-
-
-atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connection that Python leaves open at its end
-
-
-class Warehouse:
-    """A warehouse filled by hand."""
-
-    def __init__(self) -> None:
-        self.connection = shared_warehouse()
-        for name in TABLES:
-            self.connection.execute(f"DELETE FROM {name}")
-
-    def insert(self, table: str, rows: Sequence[Row]) -> None:
-        if table == "events":
-            rows = [{"class": kernel_class(row.get("name"), row.get("category")), **row} for row in rows]
-        if rows:
-            fields = [column for column in TABLES[table] if any(column.name in row for row in rows)]
-            self.connection.register("arrow", pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))
-            self.connection.execute(f"INSERT INTO {table} BY NAME FROM arrow")
-            self.connection.unregister("arrow")
-        if table == "runs":
-            self.connection.execute(MEMBERS_OF_RUNS)
-
-    def run(
-        self, run_id: str, times: Sequence[float] = (), *, steps: Row | None = None, first: int = 1, **facts: Any
-    ) -> None:
-        """A run with its facts and one record per time; `steps` are further columns of the records."""
-        common: Row = {"averaged_steps": 1, "value_kind": "instant", "attempt": 0} | (steps or {})
-        self.insert("runs", [{"run_id": run_id, **facts}])
-        self.insert(
-            "step_times",
-            [
-                {"run_id": run_id, "file_id": run_id, "line": line, "step_s": step_s, **common}
-                | {"step": first + line * common["averaged_steps"]}
-                for line, step_s in enumerate(times)
-            ],
-        )
-
-    def ask(self, query: str) -> list[Row]:
-        cursor = self.connection.execute(query)
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-    def column(self, query: str) -> list[Any]:
-        return [row[0] for row in self.connection.execute(query).fetchall()]
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 @pytest.fixture
@@ -805,10 +725,10 @@ def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     assert found["of_size"].sources == ("runs",)
     assert found["of_size"].parameters == (("size", "2", "devices"),)
     assert found["of_size"].columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
-    queries.create(little.connection, found)
+    queries.create_macros(little.connection, found)
     assert little.column("SELECT run_id FROM a_first()") == ["two-strong"]
     assert little.column("SELECT run_id FROM a_first(size := 16)") == ["gpt-small"]
-    queries.create(little.connection, QUERIES)
+    queries.create_macros(little.connection, QUERIES)
 
 
 def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -820,6 +740,50 @@ def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pyt
 def test_a_query_of_the_users_own_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "scaling.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
     assert queries.load([tmp_path])["scaling"].path == tmp_path / "scaling.sql"
+
+
+def test_a_query_of_the_users_own_may_lie_in_a_folder_of_its_topic(little: Warehouse, tmp_path: Path) -> None:
+    for topic, name in (("mine", "of_size"), ("steps", "runs_overview")):
+        (tmp_path / topic).mkdir()
+        (tmp_path / topic / f"{name}.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    loaded = queries.load([tmp_path])
+    assert (loaded["of_size"].topic, loaded["runs_overview"].topic) == ("mine", "steps")
+    assert loaded["runs_overview"].path == tmp_path / "steps" / "runs_overview.sql", "the topic of ours does not matter"
+    queries.create(little.connection, loaded)
+    try:
+        for name in ("of_size", "runs_overview"):
+            assert sorted(little.column(f"FROM {name}()")) == ["two-strong", "two-weak", "two-weak-again"]
+    finally:
+        queries.create(little.connection, QUERIES)
+
+
+def test_a_name_twice_in_one_folder_is_told_with_both_files(tmp_path: Path) -> None:
+    paths = [tmp_path / topic / "of_size.sql" for topic in ("mine", "yours")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    with pytest.raises(UserError) as raised:
+        queries.load([tmp_path])
+    assert all(str(path) in str(raised.value) for path in paths) and "; " in str(raised.value)
+    assert queries.load([path.parent for path in paths])["of_size"].path == paths[-1], "of two folders the last counts"
+
+
+def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
+    loaded = queries.load([tmp_path])
+    assert [name for name, query in loaded.items() if not queries.is_ours(query.path)] == ["of_size"]
+    topics = {query.topic for query in QUERIES.values()}
+    assert {"steps", "scaling", "trace", "energy", "outliers", "runs"} <= topics and queries.FOLDER.name not in topics
+
+
+def test_helpers_are_listed_last(run: Run) -> None:
+    listed = list(csv.DictReader(io.StringIO(run("queries", "--format", "csv").out)))
+    assert {row["name"] for row in listed} == set(QUERIES)
+    helpers = [QUERIES[row["name"]].is_helper for row in listed]
+    assert helpers == sorted(helpers) and 0 < sum(helpers) < len(helpers)
+    assert [row["topic"].endswith(" (helper)") for row in listed] == helpers
+    questions = [row["topic"] for row in listed if not QUERIES[row["name"]].is_helper]
+    assert questions == sorted(questions)
 
 
 def test_every_query_comes_after_those_it_calls() -> None:
@@ -868,21 +832,42 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "q.sql").write_text(HEADER + "SELECT run_id FROM nowhere")
     with pytest.raises((UserError, duckdb.Error), match="Table with name nowhere does not exist") as raised:
-        queries.create(little.connection, queries.load([tmp_path]))
+        queries.create_macros(little.connection, queries.load([tmp_path]))
         little.ask("FROM q()")  # DuckDB 1.4.0 looks no earlier
     if raised.type is UserError:
         assert re.search(r"q\.sql: .*; correct the SQL$", str(raised.value))
 
 
-def test_columns_are_documented_in_one_way() -> None:
-    """A column of one name has one type and unit in all queries; measured columns end in their unit."""
-    said: dict[str, set[tuple[str, str | None]]] = {}
+ENDINGS = {
+    "s": "s", "ns": "ns", "us": "us", "W": "w", "J": "j", "Wh": "wh", "bytes": "bytes", "MB": "mb", "GB": "gb",
+    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
+    "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
+}  # fmt: skip
+COUNTED = {"samples", "tokens", "FLOP", "GFLOP", "TFLOP/s", "FLOP/B", None}  # the name says what is counted
+AXES = {"bandwidth", "peak"}  # of the roofline, in the words of its literature
+
+
+def unit_by_name(name: str) -> str | None:
+    """The unit that the end of a column's name stands for."""
+    endings = {
+        ending: unit for unit, ending in ENDINGS.items() if re.search(rf"(^|(?<!per)_){ending}(_low|_high)?$", name)
+    }
+    return endings[max(endings, key=len)] if endings else None
+
+
+def test_a_column_of_one_name_has_one_type_and_unit() -> None:
+    kinds: dict[str, set[tuple[str, str | None]]] = {}
     for query in QUERIES.values():
         for column in query.columns:
-            said.setdefault(column.name, set()).add((column.type, column.unit))
-            if column.unit == "s":
-                assert re.search(r"_s(_low|_high)?$", column.name), column.name
-    assert {name: kinds for name, kinds in said.items() if len(kinds) > 1} == {}
+            kinds.setdefault(column.name, set()).add((column.type, column.unit))
+    assert {name: several for name, several in kinds.items() if len(several) > 1} == {}
+
+
+def test_measured_columns_end_in_their_unit() -> None:
+    columns = {(column.name, column.unit) for query in QUERIES.values() for column in query.columns}
+    assert {unit for _, unit in columns} <= ENDINGS.keys() | COUNTED
+    measured = {(name, unit) for name, unit in columns if name not in AXES and (unit in ENDINGS or unit_by_name(name))}
+    assert {(name, unit) for name, unit in measured if unit_by_name(name) != unit} == set()
 
 
 def test_values_run_from_low_to_high(little: Warehouse) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from test_queries import Row, Warehouse
+from little_warehouse import Row, Warehouse
 
 BF16, FP32 = "c10::BFloat16", "float"
 
 
 @pytest.fixture
-def warehouse() -> Warehouse:
-    warehouse = Warehouse()
+def warehouse(warehouse: Warehouse) -> Warehouse:
     warehouse.insert("runs", [{"run_id": "r"}])
     return warehouse
 

@@ -1,7 +1,6 @@
 """The vision runner as a user starts it: by torchrun, on the CPU, and killed."""
 
 import gzip
-import importlib
 import json
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import scalelens
-from running import RUNNERS, finished, free_port, of, records, rows_of, start, wait_for
+from running import RUNNERS, finished, free_port, of, records, rows_of, runner_module, start, wait_for
 from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
@@ -25,11 +24,7 @@ def vision_run(out: Path, *options: object, ranks: int = 1, **environment: str) 
 
 @pytest.fixture(scope="module")
 def vision() -> ModuleType:
-    sys.path.insert(0, str(RUNNERS))  # as Python does for a script
-    try:
-        return importlib.import_module("vision")
-    finally:
-        sys.path.remove(str(RUNNERS))
+    return runner_module("vision")
 
 
 ONE_RANK = (

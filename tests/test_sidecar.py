@@ -4,32 +4,28 @@ import json
 import os
 import re
 import shutil
-import sys
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import Run
 from conftest import ROOT
-from scalelens.cli import main
-from scalelens.cli.label import written
+from logs import megatron_line
+from scalelens.cli.label import new_sidecar_text
 from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.parsing.part_facts import PartFacts
 from scalelens.queries import load as queries
 from scalelens.runs.joining import runs_of
-from scalelens.runs.sidecar import NAME, Sidecars, sidecar_of
-from scalelens.runs.templates import FACTS, compiled
+from scalelens.runs.sidecar import SIDECAR_NAME, NamedRun, Sidecars, sidecar_of
+from scalelens.runs.templates import FACT_KINDS, compiled
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
-RECORD = (
-    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
-    " global batch size:     4 | lm loss: 1.203115E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-)
 DONE = "[after training is done] datetime: 2026-06-10 09:31:19 \n"
 POWER = ",timestamps,pynvml:0\n0,1795238790.3,{:.1f}\n"
 
@@ -38,13 +34,13 @@ def write_log(path: Path, step_ms: float = 1000.0) -> Path:
     """A log whose content depends on its path, so that no two are the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
     offset = sum(str(path).encode()) % 1000 / 10 + step_ms
-    path.write_text("".join(RECORD.format(step, 4 * step, offset + step % 7) for step in range(1, 6)) + DONE)
+    path.write_text("".join(megatron_line(step, offset + step % 7) for step in range(1, 6)) + DONE)
     return path
 
 
 def write_sidecar(folder: Path, text: str, later: int = 0) -> Path:
     """A sidecar, with a time of change that differs however coarse the clock is."""
-    path = folder / NAME
+    path = folder / SIDECAR_NAME
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     if later:
@@ -114,17 +110,17 @@ def test_templates(template: str, path: str, found: dict[str, str] | None) -> No
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("{system", "the template '{system' has a lone '{'; a named part is written {name}"),
-        ("a}", "the template 'a}' has a lone '}'; a named part is written {name}"),
-        ("{System}", "'System' in the template '{System}' is no name; take lower-case letters, digits and _"),
-        ("{}", "'' in the template '{}' is no name; take lower-case letters, digits and _"),
-        ("{nodes:float}", "'float' in the template '{nodes:float}' is no type; write {nodes} or {nodes:int}"),
+        ("{system", "the template '{system' has a single '{'; write a named part as {name}"),
+        ("a}", "the template 'a}' has a single '}'; write a named part as {name}"),
+        ("{System}", "'System' in the template '{System}' is not a name; use lower-case letters, digits and _"),
+        ("{}", "'' in the template '{}' is not a name; use lower-case letters, digits and _"),
+        ("{nodes:float}", "'float' in the template '{nodes:float}' is not a type; write {nodes} or {nodes:int}"),
         ("{a}/{a}", "the template '{a}/{a}' names 'a' twice; give the second another name"),
-        ("{a}{b}", "the template '{a}{b}' does not say where '{a}' ends; put text behind it"),
-        ("a**/b", "the template 'a**/b' has ** beside other text; it stands between slashes alone"),
-        ("/a/b", "the template '/a/b' is no path below the sidecar's folder; write it without / . .. before"),
-        ("../a", "the template '../a' is no path below the sidecar's folder; write it without / . .. before"),
-        ("", "the template '' is no path below the sidecar's folder; write it without / . .. before"),
+        ("{a}{b}", "the template '{a}{b}' does not say where '{a}' ends; put text after it"),
+        ("a**/b", "the template 'a**/b' has ** beside other text; write it alone between slashes"),
+        ("/a/b", "the template '/a/b' is not a path below the sidecar's folder; write it without / . .. first"),
+        ("../a", "the template '../a' is not a path below the sidecar's folder; write it without / . .. first"),
+        ("", "the template '' is not a path below the sidecar's folder; write it without / . .. first"),
         ("a" * 501, "a template has 501 letters; write it in less than 500"),
     ],
 )
@@ -148,30 +144,30 @@ def test_what_is_written_into_a_path_is_read_from_it(
 # One file
 
 MISTAKES = [
-    ('tz = "Europe/Berlin"\ntemplate = "{system}"\n', 2, "'template' is no key of a sidecar; write 'templates'"),
+    ('tz = "Europe/Berlin"\ntemplate = "{system}"\n', 2, "'template' is not a key of a sidecar; write 'templates'"),
     ("[facts]\n[systems.lumi]\nnodes = 4\n", 2,
-     "'systems' is no key of a sidecar; take one of templates, runs, tz, facts, labels"),
+     "'systems' is not a key of a sidecar; use one of templates, runs, tz, facts, labels"),
     ("# tz = 3\n\ntz = 3\n", 3, "there is no time zone 3; name one such as Europe/Berlin or UTC"),
     ('tz = "Mars"\n', 1, "there is no time zone 'Mars'; name one such as Europe/Berlin or UTC"),
-    ('templates = "{system}"\n', 1, 'templates is no list of texts; write templates = ["..."]'),
-    ("runs = [1]\n", 1, 'runs is no list of texts; write runs = ["..."]'),
+    ('templates = "{system}"\n', 1, 'templates is not a list of texts; write templates = ["..."]'),
+    ("runs = [1]\n", 1, 'runs is not a list of texts; write runs = ["..."]'),
     ('# templates = ["{a}{b}"]\ntemplates = [\n  "{a}",\n  "{a}{b}",\n]\n', 4,
-     "the template '{a}{b}' does not say where '{a}' ends; put text behind it"),
-    ("facts = 3\n", 1, "facts is no table; write [facts], and key = value below it"),
-    ("[labels]\nnode = 2\n[facts]\nnode = 2\n", 4, "'node' is no fact; write 'nodes', or put it under [labels]"),
+     "the template '{a}{b}' does not say where '{a}' ends; put text after it"),
+    ("facts = 3\n", 1, "facts is not a table; write [facts], and key = value below it"),
+    ("[labels]\nnode = 2\n[facts]\nnode = 2\n", 4, "'node' is not a fact; write 'nodes', or put it under [labels]"),
     ("[facts]\noutcome = 'oom'\n", 2,
-     f"'outcome' is no fact; take one of {', '.join(FACTS)}, or put it under [labels]"),
-    ("[facts]\n\nnodes = 'eight'\n", 3, "nodes is no whole number above 0: 'eight'"),
-    ("[facts]\nnodes = 0\n", 2, "nodes is no whole number above 0: 0"),
-    ("[facts]\nnodes = true\n", 2, "nodes is no whole number above 0: True"),
-    ("[facts]\nnodes = 4.0\n", 2, "nodes is no whole number above 0: 4.0"),
-    ("[facts]\nparameters = nan\n", 2, "parameters is no number above 0: nan"),
-    (f"[facts]\nnodes = 0x{'f' * 5000}\n", 2, "nodes is no whole number above 0: a number of that size"),
-    ("[facts]\nsystem = 4\n", 2, 'system is no text: 4; write system = "..."'),
-    ("[facts]\ndevice_unit = 'tpu'\n", 2, "device_unit is 'tpu'; it is one of gpu gcd ipu hpu cpu"),
-    ("[labels]\nnodes = 2\n", 2, "'nodes' is a fact, no label; put it under [facts]"),
-    ("[labels]\n'my label' = 2\n", 2, "'my label' is no name of a label; take lower-case letters, digits and _"),
-    ("[labels]\na.b = 2\n", 2, "the label a is no text or number: {'b': 2}"),
+     f"'outcome' is not a fact; use one of {', '.join(FACT_KINDS)}, or put it under [labels]"),
+    ("[facts]\n\nnodes = 'eight'\n", 3, "nodes is not a whole number above 0: 'eight'"),
+    ("[facts]\nnodes = 0\n", 2, "nodes is not a whole number above 0: 0"),
+    ("[facts]\nnodes = true\n", 2, "nodes is not a whole number above 0: True"),
+    ("[facts]\nnodes = 4.0\n", 2, "nodes is not a whole number above 0: 4.0"),
+    ("[facts]\nparameters = nan\n", 2, "parameters is not a number above 0: nan"),
+    (f"[facts]\nnodes = 0x{'f' * 5000}\n", 2, "nodes is not a whole number above 0: a number of that size"),
+    ("[facts]\nsystem = 4\n", 2, 'system is not a text: 4; write system = "..."'),
+    ("[facts]\ndevice_unit = 'tpu'\n", 2, "device_unit is 'tpu'; use one of gpu gcd ipu hpu cpu"),
+    ("[labels]\nnodes = 2\n", 2, "'nodes' is a fact, not a label; put it under [facts]"),
+    ("[labels]\n'my label' = 2\n", 2, "'my label' is not a name for a label; use lower-case letters, digits and _"),
+    ("[labels]\na.b = 2\n", 2, "the label a is not a text or a number: {'b': 2}"),
     ("[labels]\nx = 1\ny 2\n", 3, "not TOML: Expected '=' after a key in a key/value pair"),
     ("tz = 'UTC'\n[labels", 2, "not TOML: Expected ']' at the end of a table declaration"),
     ("#" * (1 << 20) + "##", 1, "not TOML: it is larger than 1 MB"),
@@ -180,32 +176,32 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("text", "line", "said"), MISTAKES)
 def test_mistakes_are_named_with_their_line(text: str, line: int, said: str) -> None:
-    _, (fault,) = sidecar_of(f"/logs/{NAME}", text)
+    _, (fault,) = sidecar_of(f"/logs/{SIDECAR_NAME}", text)
     assert (fault.line, fault.reason) == (line, said)
-    assert str(fault) == f"/logs/{NAME}, line {line}: {said}"
+    assert str(fault) == f"/logs/{SIDECAR_NAME}, line {line}: {said}"
     assert fault.text == text.split("\n")[line - 1].strip()
 
 
 def test_what_is_right_counts_beside_what_is_not() -> None:
     sidecar, faults = sidecar_of("/s", 'templates = ["{a}", "{b"]\n[facts]\nnodes = 0\nsystem = "lumi"\n')
     assert len(faults) == 2
-    assert {key: one.value for key, one in sidecar.said_of("/x/y.log").items()} == {"a": "x", "system": "lumi"}
+    assert {key: one.value for key, one in sidecar.statements_on("/x/y.log").items()} == {"a": "x", "system": "lumi"}
 
 
 @given(st.text() | st.text("abtz='\"[]{}.\n#=0x1 ").map(lambda text: 'templates = ["{a}"]\n' + text))
 def test_no_text_raises(text: str) -> None:
     sidecar, faults = sidecar_of("/s", text)
     assert all(1 <= fault.line <= text.count("\n") + 1 for fault in faults)
-    assert sidecar.statements >= 0
+    assert sidecar.statement_count >= 0
 
 
 VALUES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1).filter(str.strip)
-LABELS = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda name: name not in FACTS)
+LABELS = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda name: name not in FACT_KINDS)
 
 
 @given(st.dictionaries(LABELS, VALUES), st.lists(NAMES.filter(lambda n: not {*n} & {*"{}*"} and n not in (".", ".."))))
 def test_what_is_written_is_read(labels: dict[str, str], templates: list[str]) -> None:
-    text = written(templates, [], {**labels, "system": "lumi", "nodes": "8"}, "Europe/Berlin")
+    text = new_sidecar_text(templates, [], {**labels, "system": "lumi", "nodes": "8"}, "Europe/Berlin")
     assert text is not None
     sidecar, faults = sidecar_of("/s", text)
     assert faults == []
@@ -216,33 +212,34 @@ def test_what_is_written_is_read(labels: dict[str, str], templates: list[str]) -
 
 def test_lines_of_what_is_said() -> None:
     sidecar, _ = sidecar_of("/s", '# {a}\ntemplates = [\n  "{a}",\n]\n\n[labels]\nb = 1\n[facts]\nsystem = "b"\n')
-    assert {key: one.line for key, one in sidecar.said_of("/x/y").items()} == {"a": 3, "b": 7, "system": 9}
+    assert {key: one.line for key, one in sidecar.statements_on("/x/y").items()} == {"a": 3, "b": 7, "system": 9}
 
 
 def test_the_page_shows_a_sidecar_that_holds() -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "sidecars.md").read_text(), re.DOTALL)
-    sidecar, faults = sidecar_of("/logs/" + NAME, example)
+    sidecar, faults = sidecar_of("/logs/" + SIDECAR_NAME, example)
     assert faults == []
-    said = {key: one.value for key, one in sidecar.said_of("/logs/lumi/BF16/n08/rep3/train.log").items()}
+    said = {key: one.value for key, one in sidecar.statements_on("/logs/lumi/BF16/n08/rep3/train.log").items()}
     assert said == {
         "system": "lumi", "precision": "bf16", "nodes": "8", "repeat": "3",
         "devices_per_node": "8", "model": "gpt-7b", "cooling": "water",
     }  # fmt: skip
-    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == (("job", "77"),)
-    assert sidecar.said_of("/logs/old/bert-4nodes.log")["nodes"].value == "4"
+    run = NamedRun("/logs/" + SIDECAR_NAME, (("job", "77"),))
+    assert sidecar.run_of("/logs/logs/train-77.out") == sidecar.run_of("/logs/power/77/a.csv") == run
+    assert sidecar.statements_on("/logs/old/bert-4nodes.log")["nodes"].value == "4"
 
 
 def test_facts_are_no_labels() -> None:
-    assert {name for name in FACTS if f"'{name}'" not in queries.load()["labels"].sql} == set()
+    assert {name for name in FACT_KINDS if f"'{name}'" not in queries.load()["labels"].sql} == set()
 
 
 # Several files
 
 
 def said(texts: dict[str, str], path: str) -> dict[str, str]:
-    sidecars = Sidecars({f"{folder}/{NAME}": text for folder, text in texts.items()})
+    sidecars = Sidecars({f"{folder}/{SIDECAR_NAME}": text for folder, text in texts.items()})
     assert sidecars.faults == []
-    return {key: one.value for key, one in sidecars.said_of(path).items()}
+    return {key: one.value for key, one in sidecars.statements_on(path).items()}
 
 
 def test_the_nearest_sidecar_has_the_last_word_key_by_key() -> None:
@@ -289,13 +286,13 @@ def test_facts_and_labels_are_columns_of_runs_and_traced_to_their_line(logs: Pat
     ingest([logs], home)
     assert ask(home, SETTINGS) == SAID
     rows = ask(home, "SELECT DISTINCT path, line, key, value, origin FROM params JOIN files USING (file_id) "
-               f"WHERE path LIKE '%/{NAME}' AND value IN ('lumi', '2', 'water', '4') ORDER BY key, value")  # fmt: skip
+               f"WHERE path LIKE '%/{SIDECAR_NAME}' AND value IN ('lumi', '2', 'water', '4') ORDER BY key, value")  # fmt: skip
     assert rows == [
-        (str(logs / NAME), 5, "cooling", "water", "sidecar"),
-        (str(logs / NAME), 1, "devices", "4", "inferred"),
-        (str(logs / NAME), 3, "devices_per_node", "4", "sidecar"),
-        (str(logs / NAME), 1, "nodes", "2", "sidecar"),
-        (str(logs / NAME), 1, "system", "lumi", "sidecar"),
+        (str(logs / SIDECAR_NAME), 5, "cooling", "water", "sidecar"),
+        (str(logs / SIDECAR_NAME), 1, "devices", "4", "inferred"),
+        (str(logs / SIDECAR_NAME), 3, "devices_per_node", "4", "sidecar"),
+        (str(logs / SIDECAR_NAME), 1, "nodes", "2", "sidecar"),
+        (str(logs / SIDECAR_NAME), 1, "system", "lumi", "sidecar"),
     ]
     assert ask(home, "SELECT count(*) FROM params WHERE run_id IS NULL") == [(0,)]
     assert ask(home, "SELECT DISTINCT labels FROM labels()") == [("cooling water",)]
@@ -329,7 +326,7 @@ def test_a_label_is_a_number_where_all_its_values_are(logs: Path, home: Path) ->
 
 
 def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None:
-    names = {column.name for query in queries.load().values() for column in query.columns} - FACTS.keys()
+    names = {column.name for query in queries.load().values() for column in query.columns} - FACT_KINDS.keys()
     write_sidecar(logs, "[labels]\n" + "".join(f'{name} = "x"\n' for name in sorted(names)))
     ingest([logs], home)
     assert len(ask(home, "FROM runs_overview()")) == 4
@@ -355,7 +352,7 @@ def test_a_sidecar_may_come_later_change_and_go_and_no_log_is_read_again(logs: P
     assert ingest([logs], home).entries == []
     assert ask(home, "SELECT DISTINCT system, nodes FROM runs ORDER BY ALL") == [(None, 1), (None, 2)]
     assert ask(home, "SELECT count(*) FROM params WHERE origin = 'sidecar'") == [(0,)]
-    assert ask(home, f"SELECT count(*) FROM files WHERE path LIKE '%{NAME}'") == [(0,)]
+    assert ask(home, f"SELECT count(*) FROM files WHERE path LIKE '%{SIDECAR_NAME}'") == [(0,)]
 
 
 def test_sidecars_above_what_is_ingested_count(logs: Path, home: Path) -> None:
@@ -377,7 +374,7 @@ def test_what_a_sidecar_said_is_kept_where_its_folder_is_gone_until_it_is_forgot
     ingest([logs], home)
     air = "SELECT count(*) FROM params WHERE key = 'cooling'"
     assert ask(home, air) == [(2,)]
-    Warehouse(home).forget([str(logs / "alps" / NAME)])
+    Warehouse(home).forget([str(logs / "alps" / SIDECAR_NAME)])
     assert ask(home, air) == [(0,)]
 
 
@@ -412,12 +409,12 @@ def test_folding_keeps_sidecars(logs: Path, home: Path) -> None:
 
 def test_a_sidecar_that_is_wrong_stops_nothing_and_is_said_each_time(logs: Path, home: Path) -> None:
     path = write_sidecar(logs, STUDY + "trial = []\n")
-    line = f"{path}, line 7: the label trial is no text or number: []"
+    line = f"{path}, line 7: the label trial is not a text or a number: []"
     first, second = ingest([logs], home), ingest([logs], home)
     assert (first.faults, second.faults, second.entries) == ([line], [line], [])
     assert ask(home, SETTINGS) == SAID
     assert ask(home, "SELECT run_id, line, format, reason, text FROM problems") == [
-        (None, 7, "sidecar", "the label trial is no text or number: []", "trial = []")
+        (None, 7, "sidecar", "the label trial is not a text or a number: []", "trial = []")
     ]
     assert ask(home, f"SELECT status, problems FROM files WHERE path = '{path}'") == [("partial", 1)]
     write_sidecar(logs, STUDY, later=1)
@@ -513,12 +510,14 @@ def test_a_nearer_sidecar_names_the_run(logs: Path, home: Path) -> None:
 
 
 def test_what_is_named_like_a_log_of_several_runs_belongs_to_its_last() -> None:
-    step = {"rows": {"steps": 5}, "steps": {"0": (1, 5)}, "attempts": 1}
-    power = {"rows": {"power": 9}, "steps": {}, "attempts": 0}
+    step = PartFacts(rows={"steps": 5}, steps={"0": (1, 5)}, attempts=1)
+    power = PartFacts(rows={"power": 9})
     entries = {
         "/r/train-7.out": Entry("/r/train-7.out", "/r", "log", "b", parts={0: step, 1: step}),
         "/r/power/7.csv": Entry("/r/power/7.csv", "/r", "csv", "b", parts={0: power}),
-        "/r/" + NAME: Entry("/r/" + NAME, "/r", "toml", sidecar='runs = ["train-{n}.out", "power/{n}.csv"]'),
+        "/r/" + SIDECAR_NAME: Entry(
+            "/r/" + SIDECAR_NAME, "/r", "toml", sidecar='runs = ["train-{n}.out", "power/{n}.csv"]'
+        ),
     }
     first, last = runs_of(Live(entries, {entry.file_id: entry for entry in entries.values() if entry.batch}, {}, []))
     assert [[(part.file_id, part.part) for part in run.parts] for run in (first, last)] == [
@@ -584,29 +583,6 @@ def test_the_shape_of_a_model_that_a_sidecar_gives_goes_first(tmp_path: Path, ho
 # scalelens label
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs the command line in this process."""
-    monkeypatch.delenv("SCALELENS_WAREHOUSE", raising=False)
-
-    def run(*arguments: str | Path) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["scalelens", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert isinstance(ended.value.code, int)
-        return Ran(ended.value.code, *capsys.readouterr())
-
-    return run
-
-
-Run = Callable[..., Ran]
 TEMPLATE = "{system}/{precision}/n{nodes}"
 PREVIEW = """file,template,system,precision,nodes
 alps/BF16/n01/train.log,{system}/{precision}/n{nodes},alps,bf16,1
@@ -618,7 +594,7 @@ lumi/BF16/n02/train.log,{system}/{precision}/n{nodes},lumi,bf16,2
 
 def test_a_dry_run_shows_and_writes_nothing(run: Run, logs: Path) -> None:
     assert run("label", "--template", TEMPLATE, logs, "--dry-run") == (0, PREVIEW, "nothing was written (--dry-run)\n")
-    assert not (logs / NAME).exists()
+    assert not (logs / SIDECAR_NAME).exists()
 
 
 def test_label_writes_what_it_shows_and_ingest_takes_it_up(run: Run, logs: Path, home: Path) -> None:
@@ -631,7 +607,7 @@ def test_label_writes_what_it_shows_and_ingest_takes_it_up(run: Run, logs: Path,
     assert first == "alps/BF16/n01/train.log," + TEMPLATE + ",alps BF16 n01,Europe/Berlin,4,water,1,alps,bf16,1"
     assert ran.code == 0
     assert ran.err == (
-        f"no template fits  1   notes.txt\nwrote {logs / NAME}      next: scalelens ingest {logs}\n"
+        f"no template fits  1   notes.txt\nwrote {logs / SIDECAR_NAME}      next: scalelens ingest {logs}\n"
     )  # fmt: skip
     ingest([logs], home)
     assert ask(home, SETTINGS) == SAID
@@ -640,26 +616,28 @@ def test_label_writes_what_it_shows_and_ingest_takes_it_up(run: Run, logs: Path,
 
 def test_label_again_with_the_same_words_changes_nothing(run: Run, logs: Path) -> None:
     run("label", "--template", TEMPLATE, logs)
-    before = (logs / NAME).read_text()
+    before = (logs / SIDECAR_NAME).read_text()
     assert run("label", "--template", TEMPLATE, logs).code == 0
-    assert (logs / NAME).read_text() == before
+    assert (logs / SIDECAR_NAME).read_text() == before
 
 
 def test_label_shows_the_difference_and_replaces_only_when_told(run: Run, logs: Path) -> None:
     run("label", "--template", TEMPLATE, logs)
-    before = (logs / NAME).read_text()
+    before = (logs / SIDECAR_NAME).read_text()
     new = ("label", "--template", "{system}/**", logs)
     difference = f'-    "{TEMPLATE}",\n+    "{{system}}/**",\n'
     ran = run(*new)
     assert (ran.code, ran.out) == (2, "")
     assert difference in ran.err
-    assert ran.err.endswith(f"scalelens: {logs / NAME} says something else; edit it, or replace it with --force\n")
-    assert (logs / NAME).read_text() == before
+    assert ran.err.endswith(
+        f"scalelens: {logs / SIDECAR_NAME} exists and says something else; edit it, or replace it with --force\n"
+    )
+    assert (logs / SIDECAR_NAME).read_text() == before
     assert run(*new, "--dry-run").code == 0
-    assert (logs / NAME).read_text() == before
+    assert (logs / SIDECAR_NAME).read_text() == before
     ran = run(*new, "--force")
     assert ran.code == 0
-    assert '"{system}/**"' in (logs / NAME).read_text()
+    assert '"{system}/**"' in (logs / SIDECAR_NAME).read_text()
 
 
 def test_force_replaces_a_sidecar_that_is_wrong(run: Run, logs: Path) -> None:
@@ -671,14 +649,14 @@ def test_force_replaces_a_sidecar_that_is_wrong(run: Run, logs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--template", "{a"), "the template '{a' has a lone '{'; a named part is written {name}"),
-        (("--run", "{a:x}"), "'x' in the template '{a:x}' is no type; write {a} or {a:int}"),
+        (("--template", "{a"), "the template '{a' has a single '{'; write a named part as {name}"),
+        (("--run", "{a:x}"), "'x' in the template '{a:x}' is not a type; write {a} or {a:int}"),
         (
             ("--template", "x/{system}"),
-            "no file fits a template, such as alps/BF16/n01/train.log; templates begin in LOGS",
+            "no template fits any file, such as alps/BF16/n01/train.log; templates begin in LOGS",
         ),
-        (("--label", "nodes=eight"), "nodes is no whole number above 0: 'eight'"),
-        (("--label", "Cooling=1"), "'Cooling' is no name of a label; take lower-case letters, digits and _"),
+        (("--label", "nodes=eight"), "nodes is not a whole number above 0: 'eight'"),
+        (("--label", "Cooling=1"), "'Cooling' is not a name for a label; use lower-case letters, digits and _"),
         (("--label", "cooling"), "'cooling' is not of the form KEY=VALUE; write for example cooling=water"),
         (("--label", "a=\udcff"), r"'\udcff' is not UTF-8; write it in UTF-8"),
         (("--tz", "Mars"), "there is no time zone 'Mars'; name one such as Europe/Berlin or UTC"),
@@ -686,19 +664,19 @@ def test_force_replaces_a_sidecar_that_is_wrong(run: Run, logs: Path) -> None:
 )
 def test_wrong_use_is_one_line_and_writes_nothing(run: Run, logs: Path, arguments: tuple[str, ...], said: str) -> None:
     assert run("label", *arguments, logs) == (2, "", f"scalelens: {said.replace('LOGS', str(logs))}\n")
-    assert not (logs / NAME).exists()
+    assert not (logs / SIDECAR_NAME).exists()
 
 
 def test_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "none"
-    said = f"scalelens: there is no folder {folder}; give the folder that the paths in the template begin in\n"
+    said = f"scalelens: there is no folder {folder}; give the folder in which the paths of the template begin\n"
     assert run("label", folder) == (2, "", said)
 
 
 def test_label_names_the_line_of_a_sidecar_that_is_wrong(run: Run, logs: Path) -> None:
     path = write_sidecar(logs / "alps", "tz = 3\n[labels]\ncooling = []\n")
     assert run("label", logs) == (2, "", (
-        f"{path}, line 3: the label cooling is no text or number: []\n"
+        f"{path}, line 3: the label cooling is not a text or a number: []\n"
         f"scalelens: {path}, line 1: there is no time zone 3; name one such as Europe/Berlin or UTC\n"
     ))  # fmt: skip
 
@@ -707,13 +685,13 @@ def test_identify_says_what_is_wrong_with_a_sidecar(run: Run, logs: Path) -> Non
     path = write_sidecar(logs, "tz = 'UTC'\n[facts]\nnodes = 0\n")
     assert run("identify", path) == (0, (
         "format,table,rows,first_line,last_line,example\n"
-        "sidecar,problems,1,3,3,nodes is no whole number above 0: 0\n"
-    ), f"{NAME}: a sidecar; what it says of which file: scalelens label {logs}\n")  # fmt: skip
+        "sidecar,problems,1,3,3,nodes is not a whole number above 0: 0\n"
+    ), f"{SIDECAR_NAME}: a sidecar; to see what it says about each file: scalelens label {logs}\n")  # fmt: skip
 
 
 def test_ingest_warns_of_a_sidecar_that_is_wrong_and_goes_on(run: Run, logs: Path, home: Path) -> None:
     path = write_sidecar(logs, "[facts]\nnodez = 3\n")
-    line = f"{path}, line 2: 'nodez' is no fact; write 'nodes', or put it under [labels]\n"
+    line = f"{path}, line 2: 'nodez' is not a fact; write 'nodes', or put it under [labels]\n"
     for _ in range(2):
         ran = run("ingest", logs, "-w", home)
         assert (ran.code, line in ran.err, "4 runs" in ran.err) == (0, True, True)

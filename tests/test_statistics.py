@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from scalelens.statistics import functions, spans
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
+from scalelens.statistics.significance import benjamini_hochberg
 
 Values = npt.NDArray[np.float64]
 
@@ -124,6 +125,35 @@ def test_sql_calls_the_same_function(lists: list[list[float] | None]) -> None:
         rows = connection.execute("SELECT median_interval(times) FROM series ORDER BY place").fetchall()
     expected = [None if times is None else median_interval(np.array(times))._asdict() for times in lists]
     assert [row[0] for row in rows] == expected
+
+
+p_values = arrays(np.float64, st.integers(0, 60), elements=st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, np.nan]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(p_values)
+def test_adjusted_p_values_are_those_of_scipy(values: Values) -> None:
+    """NaN is no test: the others are adjusted as if it were not there."""
+    adjusted, tested = benjamini_hochberg(values), ~np.isnan(values)
+    expected = scipy.stats.false_discovery_control(values[tested], method="bh") if tested.any() else []
+    assert adjusted[tested] == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(adjusted[~tested]).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.none() | st.lists(st.none() | st.floats(0, 1), max_size=9), min_size=1, max_size=5))
+def test_sql_adjusts_each_list_and_keeps_null(lists: list[list[float | None] | None]) -> None:
+    with duckdb.connect() as connection:
+        functions.register(connection)
+        connection.execute("CREATE TABLE tests (place INTEGER, p DOUBLE[])")
+        connection.executemany("INSERT INTO tests VALUES (?, ?)", [[k, row] for k, row in enumerate(lists)])
+        rows = connection.execute("SELECT benjamini_hochberg(p) FROM tests ORDER BY place").fetchall()
+    for (adjusted,), row in zip(rows, lists, strict=True):
+        if row is None:
+            assert adjusted is None
+        else:
+            expected = benjamini_hochberg(np.array(row, dtype=float))
+            assert [math.nan if q is None else q for q in adjusted] == pytest.approx(expected, nan_ok=True)
 
 
 def test_registering_twice_changes_nothing() -> None:

@@ -2,16 +2,17 @@
 
 import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import scalelens
 from conftest import answer
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
-from scalelens.traces import critical_path
 from scalelens.traces.export import export
 
 BASE = 1_790_000_000_000_000_000
@@ -74,15 +75,15 @@ def test_a_cut_holds_what_overlaps_it(warehouse: Path, tmp_path: Path) -> None:
 
 
 def test_marks_say_who_waits_for_whom(warehouse: Path, tmp_path: Path) -> None:
-    found = {}
+    marks = {}
     for rank in range(2):
         export(warehouse, tmp_path / "cut.json", rank=rank)
         written = json.loads((tmp_path / "cut.json").read_text())["traceEvents"]
-        found[rank] = [event for event in written if event.get("cat") == "scalelens" and event["ph"] == "X"]
-    assert [(event["name"], event["ts"], event["dur"]) for event in found[0]] == [
+        marks[rank] = [event for event in written if event.get("cat") == "scalelens" and event["ph"] == "X"]
+    assert [(event["name"], event["ts"], event["dur"]) for event in marks[0]] == [
         ("waits for rank 1 (all_reduce)", 310 + 1000 * step, 40.125) for step in range(3)
     ]
-    assert [(event["name"], event["ts"], event["dur"]) for event in found[1]] == [
+    assert [(event["name"], event["ts"], event["dur"]) for event in marks[1]] == [
         ("others wait for this rank (all_reduce)", 310 + 1000 * step, 40.125) for step in range(3)
     ]
 
@@ -100,42 +101,47 @@ def test_arrows_lead_from_launches_to_their_work(warehouse: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "message"),
     [
         ({"rank": 5}, "no trace of rank 5"),
         ({"rank": 0, "from_s": 2.0, "to_s": 1.0}, "ends before it begins"),
         ({"rank": 0, "from_s": 1.0, "to_s": 2.0}, "no event lies between"),
     ],
 )
-def test_what_cannot_be_cut_is_said(warehouse: Path, tmp_path: Path, asked: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        export(warehouse, tmp_path / "cut.json", **asked)
+def test_what_cannot_be_cut_is_said(warehouse: Path, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        export(warehouse, tmp_path / "cut.json", **options)
     assert not (tmp_path / "cut.json").exists()
 
 
 def test_without_hta_the_critical_path_says_what_to_install(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hta.trace_analysis", None)
     with pytest.raises(UserError, match=r"pip install 'scalelens\[hta\]'"):
-        critical_path.critical_path(warehouse, {})
-    with pytest.raises(UserError, match="'ranks' is no parameter"):
-        critical_path.critical_path(warehouse, {"ranks": 1})
-    with pytest.raises(UserError, match="whole numbers"):
-        critical_path.critical_path(warehouse, {"rank": "one"})
+        scalelens.critical_path(warehouse)
 
 
 def test_critical_path_by_hta(warehouse: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
-    rows = critical_path.critical_path(warehouse, {"rank": "1", "instance": "1"})
+    rows = scalelens.critical_path(warehouse, rank=1, instance=1)
     assert rows["share"].sum() == pytest.approx(1)
     times = dict(rows.select("bound_by", "duration_us").iter_rows())
     assert times["cpu_bound"] == pytest.approx(5, abs=1)
     assert times["gpu_communication_bound"] == pytest.approx(50, abs=1.5)  # HTA rounds to microseconds
     with pytest.raises(UserError, match="finds no critical path"):
-        critical_path.critical_path(warehouse, {"annotation": "nothing"})
+        scalelens.critical_path(warehouse, annotation="nothing")
+
+
+def test_the_critical_path_is_a_command(warehouse: Path) -> None:
+    pytest.importorskip("hta.trace_analysis")
+    command = [sys.executable, "-m", "scalelens", "trace", "critical-path", "--rank", "1", "--instance", "1"]
+    done = subprocess.run([*command, "--format", "csv", "-w", warehouse], capture_output=True, text=True, check=True)
+    header, *lines = done.stdout.splitlines()
+    assert header == "bound_by,name,pieces,duration_us,share"
+    assert lines == scalelens.critical_path(warehouse, rank=1, instance=1).write_csv(include_header=False).splitlines()
 
 
 def test_a_trace_that_is_gone_is_named(warehouse: Path, tmp_path: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
     (tmp_path / "logs" / "rank1.json").unlink()
     with pytest.raises(UserError, match="is no longer there"):
-        critical_path.critical_path(warehouse, {"rank": 1})
+        scalelens.critical_path(warehouse, rank=1)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from little_warehouse import FIXTURES, Row, Warehouse
 from scalelens.parsing.kernel_classes import classes, kernel_class
-from test_queries import FIXTURES, Row, Warehouse
 
 CLASSES = {
     "communication": [
@@ -70,11 +70,6 @@ def traced() -> Iterator[Warehouse]:
     events = FIXTURES / "tables" / "events.csv"
     warehouse.connection.execute(f"INSERT INTO events BY NAME FROM read_csv('{events}', nullstr = '')")
     yield warehouse
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return Warehouse()
 
 
 def event(name: str | None, category: str, start: float, end: float, **columns: Any) -> Row:

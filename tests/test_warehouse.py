@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import FIXTURES
+from logs import megatron_line
 from scalelens.database import connect as database
 from scalelens.database.ask import answer as answer_of
 from scalelens.database.ask import ask as ask_query
@@ -40,10 +41,6 @@ from scalelens.warehouse import log as warehouse
 from scalelens.warehouse import writer
 from scalelens.warehouse.log import Entry, Live, Warehouse
 
-RECORD = (
-    " iteration {:8}/    1000 | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | learning rate: 3.750E-05 |"
-    " global batch size:     4 | lm loss: 1.203115E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
-)
 SETTINGS = (
     "using world size: 2, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 1\n"
 )
@@ -52,7 +49,7 @@ SETTINGS = (
 def write_log(path: Path, steps: int = 5, first: int = 1, step_ms: float = 1000.0) -> Path:
     """A log of so many steps, that differs from others in their time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    records = (RECORD.format(step, 4 * step, step_ms + step % 7) for step in range(first, first + steps))
+    records = (megatron_line(step, step_ms + step % 7) for step in range(first, first + steps))
     path.write_text(SETTINGS + "".join(records))
     return path
 
@@ -288,7 +285,7 @@ def test_a_read_that_fails_half_way_is_partial_and_tried_again(
     logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(self: Any, size: int = 0) -> Any:
-        yield SETTINGS.encode() + RECORD.format(1, 4, 1000.0).encode()
+        yield SETTINGS.encode() + megatron_line(1, 1000.0).encode()
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr("scalelens.parsing.source.Source.chunks", failing)
@@ -672,7 +669,7 @@ def test_a_full_disk_is_one_error_and_loses_nothing(
     if name != "mkdir":
         ingest([logs / "0.log"], home)
     monkeypatch.setattr(where, name, full)
-    with pytest.raises(UserError, match=r"no space is left .*free some and run the same command again"):
+    with pytest.raises(UserError, match=r"no space is left .*free some space and run the same command again"):
         ingest([logs], home)
     monkeypatch.undo()
     if name != "mkdir":

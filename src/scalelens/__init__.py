@@ -17,43 +17,47 @@ if TYPE_CHECKING:
     import duckdb
     import polars
 
-    from scalelens.ingestion.ingest import Report
+    from scalelens.ingestion.ingest import IngestReport
 
 __all__ = ["__version__", "connect", "critical_path", "ingest", "plot", "query"]
 
-WAREHOUSE = "scalelens-warehouse"
+DEFAULT_WAREHOUSE = "scalelens-warehouse"
 
 
-def ingest(*paths: str | PathLike[str], warehouse: str | PathLike[str] = WAREHOUSE, **options: Any) -> "Report":
+def ingest(
+    *paths: str | PathLike[str], warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **options: Any
+) -> "IngestReport":
     """Reads files and folders into a warehouse; see `scalelens.ingestion.ingest` for the options."""
     from scalelens.ingestion import ingest
 
     return ingest.ingest([Path(path) for path in paths], Path(warehouse), **options)
 
 
-def connect(warehouse: str | PathLike[str] = WAREHOUSE) -> "duckdb.DuckDBPyConnection":
+def connect(warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE) -> "duckdb.DuckDBPyConnection":
     """Opens a warehouse in DuckDB: its tables as views, its queries as table macros."""
     from scalelens.database import connect
 
     return connect.connect(Path(warehouse))
 
 
-def query(name: str, warehouse: str | PathLike[str] = WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
+def query(name: str, warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
     """Rows of a query, such as `query("batch_stats", warmup=5)`."""
     from scalelens.database import ask
 
     return ask.ask(Path(warehouse), name, parameters)
 
 
-def plot(name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = WAREHOUSE, **parameters: Any) -> None:
-    """Draws a chart to a file; its suffix says how: .pdf .svg .png .html .json"""
+def plot(
+    name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any
+) -> None:
+    """Draws a chart to a file; its suffix decides the format: .pdf .svg .png .html .json"""
     from scalelens.report import plotting
 
     plotting.plot(Path(warehouse), name, Path(path), parameters)
 
 
 def critical_path(
-    warehouse: str | PathLike[str] = WAREHOUSE,
+    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
     rank: int = 0,
     run: str = "",
     annotation: str = "ProfilerStep",

@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """Says what is wrong, where, and what to do about it, in one line."""
+    """What is wrong and where, then what to do about it: one line."""
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what}; {remedy}" if remedy else what)
+    def __init__(self, complaint: str, remedy: str = "") -> None:
+        super().__init__(f"{complaint}; {remedy}" if remedy else complaint)

@@ -1,7 +1,7 @@
-"""A file in a folder is a feature: finds such files, ours and the user's, and loads them.
+"""A file in a folder is a feature.  This finds such files, ours and the user's, and loads them.
 
-A user's files stand in folders that an option names (`--queries DIR`) or an environment variable
-(`SCALELENS_QUERIES`, several folders separated as in PATH).  A user's file replaces ours of the same name.
+An option (`--queries DIR`) or an environment variable (`SCALELENS_QUERIES`, several folders separated as in PATH)
+names the user's folders.  A user's file replaces ours of the same name.
 """
 
 import importlib
@@ -27,9 +27,9 @@ def users_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Pat
 
 
 def files_of(folder: Path, suffix: str) -> dict[str, Path]:
-    """Files of a folder and the folders in it, by name without the suffix.
+    """Files of a folder and of the folders in it, by name without the suffix.
 
-    Raises UserError where two files have one name: nothing would say which of them counts.
+    Raises UserError where two files have the same name, because nothing says which of them counts.
     """
     files: dict[str, Path] = {}
     for top, folders, names in os.walk(folder):
@@ -45,13 +45,13 @@ def files_of(folder: Path, suffix: str) -> dict[str, Path]:
 
 
 def modules_of(package: ModuleType) -> dict[str, ModuleType]:
-    """Modules of a package of ours by name."""
+    """Modules of a package of ScaleLens by name."""
     names = (module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
     return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
 
 
 def users_module(path: Path, kind: str) -> ModuleType:
-    """A user's file as a module.  Raises UserError where it cannot be loaded, whatever it raises itself."""
+    """A user's file as a module.  Whatever its code raises becomes a UserError."""
     spec = importlib.util.spec_from_file_location(f"scalelens_user_{kind}.{path.stem}", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-# Raise it with every change of a stored table.  Of segments of an older schema the columns that came later are NULL.
+# Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
 SCHEMA_VERSION = 2  # 2: events have a class
-OLDEST_SCHEMA = 2  # raise it where an older segment would be read wrongly: its warehouse is refused
+OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
 FINE_TIME = pa.timestamp("ns")
@@ -26,8 +26,8 @@ SQL_TYPES = {
 PHASES_OF_STEPS = ("train", "validation", "warmup")
 VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
 RATE_SCOPES = ("global", "rank")
-# How a run ended.  One that completed after a restart completed; otherwise the most telling line wins over the mere
-# error that follows it.
+# How a run ended, the first that any line says.  A run that completed after a restart counts as completed; otherwise
+# the line that tells most wins over the plain error that follows it.
 OUTCOMES = (
     "completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown",
 )  # fmt: skip
@@ -138,7 +138,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("ph", TEXT, "phase of the trace event format: X complete, i instant, C counter"),
         Column("name", TEXT, "name of the event"),
         Column("category", TEXT, "category in lower case (cpu_op, kernel, gpu_memcpy, user_annotation, ...)"),
-        Column("class", TEXT, "compute, communication or memory; NULL for what is no work of a device"),
+        Column("class", TEXT, "compute, communication or memory; NULL where the event is not work of a device"),
         Column("start_ns", INT, "start in nanoseconds since 1970 where the trace has a base, else since its own zero"),
         Column("duration_ns", INT, "duration in nanoseconds"),
         Column("process", TEXT, "process id as the trace gives it"),
@@ -250,7 +250,7 @@ STEP_TIMES: tuple[Column, ...] = (
     Column("ts", TIME, "time of the record"),
 )
 
-# Facts from outside, of the package's own catalog; each row has its source.
+# Facts from vendors and sites, out of the package's own catalog; each row has its source.
 DEVICES: tuple[Column, ...] = (
     Column("place", SMALL, "order in which patterns are tried, from 1"),
     Column("device", TEXT, "name of the device"),

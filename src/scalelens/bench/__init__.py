@@ -1,1 +1,1 @@
-"""Starts the runners, here or by Slurm."""
+"""Starts the runners, on this machine or by Slurm."""

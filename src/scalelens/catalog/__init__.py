@@ -1,8 +1,9 @@
 """Facts about devices and systems, each row with its source: `devices.csv`, `systems.csv`.
 
-Peaks are dense.  fp32_tflops keeps the precision of fp32: of AMD that is the matrix unit, of NVIDIA the plain cores.
-An empty cell is a figure that no source was at hand for.  `pattern` is a regular expression for the names that logs
-give, in lower case; the first row that it finds counts.  A100 without a size is none of them.
+Peaks are dense.  `fp32_tflops` is the peak with the full precision of fp32: of AMD's matrix units, of NVIDIA's plain
+cores.  An empty cell is a figure without a known source.  `pattern` is a regular expression for the names that logs
+give a device or system, in lower case; the first row whose pattern matches counts.  An A100 without its memory size
+matches no row.
 """
 
 import csv
@@ -14,14 +15,14 @@ import pyarrow as pa
 
 from scalelens.tables import DEVICES, SYSTEMS, Column, schema
 
-FOLDER = Path(__file__).parent
+CATALOG_FOLDER = Path(__file__).parent
 CATALOGS = {"devices_catalog": ("devices.csv", DEVICES), "systems_catalog": ("systems.csv", SYSTEMS)}
 
 
 def rows(name: str) -> list[dict[str, Any]]:
     """Rows of a catalog in their order, with numbers as numbers and None for what is empty."""
     file, columns = CATALOGS[name]
-    with (FOLDER / file).open(newline="", encoding="utf-8") as text:
+    with (CATALOG_FOLDER / file).open(newline="", encoding="utf-8") as text:
         return [
             {"place": place, **{column.name: value(row[column.name], column) for column in columns[1:]}}
             for place, row in enumerate(csv.DictReader(text), 1)
@@ -40,5 +41,5 @@ def table(name: str) -> pa.Table:
 
 
 def device(name: str) -> dict[str, Any] | None:
-    """The device that a log calls so."""
+    """The device that logs call by this name, None where no pattern matches."""
     return next((row for row in rows("devices_catalog") if re.search(row["pattern"], name.lower())), None)

@@ -19,17 +19,15 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import axes, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 
-LOGARITHMIC_FROM = 10  # slowest over fastest step
 SINGLE = "single steps"  # label of the query for runs whose records are of one step each
-DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a sixth of the line's own width
-
-Row = dict[str, Any]
+DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
 
 
 def draw(
@@ -82,7 +80,7 @@ class _Extent(NamedTuple):
 
     @property
     def is_log(self) -> bool:
-        return self.high >= LOGARITHMIC_FROM * self.low > 0
+        return axes.is_logarithmic(self.low, self.high)
 
 
 def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
@@ -93,8 +91,7 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
     ticks: dict[str, Any] = {"tickCount": 6}
     if extent.is_log:
         parts.append("logarithmic")
-        decades = range(math.floor(math.log10(extent.low)), math.ceil(math.log10(extent.high)) + 1)
-        values = [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
+        values = axes.ticks_of_decades(extent.low, extent.high)
         ticks = {"values": values, "tickCount": len(values)}
     x = alt.X(
         "step_s:Q",
@@ -112,10 +109,10 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
 
 
 def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
-    """Corners of a run's curve, less those that the line itself would cover.
+    """Corners of a run's curve, without those that the line itself would cover.
 
-    The corners of a million steps would make a figure of 100 MB.  Of each column of a grid finer than the line the
-    first and the last are kept, so the curve passes through the same dots.
+    All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line.  The first and the
+    last corner in each of its columns are kept, so the curve passes through the same dots.
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
@@ -129,15 +126,15 @@ def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
 
 
 def _labels(rows: pl.DataFrame) -> dict[str, str]:
-    """Label of each run: the facts that set it apart, its name where those do not, its id where nothing does."""
+    """Label of each run: the facts that set it apart; its name where they do not; its id where the name does not."""
     runs = rows.unique("run_id", maintain_order=True).to_dicts()
-    facts = [[_said(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
+    facts = [[_fact(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
     differ = [len(set(column)) > 1 for column in zip(*facts, strict=True)]
     labels = [[text for text, tells in zip(row, differ, strict=True) if tells and text] for row in facts]
     for further in ("name", "run_id"):
         same = [labels.count(label) > 1 for label in labels]
         labels = [
-            [*label, _said(run, further)] if alike else label
+            [*label, _fact(run, further)] if alike else label
             for label, run, alike in zip(labels, runs, same, strict=True)
         ]
     tells_kind = rows["label"].n_unique() > 1
@@ -147,13 +144,13 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
     }
 
 
-def _said(run: Row, fact: str) -> str:
-    """A fact of a run in words, empty where it is not known."""
+def _fact(run: Row, fact: str) -> str:
+    """A fact of a run in words; empty where the fact is not known."""
     value = run.get("global_batch_size" if fact == "batch" else fact)
     if value is None:
         return ""
     if fact == "devices":
-        return words.span([value], words.unit([run]).removesuffix("s"))
+        return words.devices(run)
     if fact == "batch":
         return f"batch {value}"
     return f"run {value[:8]}" if fact == "run_id" else f"{value}"
@@ -163,14 +160,14 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
     facts = [
-        {_said(run, fact) for run in runs} for fact in ("name", "system", "model", "precision", "devices", "batch")
+        {_fact(run, fact) for run in runs} for fact in ("name", "system", "model", "precision", "devices", "batch")
     ]
     shared = " · ".join(values.pop() for values in facts if len(values) == 1 and "" not in values)
-    records = words.span([run["n_steps"] for run in runs], "record")
+    records = words.counted([run["n_steps"] for run in runs], "record")
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
     lines.append(f"{counts} ({kinds}). Marker: p50. No interval is drawn.")
     for run in refused.iter_rows(named=True):
-        lines.append(f"Not drawn: {_said(run, 'name') or _said(run, 'run_id')} ({run['refusal']}).")
+        lines.append(f"Not drawn: {_fact(run, 'name') or _fact(run, 'run_id')} ({run['refusal']}).")
     return lines

@@ -10,7 +10,7 @@ Encodings:
     point    an arrival after all others: filled, with colour
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
              what is known of the clocks, ranks that are not drawn
-Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; blame as in collective_skew
+Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; the blame is that of the query
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
 from scalelens.errors import UserError
 
 QUERY = "collective_arrivals"
@@ -28,7 +28,7 @@ MOST_RANKS = 16  # rows that stay apart in the height of a panel
 LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
 
 ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
-LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
+ARRIVES_LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
 
 
 def draw(
@@ -43,25 +43,9 @@ def draw(
         raise UserError(
             "there are no collectives of two ranks or more to draw", "see what was traced: scalelens query collectives"
         )
-    if compared["run_id"].n_unique() > 1:
-        ids = ", ".join(sorted(set(compared["run_id"]))[:4])
-        raise UserError(
-            f"the collectives are those of {compared['run_id'].n_unique()} runs, and a figure shows one",
-            f"choose one, for example runs=\"run_id = '{compared['run_id'][0]}'\"; there are {ids}",
-        )
-    compared = compared.with_columns(
-        next_ns=pl.col("wait_ns").filter(pl.col("wait_ns") > 0).min().over("call"),
-        alone=(pl.col("wait_ns") == 0).sum().over("call") == 1,
-    ).with_columns(is_last=(pl.col("wait_ns") == 0) & pl.col("alone"))
-    blame = (
-        compared.group_by("rank")
-        .agg(
-            times=pl.col("is_last").sum(),
-            blame=(pl.col("next_ns") * (pl.col("ranks") - 1)).filter(pl.col("is_last")).sum(),
-            latest=pl.col("lateness_ns").sum(),
-        )
-        .sort("blame", "latest", "rank", descending=[True, True, False])
-    )
+    limits.check_one_run(compared, "the arrival of ranks")
+    compared = compared.with_columns(is_last=pl.col("blame_ns") > 0)
+    blame = _blame(compared)
     order = blame["rank"].to_list()[:MOST_RANKS]
     points = [
         {"rank": row["rank"], "lateness_us": row["lateness_ns"] / 1000, "is_last": row["is_last"], "call": row["call"]}
@@ -69,7 +53,16 @@ def draw(
         if row["rank"] in order
     ]
     panel = _panel(points, order)
-    return style.figure([[style.Panel(panel)]], [ARRIVES, LAST], _caption(compared, blame, order), width)
+    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), width)
+
+
+def _blame(compared: pl.DataFrame) -> pl.DataFrame:
+    """Ranks by the waiting that they cause."""
+    return (
+        compared.group_by("rank")
+        .agg(times=pl.col("is_last").sum(), blame=pl.col("blame_ns").sum(), latest=pl.col("lateness_ns").sum())
+        .sort("blame", "latest", "rank", descending=[True, True, False])
+    )
 
 
 def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
@@ -86,7 +79,7 @@ def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
     ticked = others.mark_tick(color=ARRIVES.colour, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
     latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
-    dots = latest.mark_point(color=LAST.colour, shape="circle", opacity=0.9)
+    dots = latest.mark_point(color=ARRIVES_LAST.colour, shape="circle", opacity=0.9)
     tips = ["rank:O", "call:Q", "lateness_us:Q"]
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
 
@@ -94,7 +87,7 @@ def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
 def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> list[str]:
     calls, total = compared["call"].n_unique(), blame["blame"].sum()
     worst = blame.row(0, named=True)
-    lines = [f"{words.span([calls], 'collective')} of {words.span([blame.height], 'rank')}."]
+    lines = [f"{words.counted([calls], 'collective')} of {words.counted([blame.height], 'rank')}."]
     if total:
         lines.append(
             f"Rank {worst['rank']} arrives last at {worst['times']} of {calls} and causes "
@@ -105,7 +98,7 @@ def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> l
         lines.append("Offsets of the clocks are not known: starts are compared as they stand.")
     elif any(offsets):
         largest = max(map(abs, offsets)) / 1000
-        lines.append(f"Offsets of the clocks of up to {words.number(largest)} µs are taken off.")
+        lines.append(f"Offsets of the clocks of up to {words.short_number(largest)} µs are taken off.")
     if hidden := blame.height - len(order):
-        lines.append(f"Not drawn: those that cause least, {words.number(hidden)}.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'rank')} (least waiting caused).")
     return lines

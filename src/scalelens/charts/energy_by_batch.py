@@ -1,38 +1,36 @@
 """Throughput, energy and work per energy against the batch size.
 
-Shows: where a larger batch still helps: throughput, what a device took, and what came of a watt-hour, over the same
-    batches, one line for each set of runs that differ in nothing else.
+Shows: where a larger batch still helps: throughput, the energy of a device, and the work for a watt-hour, over the
+    same batches.  A line joins runs that differ in the batch alone.
 Query: energy_by_batch
 Encodings:
     x        global batch size in samples, logarithmic, a tick at each size that was run
-    y        tokens per second of the whole job, samples where tokens are not known; watt-hours of one device, package
-             or node; tokens or samples per watt-hour of all; logarithmic where the largest is ten times the least
+    y        in a panel each: tokens per second of the whole job, or samples where tokens are not known; watt-hours of
+             one device, package or node; tokens or samples per watt-hour of the whole job; logarithmic where the
+             largest is ten times the least
     line     a series, by colour, shape and dash
     bar      range of repeated runs
     caption  what the series share, runs, steps, where the energy comes from, what was left out
 Source: C. John et al., CARAML (SC'24 workshops): throughput, energy and efficiency against batch size
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import axes, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
 
-LOGARITHMIC_FROM = 10  # largest over least
-SHORT = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
-KINDS = {
+SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
+ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",
     "printed": "as the log prints it per step",
 }  # fmt: skip
-
-Row = dict[str, Any]
 
 
 def draw(
@@ -62,8 +60,8 @@ def draw(
         if any(point[measure] is not None for point in points)
     ]
     grid = [panels] if width == "double" else [[panel] for panel in panels]
-    legend: list[style.Look | style.Bar] = [look for look in looks if look.label]
-    legend += [style.BARS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
     return style.figure(grid, legend, _caption(points, shared, left_out), width)
 
 
@@ -76,60 +74,50 @@ def _measure(points: Sequence[Row], ending: str) -> str:
 def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look]) -> Any:
     """One measure against the batch."""
     known = [point for point in points if point[measure] is not None]
-    sizes = sorted({point["global_batch_size"] for point in points})
-    x = alt.X(
-        "global_batch_size:Q",
-        title="global batch size [samples]",
-        scale=alt.Scale(
-            type="log", base=2, domain=[sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2],
-            nice=False, padding=12,
-        ),
-        axis=alt.Axis(values=sizes, tickCount=len(sizes), format="d", labelOverlap="greedy", labelSeparation=3),
-    )  # fmt: skip
-    low, high = min(point[measure] for point in known), max(point[measure] for point in known)
-    barred = [point for point in known if point.get(f"{measure}_low") is not None]
-    low, high = (pick([end, *(point[f"{measure}_{name}"] for point in barred)]) for end, name, pick in (
-        (low, "low", min), (high, "high", max)))  # fmt: skip
-    if high >= LOGARITHMIC_FROM * low > 0:
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        ticks = [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
-        ticks = [tick for tick in ticks if low / 2.5 <= tick <= high * 2.5]
-        scale, title = alt.Scale(type="log", domain=[low / 1.3, high * 1.3], nice=False), f"{title}, log."
-    else:
-        ticks = style.ticks(high)
-        scale = alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False)
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=SHORT, labelOverlap="greedy", labelSeparation=2)
-    y = alt.Y(f"{measure}:Q", title=title, scale=scale, axis=axis)
+    x = axes.of_counts(
+        "global_batch_size", "global batch size [samples]", {point["global_batch_size"] for point in points}
+    )
+    y = _y(known, measure, title)
     by = style.encodings(looks)
     names = ["global_batch_size", measure, "label", "n_runs"]
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in known]))
-    layers = [chart.mark_line().encode(x, y, by["color"], by["strokeDash"])]
-    if barred:
-        ends = (f"{measure}_low", f"{measure}_high")
-        data = style.values([{name: point[name] for name in ("global_batch_size", "label", *ends)} for point in barred])
-        layers += style.bars(data, ("range", "runs"), x, *ends, by["color"])
     tips = [alt.Tooltip(name, type="nominal") for name in ("label", "n_runs")]
-    layers.append(chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips))
-    return alt.layer(*layers)
+    return alt.layer(
+        chart.mark_line().encode(x, y, by["color"], by["strokeDash"]),
+        *style.interval_layers(known, ("range", "runs"), x, (f"{measure}_low", f"{measure}_high"), by["color"]),
+        chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
+    )
+
+
+def _y(points: Sequence[Row], measure: str, title: str) -> Any:
+    """The y axis of a measure and of its intervals, which only some measures have."""
+    drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
+    values = [value for value in drawn if value is not None]
+    low, high = min(values), max(values)
+    labels = {"labelExpr": SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
+    if not axes.is_logarithmic(low, high):
+        return axes.from_zero(measure, title, high, **labels)
+    ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2.5 <= tick <= high * 2.5]
+    return alt.Y(
+        f"{measure}:Q",
+        title=f"{title}, log.",
+        scale=alt.Scale(type="log", domain=[low / 1.3, high * 1.3], nice=False),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), **labels),
+    )
 
 
 def _unit(points: Sequence[Row]) -> str:
     """`package` or `node`, and of devices what they are."""
     unit = str(points[0]["unit"])
-    return words.unit(points).removesuffix("s") if unit == "device" else unit
+    return words.unit(points) if unit == "device" else unit
 
 
 def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) -> list[str]:
-    said = [f"{shared}."] if shared else []
-    counts = [f"{words.span([point['n_runs'] for point in points], 'run')}"]
-    if steps := [point["n_steps"] for point in points if point["n_steps"]]:
-        counts.append(words.span(steps, "step record"))
+    lines = [f"{shared}."] if shared else []
     several = "; of repeats the median" if any(point["n_runs"] > 1 for point in points) else ""
-    said.append(f"Each point: {', '.join(counts)}{several}.")
+    lines.append(f"Each point: {words.records_of(points)}{several}.")
     if any(point["rate_of"] and "epochs" in point["rate_of"] for point in points):
-        said.append("Throughput of whole epochs where the log has no steps.")
+        lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})
-    said.append(f"Energy {', '.join(KINDS.get(kind, kind) for kind in kinds)}.")
-    notes = dict.fromkeys(note for point in points for note in (point["note"] or "").split("; ") if note)
-    said += [f"{note[0].upper()}{note[1:]}." for note in notes]
-    return [*said, words.exclusions(left_out)]
+    lines.append(f"Energy {', '.join(ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
+    return [*lines, *words.notes(points), words.exclusions(left_out)]

@@ -20,19 +20,18 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import axes, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_scaling"
 FACTS = ("device_unit",)
 
-IDEAL = style.Look("base, and ideal speedup", style.GREY, None, [1, 0], 0.7)
-OF = {
+BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GREY, None, [1, 0], 0.7)
+ENERGY_OF = {
     "steps": "Energy of the steps alone.",
     "runs": "Energy of whole runs, start-up and all.",
 }
-
-Row = dict[str, Any]
 
 
 def draw(
@@ -58,8 +57,8 @@ def draw(
     if fast := [point for point in points if point["speedup"] is not None]:
         panel = style.Panel(_speedup(fast, looks))
         grid = [[*grid[0], panel]] if width == "double" else [*grid, [panel]]
-    legend: list[style.Look | style.Bar] = [*(look for look in looks if look.label), IDEAL]
-    legend += [style.BARS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
+    legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), BASE_AND_IDEAL]
+    legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
     caption = [shared, *_caption(points, rows.height - compared.height), words.exclusions(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], width)
 
@@ -67,89 +66,77 @@ def draw(
 def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     """Panel of the energy relative to the base."""
     highest = max(point["relative_high"] or point["relative_energy"] for point in points)
-    ticks = style.ticks(max(1.0, highest))
-    y = alt.Y(
-        "relative_energy:Q", title="relative energy",
-        scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks)),
-    )  # fmt: skip
-    base = alt.Chart(style.values([{"base": 1}])).mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
-    barred = [point for point in points if point["relative_low"] is not None]
-    bars = []
-    if barred:
-        ends = ("relative_low", "relative_high")
-        data = style.values([{name: point[name] for name in ("devices", "label", *ends)} for point in barred])
-        bars = style.bars(data, ("range", "runs"), _x(points), *ends, style.encodings(looks)["color"])
-    return alt.layer(base.encode(y="base:Q"), *_lines(points, looks, "relative_energy", y, bars))
+    y = axes.from_zero("relative_energy", "relative energy", max(1.0, highest))
+    base = alt.Chart(style.values([{"base": 1}]))
+    base = base.mark_rule(color=BASE_AND_IDEAL.colour, strokeWidth=BASE_AND_IDEAL.thickness)
+    ends, colour = ("relative_low", "relative_high"), style.encodings(looks)["color"]
+    ranges = style.interval_layers(points, ("range", "runs"), axes.of_devices(points), ends, colour)
+    return alt.layer(base.encode(y="base:Q"), *_lines(points, looks, "relative_energy", y, ranges))
 
 
 def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Panel of the speedup, ideal where it grows as the devices do."""
-    first: dict[str, Row] = {}
-    for point in points:
-        first.setdefault(point["series"], point)
-    most = max(point["devices"] for point in points)
-    ideals = [
-        {"devices": devices, "speedup": base["speedup"] * devices / base["devices"], "series": series}
-        for series, base in first.items()
-        for devices in (base["devices"], most)
-    ]
-    highest = max([*(point["speedup"] for point in points), *(end["speedup"] for end in ideals)])
-    lowest = min([*(point["speedup"] for point in points), *(end["speedup"] for end in ideals)])
+    """Panel of the speedup.  The ideal speedup grows as fast as the number of devices."""
+    ideals = _ideal_ends(points)
+    speedups = [row["speedup"] for row in (*points, *ideals)]
+    lowest, highest = min(speedups), max(speedups)
     ticks = [float(2**power) for power in range(-8, 24) if lowest / 1.5 <= 2**power <= highest * 1.5]
     y = alt.Y(
         "speedup:Q", title="speedup, log.",
         scale=alt.Scale(type="log", base=2, domain=[lowest / 1.1, highest * 1.1], nice=False),
         axis=alt.Axis(values=ticks, tickCount=len(ticks), format="~g", labelOverlap="greedy", labelSeparation=2),
     )  # fmt: skip
-    ideal = alt.Chart(style.values(ideals)).mark_line(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
-    return alt.layer(ideal.encode(_x(points), y, detail="series:N"), *_lines(points, looks, "speedup", y, []))
+    ideal = alt.Chart(style.values(ideals))
+    ideal = ideal.mark_line(color=BASE_AND_IDEAL.colour, strokeWidth=BASE_AND_IDEAL.thickness)
+    x = axes.of_devices(points)
+    return alt.layer(ideal.encode(x, y, detail="series:N"), *_lines(points, looks, "speedup", y, []))
 
 
-def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: Any, bars: Sequence[Any]) -> list[Any]:
-    """Lines of the series with their points; the line runs through the lowest energy of each size."""
-    by, x = style.encodings(looks), _x(points)
+def _ideal_ends(points: Sequence[Row]) -> list[Row]:
+    """Both ends of each series' ideal line: from its first point to the largest number of devices of all."""
+    first: dict[str, Row] = {}
+    for point in points:
+        first.setdefault(point["series"], point)
+    most = max(point["devices"] for point in points)
+    return [
+        {"devices": devices, "speedup": base["speedup"] * devices / base["devices"], "series": series}
+        for series, base in first.items()
+        for devices in (base["devices"], most)
+    ]
+
+
+def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: Any, ranges: Sequence[Any]) -> list[Any]:
+    """Lines of the series with their points.  A line runs through the lowest energy at each size."""
+    by, x = style.encodings(looks), axes.of_devices(points)
     names = ("devices", field, "label", "series", "run_id", "n_runs")
     least = {(point["series"], point["devices"]): point for point in reversed(points)}
     line = alt.Chart(style.values([{name: point[name] for name in names} for point in reversed(least.values())]))
     dots = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("series", "run_id", "n_runs")]
     return [
-        line.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N"), *bars,
+        line.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N"), *ranges,
         dots.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]  # fmt: skip
 
 
-def _x(points: Sequence[Row]) -> Any:
-    sizes = sorted({point["devices"] for point in points})
-    domain = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
-    return alt.X(
-        "devices:Q", title=words.unit(points),
-        scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=12),
-        axis=alt.Axis(values=sizes, tickCount=len(sizes), format="d", labelOverlap="greedy", labelSeparation=3),
-    )  # fmt: skip
-
-
 def _caption(points: Sequence[Row], others: int) -> list[str]:
+    lines = [_bases(points), f"Each point: {words.records_of(points)}."]
+    if all(point["n_runs"] == 1 for point in points):
+        lines.append("One run per size: no interval.")
+    lines += [ENERGY_OF[kind] for kind in ENERGY_OF if any(point["energy_of"] == kind for point in points)]
+    lines += words.notes(points)
+    if others:
+        lines.append(f"Not drawn: {words.counted([others], 'point')} of series whose model grows: the work differs.")
+    return lines
+
+
+def _bases(points: Sequence[Row]) -> str:
+    """`Base: 42.87 J a sample on 8 GCDs (bf16), 75.91 J a sample on 8 GCDs (fp32).`"""
     bases: dict[str, Row] = {}
     for point in points:
         if point["devices"] == point["baseline_devices"]:
             bases.setdefault(point["series"], point)
-    said = []
+    texts = []
     for base in sorted(bases.values(), key=lambda base: words.natural(base["label"])):
-        size = words.span([base["devices"]], words.unit([base]).removesuffix("s"))
-        name = f" ({base['label']})" if base["label"] else ""
-        said.append(f"{words.number(base['sample_j'])} J a sample on {size}{name}")
-    lines = [f"Base: {', '.join(said)}."]
-    counts = [words.span([point["n_runs"] for point in points], "run")]
-    if steps := [point["n_steps"] for point in points if point["n_steps"]]:
-        counts.append(words.span(steps, "step record"))
-    lines.append(f"Each point: {', '.join(counts)}.")
-    if all(point["n_runs"] == 1 for point in points):
-        lines.append("One run per size: no interval.")
-    lines += [OF[kind] for kind in OF if any(point["energy_of"] == kind for point in points)]
-    notes = dict.fromkeys(note for point in points for note in (point["note"] or "").split("; ") if note)
-    lines += [f"{note[0].upper()}{note[1:]}." for note in notes]
-    if others:
-        lines.append(f"Not drawn: {words.span([others], 'point')} of series whose model grows: the work differs.")
-    return lines
+        label = f" ({base['label']})" if base["label"] else ""
+        texts.append(f"{words.short_number(base['sample_j'])} J a sample on {words.devices(base)}{label}")
+    return f"Base: {', '.join(texts)}."

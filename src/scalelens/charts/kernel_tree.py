@@ -18,22 +18,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
-from scalelens.errors import UserError
+from scalelens.charts import kernel_bars, style, words
+from scalelens.charts.style import Row
 
 QUERY = "kernel_tree"
 
 MOST_BRANCHES = 16
-BAR = 11  # points
+BAR = 11  # points: height of a bar and the gap below it
 INDENT = 6
-DEEPEST = 8  # what lies deeper is indented no further
-BETWEEN = " / "  # of the query, and of operators that are drawn as one
+DEEPEST_INDENT = 8  # branches that lie deeper are indented no further
+BETWEEN = " / "  # names of operators, in the query and where several are drawn as one
 OUTSIDE = "no operator known"
-TINTS = {"operator": "#dfe7e1", "compute": "#a6cee3", "communication": "#fdbf6f", "memory": "#d9d9d9"}  # under text
-NAMES = {"operator": "operator", "compute": "compute", "communication": "communication", "memory": "copies and fills"}
 
 
 @dataclass
@@ -45,6 +42,10 @@ class Branch:
     total_ns: int = 0
     calls: int = 0
     within: dict[tuple[str, str], "Branch"] = field(default_factory=dict)
+
+    def add(self, total_ns: int, calls: int) -> None:
+        self.total_ns += total_ns
+        self.calls += calls
 
     def at(self, name: str, kind: str) -> "Branch":
         return self.within.setdefault((name, kind), Branch(name, kind))
@@ -60,80 +61,63 @@ def draw(
     width: style.Width = "single",
 ) -> Any:
     """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran."""
-    if rows.is_empty() or rows["total_ns"].sum() <= 0:
-        raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
-    root = tree(rows)
-    drawn = largest(root)
-    room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
-    bars: list[dict[str, Any]] = [
-        {
-            "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
-            "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": min(depth, DEEPEST) * INDENT,
-            "text": text(branch, room - min(depth, DEEPEST) * INDENT),
-        }
-        for place, (depth, branch) in enumerate(shown(root, drawn))
-    ]  # fmt: skip
-    named = " : ".join(f"datum.value == {bar['place']} ? '{bar['share']}'" for bar in bars) + " : ''"
-    y = alt.Y("place:O", title="share of device time [%]", axis=alt.Axis(labelExpr=named, ticks=False, domain=False))
-    x = alt.X(
-        "total_ms:Q",
-        title="sum of durations [ms]",
-        scale=alt.Scale(domainMin=0, nice=False),
-        axis=alt.Axis(tickCount=5),
-    )
-    kinds = [kind for kind in TINTS if any(bar["kind"] == kind for bar in bars)]
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TINTS[kind] for kind in kinds]), legend=None)
-    panel = alt.layer(
-        alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, colour),
-        *(
-            alt.Chart(style.values([bar for bar in bars if bar["indent"] == indent]))
-            .mark_text(align="left", baseline="middle", dx=2 + indent)
-            .encode(y=y, x=alt.value(0), text="text:N")
-            for indent in sorted({bar["indent"] for bar in bars})
-        ),
-    )
-    legend = [style.Look(NAMES[kind], TINTS[kind], "square", [1, 0], 5) for kind in kinds]
-    traces, more = rows["file_id"].n_unique(), sum(1 for _ in branches(root)) - len(bars)
+    kernel_bars.check_work(rows)
+    root = _tree(rows)
+    bars = _bars(root, width)
+    undrawn = _size(root) - len(bars)
+    branches = words.counted([undrawn], "smaller branch", "smaller branches")
     caption = [
-        f"{words.span([traces], 'trace')}, {style.SELECTIONS[(parameters or {}).get('steps', 'all')]}: sums over all.",
-        "A bar holds those indented below it"
-        + (f"; {words.span([more], 'smaller branch').replace('branchs', 'branches')} not drawn." if more else "."),
+        kernel_bars.what_is_summed(rows, parameters),
+        "A bar holds those indented below it" + (f"; {branches} not drawn." if undrawn else "."),
     ]
-    return style.figure([[style.Panel(panel, height=BAR * len(bars))]], legend, caption, width)
+    panel = style.Panel(kernel_bars.panel(bars), height=BAR * len(bars))
+    return style.figure([[panel]], kernel_bars.legend(bars), caption, width)
 
 
-def tree(rows: pl.DataFrame) -> Branch:
-    """All rows as one tree, in which an operator that only calls one other is drawn with it as one."""
+def _tree(rows: pl.DataFrame) -> Branch:
+    """All rows as one tree.  An operator that only calls one other operator is joined with it."""
     root = Branch("", "operator")
     for row in rows.iter_rows(named=True):
-        path = [(one, "operator") for one in (row["operators"] or OUTSIDE).split(BETWEEN)]
+        operators = [(name, "operator") for name in (row["operators"] or OUTSIDE).split(BETWEEN)]
         branch = root
-        for name, kind in [*path, (row["name"] or "without a name", row["class"])]:
-            branch.total_ns += row["total_ns"]
-            branch.calls += row["calls"]
+        branch.add(row["total_ns"], row["calls"])
+        for name, kind in [*operators, (row["name"] or "without a name", row["class"])]:
             branch = branch.at(name, kind)
-        branch.total_ns += row["total_ns"]
-        branch.calls += row["calls"]
-    joined(root)
+            branch.add(row["total_ns"], row["calls"])
+    _join_only_callees(root)
     return root
 
 
-def joined(branch: Branch) -> None:
-    for one in branch.within.values():
-        while len(one.within) == 1 and (only := next(iter(one.within.values()))).kind == "operator":
-            one.name, one.within = one.name + BETWEEN + only.name, only.within
-        joined(one)
+def _join_only_callees(branch: Branch) -> None:
+    """Makes one of each operator and the only operator that it calls."""
+    for inner in branch.within.values():
+        while len(inner.within) == 1 and (only := next(iter(inner.within.values()))).kind == "operator":
+            inner.name, inner.within = inner.name + BETWEEN + only.name, only.within
+        _join_only_callees(inner)
 
 
-def largest(root: Branch) -> set[int]:
-    """The branches to draw: the largest whose operator is drawn, by the identity of their objects."""
+def _bars(root: Branch, width: style.Width) -> list[Row]:
+    """A bar for each branch that is drawn, from the top."""
+    bars = []
+    for place, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
+        indent = min(depth, DEEPEST_INDENT) * INDENT
+        bars.append({
+            "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
+            "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
+            "text": kernel_bars.bar_text(branch.name, branch.calls, indent, width),
+        })  # fmt: skip
+    return bars
+
+
+def _largest(root: Branch) -> set[int]:
+    """The ids of the branches to draw: always the largest of those whose parent is drawn."""
     drawn: set[int] = set()
     waiting: list[tuple[int, int, Branch]] = []
-    places = itertools.count()
+    places = itertools.count()  # where two are equal, the heap takes the first
 
     def offer(branch: Branch) -> None:
-        for one in branch.largest_first():
-            heapq.heappush(waiting, (-one.total_ns, next(places), one))
+        for inner in branch.largest_first():
+            heapq.heappush(waiting, (-inner.total_ns, next(places), inner))
 
     offer(root)
     while waiting and len(drawn) < MOST_BRANCHES:
@@ -143,21 +127,14 @@ def largest(root: Branch) -> set[int]:
     return drawn
 
 
-def shown(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, Branch]]:
-    """What is drawn, each operator before what it launched."""
-    for one in branch.largest_first():
-        if id(one) in drawn:
-            yield depth, one
-            yield from shown(one, drawn, depth + 1)
+def _from_the_top(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, Branch]]:
+    """What is drawn with its depth, each operator before what it launched."""
+    for inner in branch.largest_first():
+        if id(inner) in drawn:
+            yield depth, inner
+            yield from _from_the_top(inner, drawn, depth + 1)
 
 
-def branches(branch: Branch) -> Iterator[Branch]:
-    for one in branch.within.values():
-        yield one
-        yield from branches(one)
-
-
-def text(branch: Branch, room: float) -> str:
-    """Name and number of pieces of work in the room there is."""
-    times = f" · {words.number(branch.calls)} ×"
-    return words.shorten(branch.name, room - words.text_width(times)) + times
+def _size(branch: Branch) -> int:
+    """Number of branches below this one, at any depth."""
+    return sum(1 + _size(inner) for inner in branch.within.values())

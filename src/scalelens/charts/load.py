@@ -9,8 +9,8 @@ A chart is a module with
 
 `left_out` counts the records that the query left out, by rule; `parameters` are those given to the query; `draw`
 returns an Altair chart that `style.figure` put together, or raises UserError where there is nothing to draw.
-Its docstring is its documentation, in fixed headings: Shows, Query, Encodings, Source.  What is computed is computed by
-the query; a chart only draws.
+Its docstring is its documentation, in fixed headings: Shows, Query, Encodings, Source.  The query computes; the chart
+only draws.
 """
 
 import re
@@ -60,7 +60,7 @@ def title(chart: ModuleType) -> str:
     return (chart.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
-def sql(chart: ModuleType, call: str) -> str:
+def rows_statement(chart: ModuleType, call: str) -> str:
     """SQL for the rows of a chart, given the call of its query, `scaling(runs := '...')`."""
     facts = getattr(chart, "FACTS", ())
     if not facts:
@@ -70,7 +70,7 @@ def sql(chart: ModuleType, call: str) -> str:
 
 
 def run_ids(rows: pl.DataFrame) -> list[str]:
-    """Runs that rows speak of: their `run_id`, and the repeats behind it where `run_ids` names them."""
+    """Runs that the rows are about: their `run_id`, and the repeated runs that `run_ids` names."""
     runs = set(rows["run_id"]) if "run_id" in rows.columns else set()
     if "run_ids" in rows.columns:
         runs |= set(rows["run_ids"].explode())

@@ -4,7 +4,7 @@ Shows: what every device draws from start-up to the end, with what the run did m
     idling, a slow ramp, a device that lags and a gap in the measurement are seen, which a mean hides.
 Query: power_over_time
 Encodings:
-    x        time since the first time of the log; since the first sample where the clocks do not join
+    x        time from the first time in the log; from the first sample where the clocks do not join
     y        watts or kilowatts, from 0
     line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
              measured
@@ -13,13 +13,14 @@ Encodings:
 Source: power traces as in A. Herten et al., CARAML (SC'24 workshops), figure of a run's power, with the log's phases
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import axes, limits, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "power_over_time"
@@ -30,10 +31,10 @@ SHADES = {
     "epoch": ("epoch", "#dbe9f6"), "train": ("training", "#dbe9f6"), "evaluation": ("evaluation", "#fbdcc4"),
     "validation": ("validation", "#fbdcc4"), "checkpoint": ("checkpoint", "#bfe6d8"),
 }  # fmt: skip
-MOST_POINTS = 100_000
-UNITS = ((7200, 3600, "h"), (600, 60, "min"), (0, 1, "s"))  # from which span on, seconds of the unit, its name
-
-Row = dict[str, Any]
+MOST_SAMPLES = 100_000
+# From which span on, seconds of the unit, its name.
+TIME_UNITS = ((7200, 3600, "h"), (600, 60, "min"), (0, 1, "s"))
+KILOWATTS_FROM = 5000  # watts
 
 
 def draw(
@@ -46,104 +47,120 @@ def draw(
     samples = rows.filter(pl.col("phase").is_null()).sort("scope", "node", "device", "begins_s", nulls_last=True)
     if samples.is_empty():
         raise UserError("there are no power readings to draw", "see what there is: scalelens query runs_overview")
-    if samples["run_id"].n_unique() > 1:
-        raise UserError(
-            f"power over time is drawn of one run, not of {samples['run_id'].n_unique()}",
-            "choose one, for example runs=\"name = 'baseline'\"; see scalelens query runs_overview",
-        )
-    if samples.height > MOST_POINTS:
-        raise UserError(
-            f"{samples.height} points are more than one chart can show", "thin them, for example points=200"
-        )
+    limits.check_one_run(samples, "power over time")
+    limits.check_count(samples.height, MOST_SAMPLES, "points", "thin them, for example points=200")
     points: list[Row] = samples.to_dicts()
-    begins, ends = min(point["begins_s"] for point in points), max(point["begins_s"] for point in points)
-    _, second, unit = next(known for known in UNITS if ends - begins >= known[0])
+    time, power = _Time.of(points), _Power.of(points)
     names = _names(points)
     by_scope = len(names) > style.MOST_SERIES
     for point in points:
-        sensor = point["node"], point["device"], point["scope"]
-        point |= {"label": point["scope"] or "unknown" if by_scope else names[sensor], "at": point["begins_s"] / second}
-        point["series"] = f"{names[sensor]} {point['segment']}"
+        name = names[_sensor(point)]
+        point["label"] = (point["scope"] or "unknown") if by_scope else name
+        point["series"] = f"{name} {point['segment']}"
+        point |= {"at": point["begins_s"] / time.second, "power": point["power_w"] / power.watts}
     looks = style.looks(dict.fromkeys(point["label"] for point in points))
-    phases = rows.filter(
-        pl.col("phase").is_in(list(SHADES)) & (pl.col("begins_s") < ends) & (pl.col("ends_s") > begins)
-    ).sort("begins_s", "phase")
-    x = alt.X(
-        "at:Q", title=f"time [{unit}]", axis=alt.Axis(tickCount=6),
-        scale=alt.Scale(domain=[begins / second, max(ends, begins + 1e-3) / second], nice=False),
-    )  # fmt: skip
-    watts, power = (1000, "kW") if max(point["power_w"] for point in points) >= 5000 else (1, "W")
-    for point in points:
-        point["power"] = point["power_w"] / watts
-    ticks = style.ticks(max(point["power"] for point in points) or 1)
-    y = alt.Y(
-        "power:Q", title=f"power [{power}]", scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks)),
-    )  # fmt: skip
-    by = style.encodings(looks)
-    fields = ("at", "power", "label", "series")
-    lines = alt.Chart(style.values([{name: point[name] for name in fields} for point in points]))
-    lines = lines.mark_line(strokeWidth=0.4 if by_scope else 0.8, clip=True)
-    layers = [
-        *_shades(phases, begins, ends, second),
-        lines.encode(x, y, by["color"], by["strokeDash"], detail="series:N"),
-    ]
-    drawn = dict.fromkeys(SHADES[phase] for phase in phases["phase"])
+    is_seen = (pl.col("begins_s") < time.ends) & (pl.col("ends_s") > time.begins)
+    phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
+    panel = alt.layer(*_shades(phases, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
+    shades = dict.fromkeys(SHADES[phase] for phase in phases["phase"])
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
-    legend += [style.Look(label, colour, "square", [1, 0], 5) for label, colour in drawn]
-    panel = alt.layer(*layers).resolve_scale(color="independent")
-    return style.figure([[style.Panel(panel)]], legend, _caption(points, len(names), bool(drawn)), width)
+    legend += [style.swatch(label, colour) for label, colour in shades]
+    panel = panel.resolve_scale(color="independent")
+    return style.figure([[style.Panel(panel)]], legend, _caption(points, len(names), bool(shades)), width)
 
 
-def _shades(phases: pl.DataFrame, begins: float, ends: float, second: float) -> list[Any]:
+class _Time(NamedTuple):
+    """The time from the first to the last sample, in seconds, and the unit it is drawn in."""
+
+    begins: float
+    ends: float
+    second: float  # seconds of the unit
+    unit: str
+
+    @classmethod
+    def of(cls, points: Sequence[Row]) -> "_Time":
+        begins, ends = min(point["begins_s"] for point in points), max(point["begins_s"] for point in points)
+        _, second, unit = next(known for known in TIME_UNITS if ends - begins >= known[0])
+        return cls(begins, ends, second, unit)
+
+
+class _Power(NamedTuple):
+    """The unit of power that is drawn."""
+
+    watts: float  # of the unit
+    unit: str
+
+    @classmethod
+    def of(cls, points: Sequence[Row]) -> "_Power":
+        return cls(1000, "kW") if max(point["power_w"] for point in points) >= KILOWATTS_FROM else cls(1, "W")
+
+
+def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, power: _Power, thickness: float) -> Any:
+    """One line for each sensor and segment; it ends where nothing was measured."""
+    x = alt.X(
+        "at:Q",
+        title=f"time [{time.unit}]",
+        axis=alt.Axis(tickCount=6),
+        scale=alt.Scale(
+            domain=[time.begins / time.second, max(time.ends, time.begins + 1e-3) / time.second], nice=False
+        ),
+    )
+    y = axes.from_zero("power", f"power [{power.unit}]", max(point["power"] for point in points) or 1)
+    by = style.encodings(looks)
+    drawn = [{name: point[name] for name in ("at", "power", "label", "series")} for point in points]
+    lines = alt.Chart(style.values(drawn)).mark_line(strokeWidth=thickness, clip=True)
+    return lines.encode(x, y, by["color"], by["strokeDash"], detail="series:N")
+
+
+def _shades(phases: pl.DataFrame, time: _Time) -> list[Any]:
     """One layer for the phases of the run, as far as they were measured."""
     if phases.is_empty():
         return []
     spans = [
         {
-            "from": max(row["begins_s"], begins) / second, "to": min(row["ends_s"], ends) / second,
+            "from": max(row["begins_s"], time.begins) / time.second,
+            "to": min(row["ends_s"], time.ends) / time.second,
             "phase": SHADES[row["phase"]][0],
         }
         for row in phases.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     shades = list(dict(SHADES.values()).items())
     colours = alt.Scale(domain=[label for label, _ in shades], range=[colour for _, colour in shades])
     chart = alt.Chart(style.values(spans)).mark_rect(clip=True)
     return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colours, legend=None), x2="to:Q")]
 
 
-def _names(points: list[Row]) -> dict[tuple[Any, ...], str]:
+def _sensor(point: Row) -> tuple[Any, Any, Any]:
+    return point["node"], point["device"], point["scope"]
+
+
+def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
     """Sensors by what sets them apart: the device, the node where there are several, the scope where that is needed."""
-    sensors = list(dict.fromkeys((point["node"], point["device"], point["scope"]) for point in points))
+    sensors = list(dict.fromkeys(map(_sensor, points)))
     nodes = {node for node, _, _ in sensors}
     devices = [(node, device) for node, device, _ in sensors]
-    return {
-        (node, device, scope): " ".join(
-            part
-            for part, is_needed in (
-                (node, len(nodes) > 1), (device, True), (scope, devices.count((node, device)) > 1)
-            )
-            if part and is_needed
-        ) or "power"
-        for node, device, scope in sensors
-    }  # fmt: skip
+    names = {}
+    for node, device, scope in sensors:
+        parts = [node] if len(nodes) > 1 else []
+        parts += [device, scope] if devices.count((node, device)) > 1 else [device]
+        names[node, device, scope] = " ".join(filter(None, parts)) or "power"
+    return names
 
 
-def _caption(points: list[Row], sensors: int, has_phases: bool) -> list[str]:
+def _caption(points: Sequence[Row], sensors: int, has_phases: bool) -> list[str]:
     first = points[0]
-    measured = {(point["node"], point["device"], point["scope"]): point["readings"] for point in points}
-    said = [f"{first['name']}." if first.get("name") else ""]
-    said.append(f"{words.span([sensors], 'sensor')}, {words.span([sum(measured.values())], 'sample')}.")
-    if len(points) < sum(measured.values()):
-        said.append(
-            f"Drawn: {words.number(len(points))} of them, the first, last, lowest and highest of each slot of time."
-        )
+    samples = sum({_sensor(point): point["readings"] for point in points}.values())
+    lines = [f"{first['name']}."] if first.get("name") else []
+    lines.append(f"{words.counted([sensors], 'sensor')}, {words.counted([samples], 'sample')}.")
+    if len(points) < samples:
+        shown = words.short_number(len(points))
+        lines.append(f"Drawn: {shown} of them, the first, last, lowest and highest of each slot of time.")
     if len({point["segment"] for point in points}) > 1:
-        said.append("Lines break where nothing was measured for more than three sampling periods.")
+        lines.append("Lines break where nothing was measured for more than three sampling periods.")
     if not first["has_clock"]:
-        said.append("Time since the first sample: the run has no log on the clock of the readings (power_clock).")
+        lines.append("Time starts at the first sample: the run has no log on the clock of the readings (power_clock).")
     elif has_phases:
-        said.append("Time since the first time of the log. White: it says nothing of that time.")
+        lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
     else:
-        said.append("Time since the first time of the log, which has no phases.")
-    return [sentence for sentence in said if sentence]
+        lines.append("Time starts at the first time in the log. The log has no phases.")
+    return lines

@@ -19,15 +19,14 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "roofline"
 
 COVERED = 0.99  # of the time: the operators that take the rest crowd the figure and say nothing
-MOST_POINTS = 400
+MOST_OPERATORS = 400
 ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
-
-Row = dict[str, Any]
 
 
 def draw(
@@ -45,7 +44,7 @@ def draw(
         )
     largest = known.sort("kernel_s", "name", "shapes", "run_id", descending=[True, False, False, False])
     taken = largest.with_columns(before=pl.col("kernel_s").cum_sum() - pl.col("kernel_s"))
-    shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_POINTS)
+    shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_OPERATORS)
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
     peaks = _peaks(shown)
     looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}))]
@@ -56,18 +55,18 @@ def draw(
 
 def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
     """Element types by the TFLOP/s and GB/s that they are held against."""
-    found: dict[tuple[float, float], list[str]] = {}
+    dtypes: dict[tuple[float, float], list[str]] = {}
     known = shown.select("peak", "bandwidth", "dtype").drop_nulls().unique().sort("peak", "bandwidth", "dtype")
     for peak, bandwidth, dtype in known.iter_rows():
-        found.setdefault((peak, bandwidth), []).append(dtype.lower().removeprefix("c10::"))
-    return found
+        dtypes.setdefault((peak, bandwidth), []).append(dtype.lower().removeprefix("c10::"))
+    return dtypes
 
 
 def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tuple[float, float], list[str]]) -> Any:
     low, high = (edge(row["intensity"] for row in points) for edge in (min, max))
     bottom, top = (edge(row["tflops_per_s"] for row in points) for edge in (min, max))
     for peak, bandwidth in peaks:
-        ridge = 1000 * peak / bandwidth  # intensity above which arithmetic is the bound
+        ridge = _ridge(peak, bandwidth)
         low, high = min(low, ridge / 3), max(high, 3 * ridge)
         top = max(top, 1.5 * peak)
     x, y = _axis("intensity", "FLOP per byte", low, high), _axis("tflops_per_s", "TFLOP/s", bottom, top)
@@ -77,16 +76,22 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tu
     tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
     marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
     layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
+    return alt.layer(*layers, *(_roof(peak, bandwidth, low, high).encode(x, y) for peak, bandwidth in peaks))
+
+
+def _roof(peak: float, bandwidth: float, low: float, high: float) -> Any:
+    """The line under which a device stays: memory is the bound left of the ridge, arithmetic right of it."""
     start, end = _decades(low, high)
-    for peak, bandwidth in peaks:
-        ridge = 1000 * peak / bandwidth
-        corners = [
-            {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
-            for at in sorted({start, min(max(ridge, start), end), end})
-        ]
-        roof = alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
-        layers.append(roof.encode(x, y))
-    return alt.layer(*layers)
+    corners = [
+        {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
+        for at in sorted({start, min(max(_ridge(peak, bandwidth), start), end), end})
+    ]
+    return alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
+
+
+def _ridge(peak: float, bandwidth: float) -> float:
+    """Intensity in FLOP per byte from which on arithmetic is the bound, for TFLOP/s and GB/s."""
+    return 1000 * peak / bandwidth
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:
@@ -110,16 +115,15 @@ def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float
     runs = rows["run_id"].n_unique()
     whose = f" of {runs} runs" if runs > 1 else ""
     lines = [
-        f"{words.span([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
-        "operators with shapes; area: time."
+        f"{words.counted([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
+        "operators with shapes. The area of a marker is its time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
     for (peak, bandwidth), dtypes in peaks.items():
-        lines.append(
-            f"Roofline of {', '.join(dtypes)}: {words.number(peak)} TFLOP/s dense, {words.number(bandwidth)} GB/s."
-        )
+        arithmetic, memory = words.short_number(peak), words.short_number(bandwidth)
+        lines.append(f"Roofline of {', '.join(dtypes)}: {arithmetic} TFLOP/s dense, {memory} GB/s.")
     if not peaks:
         lines.append("No roofline: the device is not in the catalog, and no peak is given.")
     if hidden := rows.height - shown.height:
-        lines.append(f"Not drawn: those that take the least time, {words.number(hidden)}.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'operator')} (least time).")
     return lines

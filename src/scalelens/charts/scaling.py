@@ -21,22 +21,21 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import axes, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "scaling"
 FACTS = ("device_unit", "parameters")
 
-PANELS = {"weak": "weak scaling", "strong": "strong scaling", "mixed": "growing model"}
+PANEL_TITLES = {"weak": "weak scaling", "strong": "strong scaling", "mixed": "growing model"}
 IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
-MARKS = "†‡§¶"
+WARNING_MARKS = "†‡§¶"
 STATISTICS = {"step_s": "median", "mean_s": "mean"}
 TFLOPS = {
     "model": "TFLOP/s of the model: 6 × parameters + attention, per token.",
     "as printed": "TFLOP/s as the tool printed them, by its own formula.",
 }
-
-Row = dict[str, Any]
 
 
 def draw(
@@ -66,38 +65,38 @@ def draw(
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
     _judge(points)
-    notes = _mark(points)
+    notes = _mark_warnings(points)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural))
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [IDEAL] if efficient else []
+    legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
+    caption = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
+    if undrawn:
+        caption.append(f"Not drawn: {words.counted([undrawn], 'point')} of growing models without TFLOP/s.")
+    grid = _grid(efficient, growing, looks, width)
+    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], width)
 
+
+def _grid(
+    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], width: style.Width
+) -> list[list[style.Panel]]:
+    """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
     panels: list[style.Panel] = []
     top = max([1.0, *(row[name] for row in efficient for name in ("efficiency", "efficiency_high") if row[name])])
     for kind in ("weak", "strong"):
         if shown := [row for row in efficient if row["scaling"] == kind]:
             panels.append(style.Panel(_efficiency(shown, looks, top, has_axis=not panels), has_axis=not panels))
     other = [style.Panel(_throughput(growing, looks))] if growing else []
-    grid = [[*panels, *other]] if width == "double" else [row for row in (panels, other) if row]
-
-    legend: list[style.Look | style.Bar] = [look for look in looks if look.label]
-    legend += [IDEAL] if efficient else []
-    legend += [bar for kind, bar in style.BARS.items() if any(row["bar"] == kind for row in points)]
-    said = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
-    if undrawn:
-        said.append(f"Not drawn: {words.span([undrawn], 'point')} of growing models without TFLOP/s.")
-    return style.figure(grid, legend, [*said, words.exclusions(left_out)], width)
+    return [[*panels, *other]] if width == "double" else [row for row in (panels, other) if row]
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
-    """Panel of weak or of strong series; the second of the two goes by the y axis of the first."""
+    """Panel of weak or of strong series.  The second of the two has no axis and shares that of the first."""
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
-    ticks = style.ticks(100 * top)
     bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
-    y = alt.Y(
-        "efficiency:Q",
-        title="efficiency [%]" if has_axis else None,
-        scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), **({} if has_axis else bare)),
-    )
+    title, options = ("efficiency [%]", {}) if has_axis else (None, bare)
+    y = axes.from_zero("efficiency", title, 100 * top, **options)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
     layers = [ideal.encode(y="ideal:Q"), *_series(percent, looks, y, "efficiency")]
@@ -105,15 +104,10 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
 
 
 def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Panel of series whose model grows: they have no base to be efficient against."""
+    """Panel of series whose model grows.  They have no efficiency, because no size does the work of another."""
     sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in rows if row["is_fastest"]}
-    ticks = style.ticks(max(row["tflops_per_device"] for row in rows))
-    y = alt.Y(
-        "tflops_per_device:Q",
-        title=f"TFLOP/s per {words.unit(rows).removesuffix('s')}",
-        scale=alt.Scale(domain=[0, style.HEADROOM * ticks[-1]], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks)),
-    )
+    highest = max(row["tflops_per_device"] for row in rows)
+    y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(rows)}", highest)
     overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
     size = alt.Chart(_values(text, "tflops_per_device", "size"))
@@ -122,35 +116,27 @@ def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N")).properties(title=_title(rows))
 
 
-def _series(rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str, overhang: float = 12) -> list[Any]:
+def _series(
+    rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str, overhang: float = axes.OVERHANG
+) -> list[Any]:
     """Lines, intervals, points and marks of warnings."""
-    sizes = sorted({row["devices"] for row in rows})
-    domain = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
-    overhang = max(overhang, words.text_width(f"{sizes[-1]}") / 2)
-    x = alt.X(
-        "devices:Q",
-        title=words.unit(rows),
-        scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=overhang),
-        axis=alt.Axis(values=sizes, tickCount=len(sizes), format="d", labelOverlap="greedy", labelSeparation=3),
-    )
-    by = style.encodings(looks)
-    tips = [
-        alt.Tooltip(name, type="nominal") for name in ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
-    ]
+    x, by = axes.of_devices(rows, overhang), style.encodings(looks)
+    told = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
+    tips = [alt.Tooltip(name, type="nominal") for name in told]
     tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s")]
 
-    def chart(chosen: Sequence[Row], *further: str) -> Any:
-        return alt.Chart(_values(chosen, field, *(tip["shorthand"] for tip in tips), *further))
+    def points(chosen: Sequence[Row]) -> Any:
+        return alt.Chart(_values(chosen, field, *told, "step_s"))
 
-    fastest = chart([row for row in rows if row["is_fastest"]])
+    fastest = points([row for row in rows if row["is_fastest"]])
     layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N")]
-    for kind in style.BARS:
-        if barred := [row for row in rows if row["bar"] == kind]:
-            ends = (f"{field}_low", f"{field}_high")
-            layers += style.bars(_values(barred, *ends), kind, x, *ends, by["color"])
+    ends = (f"{field}_low", f"{field}_high")
+    for kind in style.INTERVALS:
+        of_kind = [row for row in rows if row["interval"] == kind]
+        layers += style.interval_layers(of_kind, kind, x, ends, by["color"])
     layers.append(fastest.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips))
     if rivals := [row for row in rows if not row["is_fastest"]]:
-        hollow = chart(rivals).mark_point(filled=False, fill="white", strokeWidth=0.8)
+        hollow = points(rivals).mark_point(filled=False, fill="white", strokeWidth=0.8)
         layers.append(hollow.encode(x, y, by["color"], by["shape"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
         mark = alt.Chart(_values(marked, field, "mark")).mark_text(align="left", dx=3, dy=-4)
@@ -159,37 +145,37 @@ def _series(rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str
 
 
 def _values(rows: Sequence[Row], *fields: str) -> Any:
-    """What a layer draws, and no more."""
+    """The columns that a layer draws, without the others."""
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])
 
 
 def _judge(points: list[Row]) -> None:
-    """Says of each row whether it is the base, whether the line runs through it, and how its interval is drawn."""
+    """Adds to each row whether it is the base, whether the line runs through it, and the kind of its interval."""
     series, sizes = set(), set()
     for row in points:
         row["is_base"] = row["series"] not in series
         row["is_fastest"] = (row["series"], row["devices"]) not in sizes
-        row["bar"] = (row["efficiency_kind"], row["interval_of"]) if row["efficiency_kind"] else None
+        row["interval"] = (row["efficiency_kind"], row["interval_of"]) if row["efficiency_kind"] else None
         series.add(row["series"])
         sizes.add((row["series"], row["devices"]))
 
 
-def _mark(points: list[Row]) -> list[str]:
+def _mark_warnings(points: list[Row]) -> list[str]:
     """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption."""
-    said: dict[str, list[Row]] = {}
+    warned: dict[str, list[Row]] = {}
     for row in points:
         row["mark"] = ""
-        for warning in filter(None, (row["warning"] or "").split("; ")):
-            said.setdefault(warning, []).append(row)
+        for warning in words.split_notes(row["warning"]):
+            warned.setdefault(warning, []).append(row)
     notes, marks = [], 0
-    for warning, rows in said.items():
+    for warning, rows in warned.items():
         kinds = {row["scaling"] for row in rows}
-        if len(rows) == sum(row["scaling"] in kinds for row in points):  # of whole panels: a mark would say nothing
-            notes.append(f"{warning[0].upper()}{warning[1:]}.")
+        if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
+            notes.append(words.sentence(warning))
             continue
-        mark = MARKS[marks % len(MARKS)] * (marks // len(MARKS) + 1)
+        mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
         marks += 1
-        notes.append(f"{mark}\u00a0{warning[0].upper()}{warning[1:]}.")
+        notes.append(f"{mark}\u00a0{words.sentence(warning)}")
         for row in rows:
             row["mark"] += mark
     return notes
@@ -198,16 +184,14 @@ def _mark(points: list[Row]) -> list[str]:
 def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     """Base cases, counts, statistic, intervals."""
     lines = _bases(points)
-    runs, steps = ([row[count] for row in points] for count in ("n_runs", "n_steps"))
+    most_runs = max(row["n_runs"] for row in points)
     statistic = STATISTICS.get(parameters.get("metric", "step_s"), parameters.get("metric", ""))
-    repeats = " of a run, median over the runs" if max(runs) > 1 else ""
-    lines.append(
-        f"Each point: {words.span(runs, 'run')}, {words.span(steps, 'step record')}; {statistic} step time{repeats}."
-    )
-    if any(row["bar"] for row in points):
+    repeats = " of a run, median over the runs" if most_runs > 1 else ""
+    lines.append(f"Each point: {words.records_of(points)}; {statistic} step time{repeats}.")
+    if any(row["interval"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     elif any(row["scaling"] != "mixed" for row in points):
-        without = "One run per size" if max(runs) == 1 else "No repeats of both a size and its base"
+        without = "One run per size" if most_runs == 1 else "No repeats of both a size and its base"
         lines.append(f"{without}: no interval for the efficiency.")
     kinds = {row["tflops_kind"] for row in points if row["scaling"] == "mixed" and row["tflops_kind"]}
     if any(row["scaling"] == "mixed" and row.get("parameters") for row in points):
@@ -220,23 +204,23 @@ def _bases(points: Sequence[Row]) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for kind in ("weak", "strong"):
         bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
-        said, before = [], ""
+        texts, size_before = [], ""
         for row in sorted(bases, key=lambda row: words.natural(row["label"])):
-            size = words.span([row["devices"]], words.unit([row]).removesuffix("s"))
-            time = f"{words.number(row['step_s'])} s" + (f" a step on {size}" if size != before else "")
-            said.append(f"{time} ({row['label']})" if row["label"] else time)
-            before = size
-        if said:
-            kinds.setdefault(", ".join(said), []).append(kind)
+            size = words.devices(row)
+            time = f"{words.short_number(row['step_s'])} s" + (f" a step on {size}" if size != size_before else "")
+            texts.append(f"{time} ({row['label']})" if row["label"] else time)
+            size_before = size
+        if texts:
+            kinds.setdefault(", ".join(texts), []).append(kind)
     return [f"Base of {' and '.join(kinds)} scaling: {text}." for text, kinds in kinds.items()]
 
 
 def _title(rows: Sequence[Row]) -> Any:
-    """What a panel shows, and the batch that each of its series holds equal: `batch 8, 16 per device`."""
+    """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`."""
     batches = sorted({row["batch"] for row in rows}, key=words.natural)
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
-    return alt.TitleParams(PANELS[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))
+    return alt.TitleParams(PANEL_TITLES[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))
 
 
 def _parameters(count: float | None) -> str:

@@ -20,7 +20,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "temporal_breakdown"
@@ -35,8 +36,7 @@ CLASSES = {
     "10 % longer or more": (math.inf, "#08468b"),
 }
 MOST_CELLS = 40_000
-
-Row = dict[str, Any]
+FEW_CELLS = 2000  # so few are set apart by white lines, which would be all that is seen of more
 
 
 def draw(
@@ -51,46 +51,52 @@ def draw(
         raise UserError(
             "there are no steps of a rank to draw", "a trace needs annotated steps; see: scalelens query trace_steps"
         )
-    if known["run_id"].n_unique() > 1:
-        raise UserError(
-            f"a map of ranks and steps is of one run, not of {known['run_id'].n_unique()}",
-            "choose one, for example runs=\"name = 'baseline'\"; see scalelens query runs_overview",
-        )
-    if known.height > MOST_CELLS:
-        raise UserError(
-            f"{known.height} ranks and steps are more than one chart can show ({MOST_CELLS})",
-            "ask with SQL: scalelens sql \"FROM temporal_breakdown(per := 'step')\"",
-        )
-    times = [row["compute_ns"] / 1e6 for row in known.iter_rows(named=True)]
-    median = statistics.median(times) or math.inf
-    cells = [
-        {
-            "rank": _rank(row), "step": row["train_step"], "compute_ms": time,
-            "class": next(label for label, (most, _) in CLASSES.items() if time / median < most),
-        }
-        for row, time in zip(known.iter_rows(named=True), times, strict=True)
-    ]  # fmt: skip
-    ranks, steps = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("rank", "step"))
-    colours = [colour for _, colour in CLASSES.values()]
-    chart = (
-        alt.Chart(style.values(cells))
-        .mark_rect(stroke="white", strokeWidth=0.3 if known.height < 2000 else 0)
-        .encode(
-            x=alt.X("step:O", title="step", sort=sorted(steps),
-                    axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=3, ticks=False, domain=False)),
-            y=alt.Y("rank:O", title="rank", sort=ranks,
-                    axis=alt.Axis(labelOverlap="greedy", ticks=False, domain=False)),
-            color=alt.Color("class:N", scale=alt.Scale(domain=list(CLASSES), range=colours), legend=None),
-        )
-    )  # fmt: skip
-    legend = [style.Look(label, colour, "square", [1, 0], 5) for label, (_, colour) in CLASSES.items()]
-    low, middle, high = (words.number(pick(times)) for pick in (min, statistics.median, max))
-    caption = [
-        f"{words.span([len(ranks)], 'rank')}, {words.span([len(steps)], 'step')}, "
-        f"{style.SELECTIONS[(parameters or {}).get('steps', 'all')]}.",
+    limits.check_one_run(known, "ranks and steps")
+    hint = "ask with SQL: scalelens sql \"FROM temporal_breakdown(per := 'step')\""
+    limits.check_count(known.height, MOST_CELLS, "ranks and steps", hint)
+    cells = _cells(known)
+    legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
+    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), width)
+
+
+def _cells(known: pl.DataFrame) -> list[Row]:
+    """A cell for each rank and step, with its class."""
+    rows = known.to_dicts()
+    median = statistics.median(row["compute_ns"] / 1e6 for row in rows) or math.inf
+    cells = []
+    for row in rows:
+        time = row["compute_ns"] / 1e6
+        label = next(label for label, (most, _) in CLASSES.items() if time / median < most)
+        cells.append({"rank": _rank(row), "step": row["train_step"], "compute_ms": time, "class": label})
+    return cells
+
+
+def _map(cells: list[Row]) -> Any:
+    ranks, steps = _different(cells, "rank"), sorted(_different(cells, "step"))
+    bare = {"labelOverlap": "greedy", "ticks": False, "domain": False}
+    classes = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
+    gap = 0.3 if len(cells) < FEW_CELLS else 0
+    chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap)
+    return chart.encode(
+        x=alt.X("step:O", title="step", sort=steps, axis=alt.Axis(labelAngle=0, labelSeparation=3, **bare)),
+        y=alt.Y("rank:O", title="rank", sort=ranks, axis=alt.Axis(**bare)),
+        color=alt.Color("class:N", scale=classes, legend=None),
+    )
+
+
+def _different(cells: list[Row], field: str) -> list[Any]:
+    """The values of a field, each once, in the order of the cells."""
+    return list(dict.fromkeys(cell[field] for cell in cells))
+
+
+def _caption(cells: list[Row], parameters: Mapping[str, str] | None) -> list[str]:
+    ranks, steps = len(_different(cells, "rank")), len(_different(cells, "step"))
+    times = [cell["compute_ms"] for cell in cells]
+    low, middle, high = (words.short_number(pick(times)) for pick in (min, statistics.median, max))
+    return [
+        f"{words.counted([ranks], 'rank')}, {words.counted([steps], 'step')}, {words.part_of_traces(parameters)}.",
         f"Compute per step: median {middle} ms, from {low} to {high} ms. White: the trace has no work of that step.",
     ]
-    return style.figure([[style.Panel(chart)]], legend, caption, width)
 
 
 def _rank(row: Row) -> str:

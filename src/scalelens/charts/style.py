@@ -1,7 +1,7 @@
-"""How every figure looks: at the width of a paper's column, readable there, in colour and in black and white.
+"""How every figure looks: as wide as a paper's column, and readable there, in colour and in black and white.
 
-One pixel of Vega is one point of the paper.  Concatenated views cannot be fitted to a width by Vega-Lite, so the widths
-are reckoned here: fixed room for the y axis, the rest for the panels.
+One pixel of Vega is one point of the paper.  Vega-Lite cannot fit concatenated views to a width, so the widths are
+computed here: the y axis has fixed room, the panels share the rest.
 """
 
 import math
@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 import altair as alt
 
+from scalelens.charts.limits import check_count
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
-from scalelens.errors import UserError
 
 Width = Literal["single", "double"]
 WIDTHS: dict[Width, int] = {"single": 245, "double": 504}  # 3.4 in and 7 in: columns of ACM, IEEE and Springer
 
-# vl-convert carries Liberation Sans, whose letters are as wide as Arial's: no machine draws the figure otherwise.
+# vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
 INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
@@ -27,14 +27,13 @@ Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 
 STROKES = 2  # what the strokes on a panel's edges take
 LINE = 8.5  # height of a line of small text
 
-# Okabe and Ito, without the yellow that white paper swallows.  Every series differs in shape and dash as well.
+# The colours of Okabe and Ito, without the yellow, which is hard to see on white paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
-MOST_SERIES = 12
-# Which part of a trace the parameter `steps` of a query takes.
-SELECTIONS = {"all": "whole traces", "complete": "their complete steps", "hta": "the events that HTA selects"}
-HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
+MOST_SERIES = 12  # that a reader can tell apart
+
+Row = dict[str, Any]  # of a query
 
 
 class Look(NamedTuple):
@@ -47,8 +46,8 @@ class Look(NamedTuple):
     thickness: float = 1.2
 
 
-class Bar(NamedTuple):
-    """How an interval is drawn.  Confidence has caps and a full line; a range is thin, broken and open."""
+class IntervalLook(NamedTuple):
+    """How an interval is drawn: one of confidence with caps and a full line, a range with a thin broken line."""
 
     label: str
     dash: Sequence[float]
@@ -56,12 +55,12 @@ class Bar(NamedTuple):
     cap: float
 
 
-# By kind of the interval and what it is of: steps within one run, or repeats of it.
-BARS: dict[tuple[str, str], Bar] = {
-    ("ci95", "steps"): Bar("95 % interval, steps of one run", [1, 0], 0.6, 3),
-    ("ci95", "runs"): Bar("95 % interval, repeated runs", [1, 0], 1, 6),
-    ("range", "steps"): Bar("range, steps of one run", [0.8, 1.2], 0.6, 0),
-    ("range", "runs"): Bar("range, repeated runs", [2.5, 1.5], 0.6, 0),
+# By the kind of the interval, and by what it covers: the steps of one run, or repeated runs.
+INTERVALS: dict[tuple[str, str], IntervalLook] = {
+    ("ci95", "steps"): IntervalLook("95 % interval, steps of one run", [1, 0], 0.6, 3),
+    ("ci95", "runs"): IntervalLook("95 % interval, repeated runs", [1, 0], 1, 6),
+    ("range", "steps"): IntervalLook("range, steps of one run", [0.8, 1.2], 0.6, 0),
+    ("range", "runs"): IntervalLook("range, repeated runs", [2.5, 1.5], 0.6, 0),
 }
 
 CONFIG: dict[str, Any] = {
@@ -89,17 +88,19 @@ CONFIG: dict[str, Any] = {
 
 
 def looks(labels: Iterable[str]) -> list[Look]:
-    """A look for each label, all different.  Raises UserError for more than a reader can tell apart."""
+    """A look for each label, all different.  Raises UserError for too many labels."""
     named = list(labels)
-    if len(named) > MOST_SERIES:
-        raise UserError(
-            f"{len(named)} lines are more than one chart can tell apart ({MOST_SERIES})",
-            "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"",
-        )
+    hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
+    check_count(len(named), MOST_SERIES, "lines", hint)
     return [
         Look(label, COLOURS[n % len(COLOURS)], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)])
         for n, label in enumerate(named)
     ]
+
+
+def swatch(label: str, colour: str) -> Look:
+    """Entry of a legend for what is filled with a colour."""
+    return Look(label, colour, "square", [1, 0], 5)
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
@@ -117,20 +118,22 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as data of a chart, inline however many they are."""
+    """Rows as the data of a chart, written into its specification: Altair refuses a list of more than 5000."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
 class Panel(NamedTuple):
-    """A chart in a figure; one without an axis of its own shares the y axis of the panel before it."""
+    """A chart in a figure.  One without an axis of its own shares the y axis of the panel on its left."""
 
     chart: Any
     has_axis: bool = True
     height: float | None = None  # else that of all figures of its width
 
 
-def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], caption: Sequence[str], width: Width) -> Any:
-    """Rows of panels under one legend and above the caption, which makes the figure as wide as the column."""
+def figure(
+    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], width: Width
+) -> Any:
+    """The legend, below it rows of panels, below them the caption."""
     room = WIDTHS[width] - 2 * MARGIN
     parts = [_legend(legend, room - Y_AXIS)] if legend else []
     for row in grid:
@@ -142,10 +145,13 @@ def figure(grid: Sequence[Sequence[Panel]], legend: Sequence[Look | Bar], captio
 
 
 def _caption(text: str, room: float) -> Any:
-    """The caption's lines.  Views stand with their left edges below each other, axes left of it: hence the -Y_AXIS."""
+    """The caption's lines, from the left edge of the figure.
+
+    Vega-Lite aligns the left edges of views and draws y axes left of them, so the caption starts at -Y_AXIS.
+    """
     lines = wrap(text, room)
     texts = [{"x": -Y_AXIS, "y": n * LINE, "text": line} for n, line in enumerate(lines)]
-    # Unseen, it makes the figure as wide as the column, whatever the panels take.
+    # It cannot be seen.  It makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
     rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
     mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=GREY)
@@ -155,37 +161,38 @@ def _caption(text: str, room: float) -> Any:
 
 
 def _at(field: str) -> Any:
-    """A place in points, as it stands in the data."""
+    """A place in points, which the data give as it is."""
     channel = alt.X if field == "x" else alt.Y
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
-def bars(data: Any, kind: tuple[str, str], x: Any, low: str, high: str, colour: Any) -> list[Any]:
-    """Layers of intervals of one kind."""
-    bar, chart = BARS[kind], alt.Chart(data)
-    rule = chart.mark_rule(strokeWidth=bar.thickness, strokeDash=list(bar.dash))
-    layers = [rule.encode(x, alt.Y(f"{low}:Q"), colour, y2=f"{high}:Q")]
-    cap = chart.mark_tick(orient="horizontal", size=bar.cap, thickness=bar.thickness, opacity=1)
-    return layers + [cap.encode(x, alt.Y(f"{end}:Q"), colour) for end in (low, high) if bar.cap]
+def interval_layers(
+    rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], colour: Any
+) -> list[Any]:
+    """Layers of the intervals of one kind.  `ends` are the columns of their lower and upper ends, NULL without one."""
+    fields = (x.shorthand.partition(":")[0], "label", *ends)
+    known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
+    if not known:
+        return []
+    look, chart = INTERVALS[kind], alt.Chart(values(known))
+    low, high = (f"{end}:Q" for end in ends)
+    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
+    layers = [rule.encode(x, alt.Y(low), colour, y2=high)]
+    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1)
+    return layers + [cap.encode(x, alt.Y(end), colour) for end in (low, high) if look.cap]
 
 
-def ticks(highest: float) -> list[float]:
-    """Round values from 0 to the first that is not below `highest`, at most seven."""
-    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
-    return [n * step for n in range(math.ceil(highest / step) + 1)]
+SAMPLE = 18  # points: how long the sample of a look is in the legend
 
 
-SAMPLE = 18  # length of a legend's sample
-
-
-def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
-    """Samples with their labels: series in columns, below them how intervals are drawn."""
+def _legend(entries: Sequence[Look | IntervalLook], width: float) -> Any:
+    """Samples of the looks with their labels: series in columns, below them intervals."""
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
     height = 0.0
-    for kind in (Look, Bar):
-        group = [entry for entry in entries if isinstance(entry, kind)]
+    for look in (Look, IntervalLook):
+        group = [entry for entry in entries if isinstance(entry, look)]
         labels = [shorten(entry.label, width - SAMPLE - 3) for entry in group]
         column = max(map(text_width, labels), default=0) + SAMPLE + 12
         across = max(int((width + 8) // column), 1)
@@ -211,8 +218,8 @@ def _legend(entries: Sequence[Look | Bar], width: float) -> Any:
     )
 
 
-def _strokes(entry: Look | Bar, x: float, y: float) -> list[dict[str, Any]]:
-    """Lines of an entry's sample: one, and the caps of an interval that has them."""
+def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, Any]]:
+    """Lines of an entry's sample: one line, and the caps where an interval has caps."""
     inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
     plain = {"colour": entry.colour if isinstance(entry, Look) else INK, "thickness": entry.thickness}
     left, right = x + inset, x + SAMPLE - inset

@@ -17,7 +17,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
+from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "temporal_breakdown"
@@ -30,8 +31,6 @@ PARTS = {
     "idle": ("idle_ns", "#d9d9d9"),
 }  # from the left, with colours that differ in black and white too
 MOST_RANKS = 64
-
-Row = dict[str, Any]
 
 
 def draw(
@@ -46,35 +45,31 @@ def draw(
         raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
     traces = _traces(known)
     ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
-    most = MOST_RANKS if ranked else style.MOST_SERIES
-    if len(traces) > most:
-        raise UserError(
-            f"{len(traces)} {'ranks' if ranked else 'traces'} are more than one chart can show ({most})",
-            "choose runs, for example runs=\"name LIKE '%baseline%'\", or draw the chart step_heatmap",
-        )
+    hint = "choose runs, for example runs=\"name LIKE '%baseline%'\", or draw the chart step_heatmap"
+    most, kind = (MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
+    limits.check_count(len(traces), most, f"{kind}s", hint)
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
+    legend = [style.swatch(part, colour) for part, (_, colour) in PARTS.items()]
+    return style.figure([[style.Panel(_bars(traces, kind))]], legend, _caption(traces, kind, parameters), width)
+
+
+def _bars(traces: list[Row], kind: str) -> Any:
     parts = [
         {"rank": row["label"], "part": part, "order": order, "percent": 100 * row[column] / row["span_ns"]}
         for row in traces
         for order, (part, (column, _)) in enumerate(PARTS.items())
     ]
-    colours = [colour for _, colour in PARTS.values()]
-    bars = (
-        alt.Chart(style.values(parts))
-        .mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
-        .encode(
-            x=alt.X("percent:Q", stack="zero", title="share of the span [%]",
-                    scale=alt.Scale(domain=[0, 100], nice=False), axis=alt.Axis(values=[0, 25, 50, 75, 100])),
-            y=alt.Y("rank:N", title="rank" if ranked else "trace",
-                    sort=[row["label"] for row in traces],
-                    axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
-            color=alt.Color("part:N", scale=alt.Scale(domain=list(PARTS), range=colours), legend=None),
-            order="order:Q",
-        )
+    colours = alt.Scale(domain=list(PARTS), range=[colour for _, colour in PARTS.values()])
+    chart = alt.Chart(style.values(parts)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
+    return chart.encode(
+        x=alt.X("percent:Q", stack="zero", title="share of the span [%]",
+                scale=alt.Scale(domain=[0, 100], nice=False), axis=alt.Axis(values=[0, 25, 50, 75, 100])),
+        y=alt.Y("rank:N", title=kind, sort=[row["label"] for row in traces],
+                axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
+        color=alt.Color("part:N", scale=colours, legend=None),
+        order="order:Q",
     )  # fmt: skip
-    legend = [style.Look(part, colour, "square", [1, 0], 5) for part, (_, colour) in PARTS.items()]
-    return style.figure([[style.Panel(bars)]], legend, _caption(traces, ranked, parameters or {}), width)
 
 
 def _traces(rows: pl.DataFrame) -> list[Row]:
@@ -84,14 +79,13 @@ def _traces(rows: pl.DataFrame) -> list[Row]:
     return rows.group_by(of_trace).agg(pl.sum(*columns)).sort("run_id", "rank", "file_id").to_dicts()
 
 
-def _caption(traces: list[Row], ranked: bool, parameters: Mapping[str, str]) -> list[str]:
+def _caption(traces: list[Row], kind: str, parameters: Mapping[str, str] | None) -> list[str]:
     """Counts, spans, which part of the traces, and what the parts mean."""
-    kind = "rank" if ranked else "trace"
-    low, high = (words.number(pick(row["span_ns"] for row in traces) / 1e6) for pick in (min, max))
+    low, high = (words.short_number(pick(row["span_ns"] for row in traces) / 1e6) for pick in (min, max))
     span = f"{low} ms" if low == high else f"{low} to {high} ms"
     names = [f"{row['label']}\u00a0{row.get('name') or row['run_id'][:8]}" for row in traces]
     return [
-        *([] if ranked else [f"{', '.join(names)}."]),
-        f"{words.span([len(traces)], kind)} of {span}, {style.SELECTIONS[parameters.get('steps', 'all')]}.",
-        "Exposed: while the device does not compute; copies, while it does not communicate either.",
+        *([] if kind == "rank" else [f"{', '.join(names)}."]),
+        f"{words.counted([len(traces)], kind)} of {span}, {words.part_of_traces(parameters)}.",
+        "Exposed communication: the device does not compute. Exposed copies: it does not communicate either.",
     ]

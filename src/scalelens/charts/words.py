@@ -1,4 +1,4 @@
-"""Text of figures: counts and names as a caption says them, and how wide they are on paper."""
+"""Text of figures: how a caption writes counts and names, and how wide text is on paper."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ SIZE = 7  # of labels, legend and caption, in points
 
 
 def wrap(text: str, width: float) -> list[str]:
-    """Small text in lines of at most `width` points; not broken at a no-break space."""
+    """Small text in lines of at most `width` points.  A line never ends at a no-break space."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
@@ -20,7 +20,7 @@ def wrap(text: str, width: float) -> list[str]:
 
 
 def shorten(text: str, width: float) -> str:
-    """Text of at most `width` points: what is too long loses its middle, since names differ at their ends."""
+    """Text of at most `width` points.  A longer text loses its middle, because names differ at their ends."""
     kept = text
     for half in range(len(text) // 2, 0, -1):
         if text_width(kept) <= width:
@@ -44,27 +44,64 @@ def text_width(text: str) -> float:
     return sum(_LETTER_WIDTH.get(letter, 556) for letter in text) * SIZE / 1000
 
 
-def number(value: float) -> str:
+def short_number(value: float) -> str:
     """Four significant digits, large numbers in full."""
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
-def span(counts: Sequence[float], what: str) -> str:
+def counted(counts: Sequence[float], what: str, plural: str = "") -> str:
     """`1 run`, `3 runs`, `58 to 498 steps`: how many of a thing, or from how few to how many."""
     low, high = min(counts), max(counts)
-    many = f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
-    return f"{many} {what}" if high == 1 else f"{many} {what}s"
+    many = short_number(low) if low == high else f"{short_number(low)} to {short_number(high)}"
+    return f"{many} {what if high == 1 else plural or f'{what}s'}"
+
+
+def records_of(points: Sequence[Mapping[str, Any]]) -> str:
+    """`3 runs, 58 to 498 step records`: what a point of a chart stands for."""
+    counts = [counted([point["n_runs"] for point in points], "run")]
+    if steps := [point["n_steps"] for point in points if point["n_steps"]]:
+        counts.append(counted(steps, "step record"))
+    return ", ".join(counts)
 
 
 def unit(rows: Iterable[Mapping[str, Any]]) -> str:
-    """`GPUs` where all devices are, else `devices`."""
+    """`GPU` where all devices are GPUs, else `device`."""
     units = {row.get("device_unit") for row in rows}
-    one = units.pop() if len(units) == 1 else None
-    return f"{one.upper()}s" if one else "devices"
+    only = units.pop() if len(units) == 1 else None
+    return only.upper() if only else "device"
+
+
+def devices(row: Mapping[str, Any]) -> str:
+    """`8 GPUs`: the devices of a run."""
+    return counted([row["devices"]], unit([row]))
+
+
+# By the value of the parameter `steps` of a query.
+_PARTS_OF_TRACES = {"all": "whole traces", "complete": "their complete steps", "hta": "the events that HTA selects"}
+
+
+def part_of_traces(parameters: Mapping[str, str] | None) -> str:
+    """Which part of the traces a query counted."""
+    return _PARTS_OF_TRACES[(parameters or {}).get("steps", "all")]
+
+
+def sentence(text: str) -> str:
+    """A note of a query as a sentence of the caption."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The different notes of rows as sentences."""
+    return [sentence(note) for note in dict.fromkeys(note for row in rows for note in split_notes(row["note"]))]
+
+
+def split_notes(text: str | None) -> list[str]:
+    """The notes or warnings that a query joined in one cell."""
+    return [note for note in (text or "").split("; ") if note]
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """What names of the kind `gpt · bf16 · lumi` share, and of each what sets it apart from the others."""
+    """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
     tokens = {name: name.split(" · ") for name in names}
     first = next(iter(tokens.values()), [])
     shared = [token for token in first if all(token in parts for parts in tokens.values())]
@@ -73,7 +110,7 @@ def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
 
 
 def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
-    """Gives rows of scaling series a label, what sets each apart, and the batch it holds.  Returns what all share."""
+    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns a sentence of what all share."""
     # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
     names = {row["series"]: row["series"].rpartition(" · ") for row in points}
     batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
@@ -91,13 +128,13 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:
-    """Order in which `batch 16` comes before `batch 128`."""
+    """Key to sort by, with `batch 16` before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
 
 
 def exclusions(left_out: Mapping[str, int]) -> str:
-    """Sentence of the caption that says what the query left out, by rule."""
+    """Last sentence of a caption: how many records the query left out, by rule."""
     if not left_out:
         return "Nothing left out."
-    rules = ", ".join(f"{rule}\u00a0{number(count)}" for rule, count in sorted(left_out.items()))
+    rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
     return f"Records left out by rule: {rules}."

@@ -1,7 +1,8 @@
-"""The command line: a file of this folder is a command, a folder in it a group of commands.
+"""The command line: each file of this folder is a command, each folder in it a group of commands.
 
-A module with a function of its own name is a command; PANEL says where the help lists it, SETTINGS, if any, are those
-of click's context.  Exit 0 done, 1 the answer is no, 2 wrong use or unreadable input, 130 interrupted.
+A module is a command if it has a function of its own name.  Its PANEL says where the help lists it; its
+CONTEXT_SETTINGS, if it has any, go to click.  Exit codes: 0 done, 1 the answer is no, 2 wrong use or unreadable input,
+130 interrupted.
 """
 
 import importlib
@@ -16,7 +17,7 @@ from scalelens.errors import UserError
 from scalelens.folders import modules_of
 from scalelens.version import __version__
 
-PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; others come last
+PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; any other comes last
 
 app = typer.Typer(
     name="scalelens",
@@ -35,7 +36,7 @@ def add_commands(group: typer.Typer, package: ModuleType) -> None:
     for name, module in sorted(commands.items(), key=lambda command: (panel_place(command[1]), command[0])):
         group.command(
             name.replace("_", "-"),
-            context_settings=getattr(module, "SETTINGS", None),
+            context_settings=getattr(module, "CONTEXT_SETTINGS", None),
             rich_help_panel=getattr(module, "PANEL", None),
         )(getattr(module, name))
     for folder in pkgutil.iter_modules(package.__path__):
@@ -47,7 +48,7 @@ def add_commands(group: typer.Typer, package: ModuleType) -> None:
 
 
 def panel_place(module: ModuleType) -> int:
-    """Place of a command's panel in the help."""
+    """Place of a command's panel in the order of the help."""
     panel = getattr(module, "PANEL", None)
     return PANELS.index(panel) if panel in PANELS else len(PANELS)
 
@@ -56,7 +57,7 @@ add_commands(app, sys.modules[__name__])
 
 
 @app.callback(invoke_without_command=True)
-def version(
+def scalelens(
     context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
 ) -> None:
     if version:
@@ -68,7 +69,7 @@ def version(
 
 
 def main() -> None:
-    """Runs the command line; what a user did wrong is one line on stderr."""
+    """Runs the command line.  A mistake of the user is one line on stderr."""
     try:
         app(standalone_mode=True)
     except UserError as error:

@@ -11,7 +11,7 @@ from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Run"
-SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the runner
+CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
 
 
 class Workload(StrEnum):
@@ -26,17 +26,19 @@ def bench(
     out: Annotated[Path, typer.Option(help="Folder for logs and traces, or for the study.")] = Path("results"),
     power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
-    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 doubles, 1,2,6 names them.")] = "1",
+    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
     system: Annotated[
         str | None, typer.Option(help="With --slurm: lumi, leonardo, marenostrum5, meluxina, karolina, ...")
     ] = None,
     account: Annotated[str | None, typer.Option(help="With --slurm.")] = None,
-    partition: Annotated[str | None, typer.Option(help="With --slurm, in place of the catalog's.")] = None,
+    partition: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     time: Annotated[str, typer.Option(help="With --slurm: time limit of a job.")] = "00:30:00",
-    one_at_a_time: Annotated[bool, typer.Option("--one-at-a-time", help="With --slurm: each after the last.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write, submit nothing.")] = False,
+    one_at_a_time: Annotated[
+        bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write scripts, submit nothing.")] = False,
 ) -> None:  # fmt: skip
-    """Run a reference workload, here or as a scaling study under Slurm.  All other options are the runner's own.
+    """Run a reference workload, here or as a scaling study under Slurm.  Any other option goes to the runner.
 
     Examples:
 
@@ -56,19 +58,28 @@ def bench(
         return
     given = {"account": account, "partition": partition}
     sizes = launching.sizes(nodes)
-    written = launching.write_study(
+    *scripts, submit_script = launching.write_study(
         workload.value, sizes, system, nproc, out, time, power, context.args, given, one_at_a_time
     )
-    for path in written:
+    list_scripts(scripts, submit_script, out)
+    if not dry_run:
+        submit(submit_script)
+
+
+def list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
+    """Prints the paths of a study's scripts, and how many of them the user must complete."""
+    for path in (*scripts, submit_script):
         errors.print(f"{path}", markup=False)
-    unknown = sum("FILL IN" in path.read_text() for path in written[:-1])
-    if unknown:
-        errors.print(f"{unknown} scripts have lines to be filled in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
-    if dry_run:
-        return
+    incomplete = sum("FILL IN" in path.read_text() for path in scripts)
+    if incomplete:
+        errors.print(f"{incomplete} scripts have lines to be filled in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
+
+
+def submit(script: Path) -> None:
+    """Submits the jobs of a study by its script.  Raises UserError where that fails."""
     try:
-        code = subprocess.run(["bash", str(written[-1])], check=False).returncode
+        code = subprocess.run(["bash", str(script)], check=False).returncode
     except OSError as error:
-        raise UserError(f"the jobs cannot be submitted ({error.strerror})", f"run {written[-1]} yourself") from None
+        raise UserError(f"the jobs cannot be submitted ({error.strerror})", f"run {script} yourself") from None
     if code:
-        raise UserError("the jobs were not submitted", f"see above; then run {written[-1]}")
+        raise UserError("the jobs were not submitted", f"see above; then run {script}")

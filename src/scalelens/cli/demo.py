@@ -1,4 +1,4 @@
-"""The whole way on the logs that come with ScaleLens."""
+"""Show everything once, on the logs that come with ScaleLens."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ def demo(
         "demo-output"
     ),
 ) -> None:
-    """Read the logs that come with ScaleLens, ask, and draw: the whole way in half a minute.
+    """Read the logs that come with ScaleLens, ask, and draw: from logs to figures in half a minute.
 
     They were written by the project's own runners: ResNet-50 and a small GPT on one and two ranks of small machines.
 

@@ -20,13 +20,13 @@ def explain(
 
     Examples:  scalelens explain scaling      scalelens explain megatron
     """
-    from scalelens.ingestion import formats as known
+    from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of
-    from scalelens.queries.load import load
+    from scalelens.queries.load import load as load_queries
     from scalelens.tables import documented
 
-    queries = load(tuple(folders or ()))
-    loaded = known.load()
+    queries = load_queries(tuple(folders or ()))
+    loaded = load_formats()
     formats = {name_of(module): (module.__doc__ or "").strip() for module in (*loaded.of_lines, *loaded.of_files)}
     if name in queries:
         typer.echo(queries[name].text)
@@ -35,6 +35,6 @@ def explain(
     elif name in documented():
         tables(name, Format.table)
     else:
-        kinds = {"queries": sorted(queries), "formats": sorted(formats), "tables": documented()}
-        there_are = "; the ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
-        raise UserError(f"there is no query, format or table '{name}'", f"there are the {there_are}")
+        names_by_kind = {"queries": sorted(queries), "formats": sorted(formats), "tables": documented()}
+        lists = "; the ".join(f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items())
+        raise UserError(f"there is no query, format or table '{name}'", f"there are the {lists}")

@@ -16,7 +16,7 @@ def forget(
     paths: Annotated[list[str], typer.Argument(help="Files, folders or run ids.")],
     warehouse: WarehouseOption = WAREHOUSE,
 ) -> None:
-    """Take files or runs out of the warehouse; the files themselves stay where they are.
+    """Take files or runs out of the warehouse.  The files themselves are not touched.
 
     Examples:  scalelens forget logs/bad.out      scalelens forget 3f9a0c1d2e4b
     """
@@ -24,20 +24,18 @@ def forget(
     from scalelens.warehouse.log import Warehouse
 
     store = Warehouse(warehouse)
-    known = store.live().paths
-    members = (
-        connect(warehouse).execute("SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id)").fetchall()
-    )
-    gone: set[str] = set()
+    in_warehouse = store.live().paths
+    statement = "SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id)"
+    paths_of_runs = connect(warehouse).execute(statement).fetchall()
+    forgotten: set[str] = set()
     for text in paths:
-        path = str(Path(text).resolve())
-        matched = {p for p in known if p == path or p.startswith((path + "/", path + "!"))} | {
-            p for run, p in members if run == text
-        }
-        if not matched:
+        given = str(Path(text).resolve())
+        matching = {path for path in in_warehouse if path == given or path.startswith((given + "/", given + "!"))}
+        matching |= {path for run, path in paths_of_runs if run == text}
+        if not matching:
             raise UserError(
                 f"nothing in the warehouse is called {text}", 'list paths with: scalelens sql "SELECT path FROM files"'
             )
-        gone |= matched
-    store.forget(sorted(gone))
-    errors.print(f"{len(gone)} files are forgotten")
+        forgotten |= matching
+    store.forget(sorted(forgotten))
+    errors.print(f"{len(forgotten)} files are forgotten")

@@ -22,7 +22,7 @@ def formats(
     """
     import polars as pl
 
-    from scalelens.ingestion import formats as known
+    from scalelens.ingestion.formats import load
     from scalelens.parsing.format_file import heading, name_of, title
 
     if check is not None:
@@ -33,9 +33,9 @@ def formats(
             errors.print(complaint, markup=False)
         if complaints:
             raise typer.Exit(1)
-        errors.print(f"the formats of {check} hold")
+        errors.print(f"the formats of {check} pass the test")
         return
-    loaded = known.load(tuple(folders or ()))
+    loaded = load(tuple(folders or ()))
     modules = sorted((*loaded.of_lines, *loaded.of_files), key=name_of)
     show(
         pl.DataFrame(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.ingest_summary import summarise
-from scalelens.cli.options import WAREHOUSE, ColumnMapping, FormatFolders, WarehouseOption, zone
+from scalelens.cli.options import WAREHOUSE, ColumnMapping, FormatFolders, WarehouseOption, checked_zone
 from scalelens.cli.output import errors
 
 PANEL = "Read"
@@ -20,11 +20,11 @@ def ingest(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; outside a Slurm job at most four by default.")
     ] = None,
-    strict: Annotated[bool, typer.Option(help="Exit 1 when anything was not understood.")] = False,
+    strict: Annotated[bool, typer.Option(help="Exit 1 if anything was not understood.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
     tz: Annotated[
         str | None,
-        typer.Option(help="Zone of times that name none, such as Europe/Berlin, where no scalelens.toml says it."),
+        typer.Option(help="Time zone of times that name none, such as Europe/Berlin; a scalelens.toml wins over it."),
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
     mapping: ColumnMapping = None,
@@ -32,20 +32,29 @@ def ingest(
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
-    The same files again cost nothing; a file that grew replaces what it said before.  What a scalelens.toml in or
-    above the folders says is taken up too (see: scalelens label).
+    Files that have not changed are skipped; the rows of a file that has changed are replaced.  A scalelens.toml in or
+    above the folders is read too (see: scalelens label).
 
-    Columns of a CSV that no format knows are read by their names; which as what is printed, and --map says it better.
+    Columns of a CSV that no format knows are read by their names.  It is printed what each is read as; --map corrects
+    it.
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
     """
-    from scalelens.ingestion import ingest as work
+    from scalelens.ingestion import ingest as ingestion
 
-    bar = Bar()
+    bar = ProgressBar()
     with bar:
-        report = work.ingest(
-            paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, zone(tz), tuple(mapping or ())
+        report = ingestion.ingest(
+            paths,
+            warehouse,
+            jobs,
+            tuple(formats or ()),
+            documents,
+            dry_run,
+            bar.begin,
+            checked_zone(tz),
+            tuple(mapping or ()),
         )
     summarise(report, warehouse, dry_run)
     if strict and (
@@ -54,8 +63,8 @@ def ingest(
         raise typer.Exit(1)
 
 
-class Bar:
-    """A progress bar in bytes, for people only."""
+class ProgressBar:
+    """A progress bar in bytes, on a terminal only."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn

@@ -1,25 +1,24 @@
-"""What people see after an ingest: what was understood, what was not, how the runs ended, and what to do next."""
+"""Prints the summary of an ingest: what was understood, what was not, how the runs ended, and what to do next."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalelens.cli.output import errors
+from scalelens.cli.output import errors, few_of
 
 if TYPE_CHECKING:
-    from scalelens.ingestion.ingest import Report
+    from scalelens.ingestion.ingest import IngestReport
     from scalelens.warehouse.log import Entry
 
-SHOWN = 4  # files named on one line
-STATUSES = {
+STATUSES = {  # of files that are listed by name, with the words for each
     "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
     "duplicate": "duplicates",
 }  # fmt: skip
 
 
-def summarise(report: "Report", warehouse: Path, dry_run: bool) -> None:
-    """Prints the summary of an ingest."""
+def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
+    """Prints the whole summary."""
     print_formats(report.entries)
     print_columns(report.entries)
     print_not_understood(report.entries)
@@ -42,8 +41,8 @@ def print_formats(entries: Iterable["Entry"]) -> None:
         for name in entry.formats:
             tally = by_format[name]
             tally[0] += 1
-            tally[1] += entry.rows_of.get(name, 0)
-            tally[2] += entry.problems_of.get(name, 0)
+            tally[1] += entry.rows_by_format.get(name, 0)
+            tally[2] += entry.problems_by_format.get(name, 0)
     if not by_format:
         return
     width = max(len(name) for name in by_format) + 2
@@ -54,18 +53,17 @@ def print_formats(entries: Iterable["Entry"]) -> None:
 
 
 def print_columns(entries: Iterable["Entry"]) -> None:
-    """What the columns of tables are read as, once for each kind of table."""
-    read_as: dict[str, list[str]] = defaultdict(list)
+    """What the columns of tables are read as, once for all files with the same columns."""
+    files_by_columns: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         if columns := note_and_columns(entry)[1]:
-            read_as[columns].append(Path(entry.path).name)
-    for columns, alike in read_as.items():
-        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-        errors.print(f"columns of {alike[0]}{more}: {columns}", markup=False)
+            files_by_columns[columns].append(Path(entry.path).name)
+    for columns, files in files_by_columns.items():
+        errors.print(f"columns of {few_of(files, 1)}: {columns}", markup=False)
 
 
 def print_not_understood(entries: Iterable["Entry"]) -> None:
-    """Files that gave nothing or not all, by why."""
+    """Files that were not read, or not in full, by status."""
     by_status: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         note, name = note_and_columns(entry)[0], Path(entry.path).name
@@ -73,15 +71,14 @@ def print_not_understood(entries: Iterable["Entry"]) -> None:
             by_status[entry.status].append(f"{name} ({note.rstrip('; ')})" if note else name)
     for status, words in STATUSES.items():
         if names := by_status.get(status):
-            shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-            errors.print(f"{words}  {len(names)}   {shown}", markup=False)
+            errors.print(f"{words}  {len(names)}   {few_of(names)}", markup=False)
 
 
 def note_and_columns(entry: "Entry") -> tuple[str, str]:
-    """Note of an entry, and what its columns are read as, apart."""
-    from scalelens.ingestion.recognise import COLUMNS
+    """The note of an entry without the part on its columns, and that part."""
+    from scalelens.ingestion.recognise import COLUMNS_NOTE
 
-    note, _, columns = (entry.note or "").partition(COLUMNS)
+    note, _, columns = (entry.note or "").partition(COLUMNS_NOTE)
     return note, columns
 
 

@@ -1,19 +1,20 @@
-"""Options and arguments that several commands share, and what they are checked by."""
+"""Options and arguments that several commands share, and the checks of their values."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scalelens import DEFAULT_WAREHOUSE
 from scalelens.cli.output import Format
 from scalelens.errors import UserError
 
-# `readable=False`: not looked at by typer, whose message would be a box of many lines.
+# `readable=False`: typer does not check it, because its message would be a box of many lines.
 WarehouseOption = Annotated[
     Path,
     typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False),
 ]
-WAREHOUSE = Path("scalelens-warehouse")
+WAREHOUSE = Path(DEFAULT_WAREHOUSE)
 ColumnMapping = Annotated[
     list[str] | None,
     typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="What a column of a CSV is: batch_time=iter_time:ms."),
@@ -25,9 +26,9 @@ OutputFormat = Annotated[
 ]
 
 
-def zone(name: str | None) -> str | None:
-    """A time zone's name, checked."""
-    from scalelens.runs.sidecar import is_zone
+def checked_zone(name: str | None) -> str | None:
+    """Name of a time zone.  Raises UserError where there is no such zone."""
+    from scalelens.runs.sidecar_values import is_zone
 
     if name is not None and not is_zone(name):
         raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC")
@@ -35,7 +36,7 @@ def zone(name: str | None) -> str | None:
 
 
 def pairs(parameters: list[str] | None, example: str = "warmup=5") -> dict[str, str]:
-    """KEY=VALUE arguments."""
+    """Arguments KEY=VALUE as a dict."""
     values = {}
     for text in parameters or []:
         key, equals, value = text.partition("=")

@@ -36,9 +36,9 @@ def plot(
 
     scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --width double
     """
-    from scalelens.report.plotting import plot as draw
+    from scalelens.report import plotting
 
     if output is None:
         raise UserError("no file to draw to", f"name one: scalelens plot {name} -o {name}.pdf")
-    draw(warehouse, name, output, pairs(parameters), width.value, tuple(folders or ()))
+    plotting.plot(warehouse, name, output, pairs(parameters), width.value, tuple(folders or ()))
     errors.print(f"{output}", markup=False)

@@ -15,8 +15,7 @@ def queries(folders: QueryFolders = None, format: OutputFormat = None) -> None:
 
     from scalelens.queries.load import load
 
-    known = load(tuple(folders or ())).values()
-    ordered = sorted(known, key=lambda query: (query.is_helper, query.topic, query.name))
+    ordered = sorted(load(tuple(folders or ())).values(), key=lambda query: (query.is_helper, query.topic, query.name))
     rows = [
         {
             "topic": f"{query.topic} (helper)" if query.is_helper else query.topic,

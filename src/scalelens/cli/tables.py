@@ -23,14 +23,14 @@ def tables(
 
     from scalelens.tables import documented
 
-    known = documented()
-    if name is not None and name not in known:
-        raise UserError(f"there is no table '{name}'", f"there are: {', '.join(known)}")
+    columns_by_table = documented()
+    if name is not None and name not in columns_by_table:
+        raise UserError(f"there is no table '{name}'", f"there are: {', '.join(columns_by_table)}")
     show(
         pl.DataFrame(
             [
                 {"table": table, "column": column.name, "type": str(column.type), "meaning": column.meaning}
-                for table, columns in known.items()
+                for table, columns in columns_by_table.items()
                 if name in (None, table)
                 for column in columns
             ]

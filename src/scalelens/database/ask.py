@@ -1,4 +1,4 @@
-"""Asking: a query by its name and parameters, or a statement; the answer as a polars DataFrame."""
+"""Asks a warehouse: a query by its name and parameters, or an SQL statement.  The answer is a polars DataFrame."""
 
 import itertools
 import re
@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from scalelens.database.connect import connect
-from scalelens.database.views import quoted
+from scalelens.database.views import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
@@ -34,7 +34,7 @@ def ask(
 
 
 def call(name: str, parameters: Mapping[str, Any]) -> str:
-    """SQL that calls a query's macro, `batch_stats(warmup := 5)`."""
+    """SQL that calls the macro of a query: `batch_stats(warmup := 5)`."""
     return f"{name}({', '.join(f'{key} := {literal(value)}' for key, value in parameters.items())})"
 
 
@@ -47,25 +47,25 @@ def check_call(
     allowed = [parameter.name for parameter in queries[name].parameters]
     for key in parameters:
         if key not in allowed:
-            takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+            takes = f"it takes {', '.join(allowed)}" if allowed else "it takes no parameters"
             raise UserError(f"'{key}' is not a parameter of {name}", takes)
 
 
 def literal(value: Any) -> str:
-    """A parameter as SQL: numbers and booleans as they are, also where they come as text, the rest as text."""
+    """A parameter as SQL.  Numbers and booleans stay as they are, even those that come as text; the rest is text."""
     text = str(value)
     if value is None or re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
         return "NULL" if value is None else text
-    return quoted(text)
+    return sql_text(text)
 
 
 def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
-    """Rows of a statement.  What DuckDB refuses becomes a UserError in one line."""
+    """Rows of a statement.  An error of DuckDB becomes a UserError of one line."""
     try:
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
-        frame = pl.from_arrow(plain(relation).to_arrow_table())
+        frame = pl.from_arrow(for_polars(relation).to_arrow_table())
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
@@ -76,8 +76,8 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFram
     return frame
 
 
-def plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """A relation that polars takes: each column has a name of its own, and intervals are text."""
+def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A relation that polars can take: no two columns have the same name, and intervals are text."""
     names: list[str] = []
     for name in relation.columns:
         others = (f"{name}_{number}" for number in itertools.count(1))

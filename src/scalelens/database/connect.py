@@ -6,10 +6,11 @@ from pathlib import Path
 import duckdb
 
 from scalelens import catalog
-from scalelens.database import record_tables, views
+from scalelens.database import views
+from scalelens.database.record_tables import create_record_tables
 from scalelens.errors import UserError
-from scalelens.queries import load as known
-from scalelens.queries.header import Query, is_ours, words
+from scalelens.queries.header import Query, is_ours, names_in
+from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Live, Warehouse
 
@@ -22,8 +23,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
 
-    With `asked`, a statement, only what it needs is made: DuckDB takes a third of a second to parse all macros.
-    `queries` are those that were loaded already.
+    With a statement `asked`, only what it needs is made: DuckDB takes a third of a second to parse all macros.
+    A caller that has loaded the queries gives them as `queries`.
 
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
@@ -34,9 +35,9 @@ def connect(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true"  # segments never change
     )
-    queries = known.load(query_folders, asked) if queries is None else queries
+    queries = load(query_folders, asked) if queries is None else queries
     needed = needed_tables(asked, queries)
-    labels = record_tables.create(connection, live, needed)
+    labels = create_record_tables(connection, live, needed)
     for name in catalog.CATALOGS:
         if name in needed:
             connection.from_arrow(catalog.table(name)).create(name)
@@ -47,14 +48,14 @@ def connect(
         connection.execute(views.runs(labels))
     if "step_times" in needed:
         connection.execute(views.step_times())
-    known.create(connection, queries, asked)
+    create_macros(connection, queries, asked)
     return connection
 
 
 def create_view_over_segments(
     connection: duckdb.DuckDBPyConnection, table: str, warehouse: Warehouse, live: Live
 ) -> None:
-    """The view of a stored table.  DuckDB looks at its segments here: UserError where one is not as it should be."""
+    """Makes the view of a stored table.  DuckDB opens its segments now: UserError where one is missing or damaged."""
     try:
         connection.execute(views.stored(table, warehouse, live))
     except duckdb.Error as error:
@@ -65,10 +66,10 @@ def create_view_over_segments(
 
 
 def needed_tables(asked: str | None, queries: Mapping[str, Query]) -> set[str]:
-    """Tables that a statement needs, those that others are made of included; all where none is given."""
+    """Tables that a statement needs, with those that they are made of; all tables where there is no statement."""
     if asked is None:
         return {*documented()}
-    ours = all(is_ours(query.path) for query in queries.values())  # a user's SQL may give a text
+    ours = all(is_ours(query.path) for query in queries.values())  # a user's query may give ours a text
     reads = (query.reads(asked if ours else None) for query in queries.values())
-    named = words(asked).union(["members"], *reads)
+    named = names_in(asked).union(["members"], *reads)
     return named | {made_of for name, made_of in (("runs", "params"), ("step_times", "steps")) if name in named}

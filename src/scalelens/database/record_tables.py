@@ -1,4 +1,4 @@
-"""The tables that follow from the commit records alone: files, members, what is known of runs without their rows."""
+"""Makes the tables that follow from the commit records alone: files, members, and facts about runs and names."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from scalelens.parsing.rows import TEXT_LIMIT
 from scalelens.runs.joining import runs_of, sidecars_of
 from scalelens.runs.path_facts import facts_of
 from scalelens.runs.run import Run
-from scalelens.runs.templates import FACTS
+from scalelens.runs.templates import FACT_KINDS
 from scalelens.tables import FILES, INT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
 from scalelens.warehouse.log import Live
 
@@ -24,32 +24,32 @@ RUN_BASICS = (
 Row = dict[str, Any]
 
 
-def create(connection: duckdb.DuckDBPyConnection, live: Live, needed: set[str]) -> dict[str, str]:
-    """Makes `members`, and of the other tables those that `needed` ones are made of.
+def create_record_tables(connection: duckdb.DuckDBPyConnection, live: Live, needed: set[str]) -> dict[str, str]:
+    """Makes `members`, and the other tables that those of `needed` are made of.
 
     Returns the labels that sidecars give, with the SQL type of each.
     """
     runs = runs_of(live)
-    said = list(sidecar_params(runs, live))
+    params_of_sidecars = list(sidecar_params(runs, live))
     tables = (
         ("members", members(runs), MEMBERS, "members"),
         ("files", files(live), FILES, "files"),
         ("_run_basics", run_basics(runs), RUN_BASICS, "runs"),
         ("_path_params", path_params(runs), STORED["params"], "params"),
-        ("_sidecar_params", said, (RUN_ID, *STORED["params"]), "params"),
+        ("_sidecar_params", params_of_sidecars, (RUN_ID, *STORED["params"]), "params"),
         ("_sidecar_problems", sidecar_problems(live), STORED["problems"], "problems"),
     )
     for name, rows, columns, part_of in tables:
         if part_of in needed:
             connection.from_arrow(pa.Table.from_pylist(list(rows), schema=schema(columns))).create(name)
-    return label_types(said)
+    return label_types(params_of_sidecars)
 
 
 def files(live: Live) -> Iterator[Row]:
     """One row per content, with all its paths."""
     paths = defaultdict(list)
     for path, entry in sorted(live.paths.items()):
-        paths[entry.file_id or path].append(entry)  # of a file that could not be read there is no hash
+        paths[entry.file_id or path].append(entry)  # a file that could not be read has no hash
     for file_id, entries in paths.items():
         entry = live.providers.get(file_id, entries[0])
         yield {
@@ -68,15 +68,15 @@ def members(runs: list[Run]) -> Iterator[Row]:
 
 
 def run_basics(runs: list[Run]) -> Iterator[Row]:
-    """What `runs` says besides the facts of `params`."""
+    """The columns of `runs` that are not facts of `params`."""
     for run in runs:
-        facts = [part.facts for part in run.parts]
+        outcome, outcome_line = run.outcome
         yield {
             "run_id": run.run_id, "name": run.name, "path": run.parts[0].path,
-            "started_at": min((one.started_at for one in facts if one.started_at), default=None),
-            "ended_at": max((one.ended_at for one in facts if one.ended_at), default=None),
-            "attempts": max(one.attempts for one in facts),
-            "outcome": run.outcome[0], "outcome_line": run.outcome[1],
+            "started_at": min((start for part in run.parts if (start := part.facts.started_at)), default=None),
+            "ended_at": max((end for part in run.parts if (end := part.facts.ended_at)), default=None),
+            "attempts": max(part.facts.attempts for part in run.parts),
+            "outcome": outcome, "outcome_line": outcome_line,
         }  # fmt: skip
 
 
@@ -90,10 +90,10 @@ def path_params(runs: list[Run]) -> Iterator[Row]:
 def sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
     """Facts and labels that sidecars give each run."""
     for run in runs:
-        for key, said in run.said.items():
+        for key, statement in run.statements.items():
             yield {
-                "run_id": run.run_id, "file_id": live.paths[said.path].file_id, "part": 0, "line": said.line,
-                "key": key, "value": said.value, "origin": said.origin, "is_int": said.is_int,
+                "run_id": run.run_id, "file_id": live.paths[statement.path].file_id, "part": 0, "line": statement.line,
+                "key": key, "value": statement.value, "origin": statement.origin, "is_int": statement.is_int,
             }  # fmt: skip
 
 
@@ -106,11 +106,11 @@ def sidecar_problems(live: Live) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def label_types(said: list[Row]) -> dict[str, str]:
+def label_types(params_of_sidecars: list[Row]) -> dict[str, str]:
     """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
     labels: dict[str, str] = {}
-    for row in said:
-        if row["key"] not in FACTS:
+    for row in params_of_sidecars:
+        if row["key"] not in FACT_KINDS:
             integer = row["is_int"] and labels.get(row["key"], "BIGINT") == "BIGINT"
             labels[row["key"]] = "BIGINT" if integer else "VARCHAR"
     return labels

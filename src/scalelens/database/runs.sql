@@ -1,5 +1,5 @@
--- One row per run: of each fact the candidate of the most trusted origin, then the first said; then its labels.
--- views.py fills in the lists of names: they follow from tables.py and from the sidecars.
+-- One row per run.  Of each fact the candidate of the most trusted origin counts, then the first one.  Labels come last.
+-- views.py fills in the lists of names, which follow from tables.py and from the sidecars.
 CREATE VIEW runs AS
 WITH candidates AS (
     SELECT run_id, key, value, line, row_number() OVER (

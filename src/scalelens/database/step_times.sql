@@ -1,5 +1,5 @@
 -- One row per run, attempt and step: the slowest rank's time, samples once.
--- A running mean, or a mean of an epoch or a run, never takes the place of the step's own time, nor is it one with it.
+-- A running mean, or a mean of an epoch or a run, is a row of its own: it never replaces the step's own time.
 CREATE VIEW step_times AS
 SELECT run_id,
        coalesce(arg_max(file_id, step_s), any_value(file_id)) AS file_id,

@@ -1,7 +1,7 @@
 """A batch of files becomes rows and one commit: hash, recognise, parse, write.
 
-Nothing that a file can hold raises: what is ours and not understood is a problem, and a defect of a format costs its
-line.
+Whatever a file holds, reading it does not raise.  A line that its format cannot read is a problem, and a defect of a
+format costs one line.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ from scalelens.tabular.roles import mapped
 from scalelens.warehouse.log import Entry, Live, Warehouse
 from scalelens.warehouse.writer import BatchWriter
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
-Progress = Callable[[int], None]  # told of stored bytes that were read
+Progress = Callable[[int], None]  # called with the number of stored bytes just read
 
 
 class IngestOptions(NamedTuple):
-    """What a worker must know."""
+    """What a worker must know of the command line."""
 
     warehouse: Path
     format_folders: tuple[Path, ...] = ()
@@ -40,23 +40,23 @@ class IngestOptions(NamedTuple):
     mapping: tuple[str, ...] = ()  # --map
 
 
-Contents = set[tuple[str, str | None]]  # file_id, and the zone that its naive times are taken to be of
+Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
 
 
 def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Contents:
-    """Contents whose rows are held as the formats of now would read them."""
+    """Contents whose rows the warehouse holds as today's formats would read them."""
     contents: Contents = set()
     for file_id, entry in live.providers.items():
-        current, said = version(formats, entry.formats, options, None), entry.parser_version
-        if f"{said} ".startswith(f"{current} "):
-            contents.add((file_id, said.removeprefix(current).strip() or None))
+        current, committed = reader_version(formats, entry.formats, options, None), entry.parser_version
+        if f"{committed} ".startswith(f"{current} "):
+            contents.add((file_id, committed.removeprefix(current).strip() or None))
     return contents
 
 
-def version(formats: Formats, taken: list[str], options: IngestOptions, zone: str | None) -> str:
-    """What a file's rows depend on besides its bytes; the zone of its naive times at the end."""
-    mapping = sorted(options.mapping) if formats.is_last(taken) else []
-    return " ".join([formats.version(taken[0] if taken else None), *mapping, *([zone] if zone else [])])
+def reader_version(formats: Formats, taken_by: list[str], options: IngestOptions, zone: str | None) -> str:
+    """What a file's rows depend on besides its bytes, as text; the zone of its naive times comes last."""
+    mapping = sorted(options.mapping) if formats.is_last(taken_by) else []
+    return " ".join([formats.version(taken_by[0] if taken_by else None), *mapping, *([zone] if zone else [])])
 
 
 def read_batch(
@@ -67,14 +67,15 @@ def read_batch(
     progress: Progress,
     dry_run: bool = False,
 ) -> list[Entry]:
-    """Reads files into one segment per table and commits them.  `contents` are those whose rows are held already."""
+    """Reads files into one segment per table and commits them.  Rows of `contents` are in the warehouse already."""
     writer = BatchWriter(Warehouse(options.warehouse))
-    gc.disable()  # rows are many and hold no cycles: looking for some costs a tenth of the time
+    reader = FileReader(options, formats, contents, None if dry_run else writer, progress)
+    gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
-    pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps 50 MB more of what was freed
+    pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
     try:
         for file in batch:
-            for entry in read_file(file, options, formats, contents, None if dry_run else writer, progress):
+            for entry in reader.read(file):
                 entry.root = file.root
                 writer.entries.append(entry)
         if not dry_run:
@@ -88,104 +89,106 @@ def read_batch(
     return writer.entries
 
 
-def read_file(
-    file: WalkedFile,
-    options: IngestOptions,
-    formats: Formats,
-    contents: Contents,
-    writer: BatchWriter | None,
-    progress: Progress,
-) -> Iterator[Entry]:
-    """The entry of a file, and those of its members where it is an archive."""
-    try:
-        source = open_source(Path(file.path))
-    except OSError as error:
-        yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
-        return
-    with contextlib.closing(source):
-        if is_sidecar(file.path):
-            yield read_sidecar(source, formats, options)
-            progress(file.size_bytes)
+class FileReader(NamedTuple):
+    """Reads files, one after the other, and makes the entry of each."""
+
+    options: IngestOptions
+    formats: Formats
+    contents: Contents  # grows with each file
+    writer: BatchWriter | None  # takes the rows, except in a dry run
+    progress: Progress
+
+    def read(self, file: WalkedFile) -> Iterator[Entry]:
+        """The entry of a file; where it is an archive, those of its members too."""
+        try:
+            source = open_source(Path(file.path))
+        except OSError as error:
+            yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
             return
-        if not is_archive(file.path):
-            yield read_source(source, file.zone, options, formats, contents, writer, progress)
-            return
+        with contextlib.closing(source):
+            if is_sidecar(file.path):
+                yield self.read_sidecar(source)
+                self.progress(file.size_bytes)
+            elif is_archive(file.path):
+                yield from self.read_archive(source, file)
+            else:
+                yield self.read_source(source, file.zone, self.progress)
+
+    def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
+        """The entries of an archive's members, then that of the archive itself."""
         count, note = 0, ""
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
-                    yield read_source(member, file.zone, options, formats, contents, writer, lambda _: progress(0))
+                    yield self.read_source(member, file.zone, lambda _: self.progress(0))
                 count += 1
         except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
-            if isinstance(error, OSError) and error.errno in FULL:
+            if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise UserError(
-                    f"no space is left for unpacking {file.path}", "free some, or name another folder in TMPDIR"
+                    f"no space is left for unpacking {file.path}", "free some space, or name another folder in TMPDIR"
                 ) from None
             note = f", then damaged: {error}"
-        progress(file.size_bytes)
+        self.progress(file.size_bytes)
         yield Entry(
             file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=version(formats, [], options, file.zone), note=f"archive of {count} files{note}",
+            parser_version=self.version([], file.zone), note=f"archive of {count} files{note}",
             status="partial" if note else "ok",
         )  # fmt: skip
 
+    def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
+        """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""
+        entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry.parser_version = self.version([], zone)
+        try:
+            entry.file_id = source.digest()
+        except OSError as error:
+            entry.status, entry.note, entry.parser_version = "unknown", f"cannot be read: {error.strerror or error}", ""
+            return entry
+        if (entry.file_id, zone) in self.contents:
+            entry.status, entry.note = "duplicate", "the same content was read already"
+            progress(source.size_bytes)
+            return entry
+        write, mapping = self.writer.write if self.writer else None, mapped(self.options.mapping)
+        rows = Rows(entry.file_id, write, ZoneInfo(zone) if zone else None, mapping)
+        source.progress = progress
+        whole = True
+        try:
+            entry.status, entry.note = read_rows(source, self.formats, rows, self.options.documents)
+        except (OSError, MemoryError) as error:  # the rows so far count, and the next ingest tries again
+            whole = False
+            entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"
+        rows.flush()
+        take_over(entry, rows)
+        entry.parser_version = self.version(entry.formats, zone) if whole else ""
+        if self.writer and entry.status != "document":  # the same content under another name may be read as a log
+            entry.batch = self.writer.id
+            if whole:
+                self.contents.add((entry.file_id, zone))
+        return entry
 
-def read_source(
-    source: Source,
-    zone: str | None,
-    options: IngestOptions,
-    formats: Formats,
-    contents: Contents,
-    writer: BatchWriter | None,
-    progress: Progress,
-) -> Entry:
-    """Hashes a file, finds out what it is, and writes its rows."""
-    entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
-    entry.parser_version = version(formats, [], options, zone)
-    try:
-        entry.file_id = source.digest()
-    except OSError as error:
-        entry.status, entry.note, entry.parser_version = "unknown", f"cannot be read: {error.strerror or error}", ""
+    def read_sidecar(self, source: Source) -> Entry:
+        """Takes over the text of a sidecar.  What it means for which file is decided when the warehouse is opened."""
+        entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        try:
+            entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)
+        except OSError as error:
+            entry.status, entry.note = "unknown", f"cannot be read: {error.strerror or error}"
+            return entry
+        sidecar, faults = sidecar_of(source.path, entry.sidecar)
+        entry.parser_version = self.version(["sidecar"], None)
+        entry.formats, entry.rows, entry.problems = ["sidecar"], sidecar.statement_count, len(faults)
+        entry.rows_by_format, entry.problems_by_format = {"sidecar": entry.rows}, {"sidecar": entry.problems}
+        entry.status = "partial" if faults else "ok" if entry.rows else "empty"
         return entry
-    if (entry.file_id, zone) in contents:
-        entry.status, entry.note = "duplicate", "the same content is held already"
-        progress(source.size_bytes)
-        return entry
-    rows = Rows(
-        entry.file_id, writer.write if writer else None, ZoneInfo(zone) if zone else None, mapped(options.mapping)
-    )
-    source.progress = progress
-    whole = True
-    try:
-        entry.status, entry.note = read_rows(source, formats, rows, options.documents)
-    except (OSError, MemoryError) as error:  # the rows before it count, and the next ingest tries again
-        whole = False
-        entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"
-    rows.flush()
+
+    def version(self, taken_by: list[str], zone: str | None) -> str:
+        return reader_version(self.formats, taken_by, self.options, zone)
+
+
+def take_over(entry: Entry, rows: Rows) -> None:
+    """Copies into an entry what its rows tell about the file."""
     entry.formats = sorted(rows.taken)
-    entry.rows, entry.problems = sum(rows.rows_of.values()), sum(rows.problems_of.values())
     entry.parts = rows.parts
-    entry.parser_version = version(formats, entry.formats, options, zone) if whole else ""
-    entry.rows_of = {name or "": count for name, count in rows.rows_of.items()}
-    entry.problems_of = {name or "": count for name, count in rows.problems_of.items()}
-    if writer and entry.status != "document":  # under another name the same content may be a log
-        entry.batch = writer.id
-        if whole:
-            contents.add((entry.file_id, zone))
-    return entry
-
-
-def read_sidecar(source: Source, formats: Formats, options: IngestOptions) -> Entry:
-    """Takes over a sidecar as it stands: what it says of which file is decided when the warehouse is opened."""
-    entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
-    try:
-        entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)
-    except OSError as error:
-        entry.status, entry.note = "unknown", f"cannot be read: {error.strerror or error}"
-        return entry
-    sidecar, faults = sidecar_of(source.path, entry.sidecar)
-    entry.parser_version = version(formats, ["sidecar"], options, None)
-    entry.formats, entry.rows, entry.problems = ["sidecar"], sidecar.statements, len(faults)
-    entry.rows_of, entry.problems_of = {"sidecar": entry.rows}, {"sidecar": entry.problems}
-    entry.status = "partial" if faults else "ok" if entry.rows else "empty"
-    return entry
+    entry.rows, entry.problems = sum(rows.rows_by_format.values()), sum(rows.problems_by_format.values())
+    entry.rows_by_format = {name or "": count for name, count in rows.rows_by_format.items()}
+    entry.problems_by_format = {name or "": count for name, count in rows.problems_by_format.items()}

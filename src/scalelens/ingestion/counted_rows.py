@@ -1,37 +1,50 @@
-"""Rows of a file, counted instead of kept: what a look at a file without a warehouse shows."""
+"""Counts the rows of a file: `scalelens identify` and the check of formats show them without a warehouse."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from scalelens.parsing.rows import Rows
 
 
+@dataclass
+class RowCount:
+    """Rows of one format for one table."""
+
+    rows: int
+    first_line: int | None
+    last_line: int | None
+    example: str  # reason of the first problem
+
+
 class CountedRows(Rows):
-    """Rows that are counted by format and table, not kept."""
+    """Rows that are counted by format and table, and written nowhere."""
 
     def __init__(self, mapping: Mapping[str, tuple[str, str | None]] | None = None) -> None:
         super().__init__(mapping=mapping)
-        self.counts: dict[tuple[str, str], list[Any]] = {}  # how many, from which line, to which, an example
+        self.counts: dict[tuple[str, str], RowCount] = {}
 
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         self.note(table, line, 1)
         super().put(table, line, row)
 
-    def metric(self, line: int | None, *facts: Any, **named: Any) -> None:
+    def metric(self, line: int | None, *args: Any, **options: Any) -> None:
         self.note("metrics", line, 1)
-        super().metric(line, *facts, **named)
+        super().metric(line, *args, **options)
 
-    def metrics(self, line: int | None, *facts: Any, **named: Any) -> None:
-        before = self.rows_of.get(self.format, 0)
-        super().metrics(line, *facts, **named)
-        self.note("metrics", line, self.rows_of.get(self.format, 0) - before)
+    def metrics(self, line: int | None, *args: Any, **options: Any) -> None:
+        before = self.rows_by_format.get(self.format, 0)
+        super().metrics(line, *args, **options)
+        self.note("metrics", line, self.rows_by_format.get(self.format, 0) - before)
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         self.note("problems", line, 1, reason)
         super().problem(line, reason, text)
 
-    def note(self, table: str, line: int | None, count: int, example: str = "") -> None:
-        entry = self.counts.setdefault((self.format or "", table), [0, line, line, example])
-        entry[0] += count
+    def note(self, table: str, line: int | None, rows: int, example: str = "") -> None:
+        """Adds rows to the count of the format that reads now."""
+        count = self.counts.setdefault((self.format or "", table), RowCount(0, line, line, example))
+        count.rows += rows
         if line is not None:
-            entry[1], entry[2] = min(entry[1] or line, line), max(entry[2] or line, line)
+            count.first_line = min(count.first_line or line, line)
+            count.last_line = max(count.last_line or line, line)

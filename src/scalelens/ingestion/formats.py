@@ -1,4 +1,4 @@
-"""The formats: files of `parsers/` and of the user's own folders (`--formats DIR`, `SCALELENS_FORMATS`)."""
+"""The formats: files of `parsers/` and of the user's folders (`--formats DIR`, `SCALELENS_FORMATS`)."""
 
 import functools
 import hashlib
@@ -13,7 +13,7 @@ from scalelens.parsing.format_file import name_of
 
 
 class Formats(NamedTuple):
-    """All formats by kind, and what says which of them read a file."""
+    """All formats: those that take lines of a file, and those that take whole files."""
 
     of_lines: list[ModuleType]
     of_files: list[ModuleType]
@@ -21,19 +21,19 @@ class Formats(NamedTuple):
     @property
     def last(self) -> list[ModuleType]:
         """File formats that are asked when no other format takes anything of a file."""
-        return [format for format in self.of_files if vars(format).get("LAST")]  # asked for each file: getattr is slow
+        return [format for format in self.of_files if vars(format).get("LAST")]  # getattr is slow, and files are many
 
-    def is_last(self, taken: list[str]) -> bool:
-        """Whether a file, by the formats that took it, is one that any other format comes before."""
-        return not taken or any(name_of(format) == taken[0] for format in self.last)
+    def is_last(self, taken_by: list[str]) -> bool:
+        """Whether no format took a file, or only one of those asked last: a new format may want such a file."""
+        return not taken_by or any(name_of(format) == taken_by[0] for format in self.last)
 
     def version(self, taken_by: str | None = None) -> str:
-        """Version of what would read a file: that of its file format, else a digest of all line formats."""
-        for format in self.of_files if taken_by else ():  # what the last ones took, a new format may want
+        """Version of what reads a file: of the one file format that took it, else a digest of all formats."""
+        for format in self.of_files if taken_by else ():
             if name_of(format) == taken_by and not getattr(format, "LAST", False):
                 return f"{taken_by} {format.VERSION}"
-        every = (*self.of_lines, *self.of_files)
-        return f"lines {digest_of(every, tuple([format.VERSION for format in every]))}"
+        formats = (*self.of_lines, *self.of_files)
+        return f"lines {digest_of(formats, tuple([format.VERSION for format in formats]))}"
 
 
 @functools.lru_cache(maxsize=8)
@@ -44,20 +44,20 @@ def digest_of(formats: tuple[ModuleType, ...], versions: tuple[int, ...]) -> str
 
 
 def load(folders: tuple[Path, ...] = ()) -> Formats:
-    """All formats of the package and of `folders`.  A user's format of the same name replaces ours.
+    """All formats of the package and of `folders`.  A user's format replaces ours of the same name.
 
     Raises UserError for a file that is not a format, with what it lacks.
     """
     by_name = modules_of(scalelens.parsers)
     for folder in users_folders(folders, "SCALELENS_FORMATS", "give --formats a folder of format files"):
-        by_name |= {path.stem: checked(users_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
+        by_name |= {path.stem: user_format(users_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
     ordered = [by_name[name] for name in sorted(by_name)]
     return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])
 
 
-def checked(module: ModuleType, path: Path) -> ModuleType:
-    """A user's format, where it has what a format must have."""
-    lacking = [what for what in ("VERSION", "__doc__") if not getattr(module, what, None)]
+def user_format(module: ModuleType, path: Path) -> ModuleType:
+    """A user's format.  Raises UserError where it lacks what a format must have."""
+    lacking = [name for name in ("VERSION", "__doc__") if not getattr(module, name, None)]
     if hasattr(module, "ANCHORS"):
         lacking += [] if hasattr(module, "Reader") else ["Reader"]
     elif hasattr(module, "recognise"):

@@ -1,4 +1,4 @@
-"""What a file is: which format takes which lines, and what none of them understands."""
+"""Looks at one file without a warehouse: which format takes which lines, and what no format understands."""
 
 import contextlib
 import tarfile
@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from scalelens.errors import UserError
-from scalelens.ingestion import formats as known
 from scalelens.ingestion.counted_rows import CountedRows
-from scalelens.ingestion.recognise import COLUMNS, read_rows
+from scalelens.ingestion.formats import load
+from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import is_archive, open_members, open_source
@@ -18,7 +18,7 @@ from scalelens.tabular.cells import header_of
 from scalelens.tabular.preset import preset_text
 from scalelens.tabular.roles import listing, mapped
 
-SHOWN = pl.Schema(
+COUNTS_SCHEMA = pl.Schema(
     {
         "format": pl.String, "table": pl.String, "rows": pl.Int64,
         "first_line": pl.Int64, "last_line": pl.Int64, "example": pl.String,
@@ -29,40 +29,43 @@ SHOWN = pl.Schema(
 def identify(
     path: Path, format_folders: tuple[Path, ...] = (), mapping: tuple[str, ...] = (), preset: Path | None = None
 ) -> tuple[str, pl.DataFrame]:
-    """A sentence on the file, and a row for each format and table: how many rows, from which line to which.
+    """A sentence about the file, and a row for each format and table: how many rows, from which line to which.
 
-    `preset` is a format file to be written for tables like this one.
+    `preset` is the path of a format file to be written for tables like this one.
     Raises UserError for a file that cannot be read, a mapping that does not fit, and a preset that cannot be written.
     """
-    loaded = known.load(format_folders)
+    loaded = load(format_folders)
     rows = CountedRows(mapped(mapping))
     try:
         if is_archive(str(path)):
             names = [f"{member.name}: {status_of(read_rows(member, loaded, rows))}" for member in open_members(path)]
-            return "archive of " + "; ".join(names), pl.DataFrame(schema=SHOWN)
+            return "archive of " + "; ".join(names), pl.DataFrame(schema=COUNTS_SCHEMA)
         with contextlib.closing(open_source(path)) as source:
             if is_sidecar(str(path.resolve())):
-                return of_sidecar(path, sidecar_text(source))
+                return identified_sidecar(path, sidecar_text(source))
             status = read_rows(source, loaded, rows)
             header = header_of(source)
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
     for role, (column, _) in rows.mapping.items():
-        if rows.assigned and all(one.column != column for one in rows.assigned):
+        if rows.assigned and all(assigned.column != column for assigned in rows.assigned):
             raise UserError(f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header)}")
     if preset:
         write_preset(preset, path, header, rows)
-    counts = [(*of, *what) for of, what in rows.counts.items()]
-    without_columns = (status[1] or "").partition(COLUMNS)[0].rstrip("; ") or None
-    sentence = "\n".join([f"{path.name}: {status_of((status[0], without_columns))}", *listing(rows.assigned)])
-    return sentence, pl.DataFrame(counts, schema=SHOWN, orient="row")
+    counts = [
+        (format, table, count.rows, count.first_line, count.last_line, count.example)
+        for (format, table), count in rows.counts.items()
+    ]
+    note_without_columns = (status[1] or "").partition(COLUMNS_NOTE)[0].rstrip("; ") or None
+    sentence = "\n".join([f"{path.name}: {status_of((status[0], note_without_columns))}", *listing(rows.assigned)])
+    return sentence, pl.DataFrame(counts, schema=COUNTS_SCHEMA, orient="row")
 
 
 def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) -> None:
-    """A format file for tables like this one, with what was guessed, to be edited."""
+    """Writes a format file for tables like this one, with what was guessed, for the user to edit."""
     if not rows.assigned or not header:
         raise UserError(
-            f"{path} is not a table that a preset could be for", "give a CSV or JSON lines that nothing else reads"
+            f"{path} is not a table that needs a preset", "give a CSV or JSON lines that no other format reads"
         )
     if preset.suffix != ".py" or not preset.stem.isidentifier():
         raise UserError(f"{preset} is not a name for a format file", "name one such as my_metrics.py")
@@ -75,12 +78,12 @@ def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) 
         ) from None
 
 
-def of_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
-    """The same of a scalelens.toml: a row for each mistake."""
+def identified_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
+    """A sentence about a scalelens.toml, and a row for each mistake in it."""
     _, faults = sidecar_of(str(path), text)
     mistakes = [("sidecar", "problems", 1, fault.line, fault.line, fault.reason) for fault in faults]
-    status = f"{path.name}: a sidecar; what it says of which file: scalelens label {path.parent}"
-    return status, pl.DataFrame(mistakes, schema=SHOWN, orient="row")
+    status = f"{path.name}: a sidecar; to see what it says about each file: scalelens label {path.parent}"
+    return status, pl.DataFrame(mistakes, schema=COUNTS_SCHEMA, orient="row")
 
 
 def status_of(status: tuple[str, str | None]) -> str:

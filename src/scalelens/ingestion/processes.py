@@ -1,4 +1,4 @@
-"""Batches over processes, with the manners of a login node."""
+"""Reads batches in several processes, and is fair to the other users of a login node."""
 
 import concurrent.futures.process
 import contextlib
@@ -13,34 +13,33 @@ from types import ModuleType
 from typing import Any
 
 from scalelens.errors import UserError
-from scalelens.ingestion import formats as known
 from scalelens.ingestion.batch import Contents, IngestOptions, Progress, known_contents, read_batch
-from scalelens.ingestion.formats import Formats
+from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.walk import WalkedFile
 from scalelens.warehouse.log import Entry, Warehouse
 
-THREADED = {"duckdb", "polars", "torch"}  # libraries that keep threads of their own, which a copy lacks
-POLITE_JOBS = 4  # outside a Slurm job, on a login node, no more workers than this
+THREADED = {"duckdb", "polars", "torch"}  # libraries with threads, which a copy of the process lacks
+POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
 
 
 def in_parallel(
     batches: list[list[WalkedFile]], options: IngestOptions, workers: int, progress: Progress
 ) -> Iterator[list[Entry]]:
-    """Batches over processes, in the order in which they end."""
+    """Entries of each batch, in the order in which the batches end."""
     context = multiprocessing.get_context(start_method())
     counter = context.Value("q", 0)
     with concurrent.futures.ProcessPoolExecutor(workers, context, start_worker, (options, counter)) as pool:
-        told = 0
+        reported = 0
         try:
             with undisturbed():
                 try:
                     pending = {pool.submit(work, batch) for batch in batches}
-                except OSError:  # the pool is broken already, and has closed what it is told by
+                except OSError:  # the pool is broken already and has closed its queues
                     raise concurrent.futures.process.BrokenProcessPool from None
             while pending:
                 done, pending = concurrent.futures.wait(pending, 0.2, concurrent.futures.FIRST_COMPLETED)
-                progress(counter.value - told)
-                told = counter.value
+                progress(counter.value - reported)
+                reported = counter.value
                 for future in done:
                     yield future.result()
         except BaseException as error:
@@ -57,7 +56,7 @@ def in_parallel(
 
 @contextlib.contextmanager
 def interruptible(progress: Progress) -> Iterator[Progress]:
-    """^C ends the work where progress is told: anywhere else Python may lose it.  A second one does not wait."""
+    """Lets ^C end the work at the next report of progress; elsewhere Python may lose it.  A second ^C does not wait."""
     pressed: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -65,31 +64,31 @@ def interruptible(progress: Progress) -> Iterator[Progress]:
             signal.default_int_handler(number, frame)
         pressed.append(number)
 
-    def told(count: int) -> None:
+    def report(count: int) -> None:
         if pressed:
             raise KeyboardInterrupt
         progress(count)
 
-    in_charge = threading.current_thread() is threading.main_thread()
-    if not in_charge or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if not is_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield progress
         return
     signal.signal(signal.SIGINT, note)
     try:
-        yield told
+        yield report
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """While processes are started: ^C waits, and is for the parent alone; none runs the script that called us again."""
+    """Starts processes safely: ^C waits and goes to the parent alone, and no worker runs the caller's script again."""
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     pressed: list[int] = []
     before: Any = None
     if threading.current_thread() is threading.main_thread():
         before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # this is what the new processes inherit
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # new processes inherit it
     try:
         yield
     finally:
@@ -105,7 +104,7 @@ _worker: tuple[IngestOptions, Formats, Contents, Progress]
 
 
 def start_worker(options: IngestOptions, counter: Any) -> None:
-    """Once per process: load the formats, look at what is held, and end with the parent, however that ends."""
+    """Begins a worker: loads the formats and the list of known contents, and makes it end when its parent ends."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
@@ -116,12 +115,12 @@ def start_worker(options: IngestOptions, counter: Any) -> None:
         with counter.get_lock():
             counter.value += count
 
-    formats = known.load(options.format_folders)
+    formats = load(options.format_folders)
     _worker = (options, formats, known_contents(Warehouse(options.warehouse).live(), formats, options), progress)
 
 
 def end_with_parent() -> None:
-    """A parent that was killed cannot say so: its workers would wait for work for ever."""
+    """Ends the worker when its parent is gone.  Workers of a parent that was killed would wait for work for ever."""
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()
@@ -134,16 +133,16 @@ def work(batch: list[WalkedFile]) -> list[Entry]:
 
 
 def start_method() -> str:
-    """How workers begin: as a copy of this process, which spares each the imports, where nothing else runs in it.
+    """How workers begin: as a copy of this process, which saves each the imports, if it has no other thread.
 
-    Threads of others may hold a lock at the moment of the copy, and the copy would wait for it for ever.
+    Another thread may hold a lock at the moment of the copy, and the copy would wait for that lock for ever.
     """
     alone = threading.active_count() == 1 and not THREADED & sys.modules.keys()
     return "fork" if sys.platform == "linux" and alone else "spawn"
 
 
 def default_jobs() -> int:
-    """Workers that are fair to others: the cores given to us, and outside a Slurm job at most four."""
+    """How many workers are fair to others: as many as cores are given to us, outside a Slurm job at most four."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(OSError, ValueError):
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()

@@ -1,7 +1,7 @@
-"""What a file is: the format that reads it, or why none does.
+"""Finds out what a file is and reads its rows: by a file format, by line formats, or by none and then why.
 
-File formats are asked first, by the file's first bytes; then each line is offered to the line formats; then the
-formats that come last.  The note of a file that was passed over, and its status, come from here.
+File formats are asked first, by the file's first bytes.  Then each line is offered to the line formats.  If none takes
+anything, the formats that come last are asked.  The status and the note of a file are decided here.
 """
 
 import re
@@ -22,7 +22,7 @@ DOCUMENT_SUFFIXES = (
 )  # fmt: skip
 MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
-UNREAD = (
+UNREAD = (  # first bytes of files that are known and not read, and what to say of them
     (
         b"SQLite format 3\0",
         "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
@@ -33,11 +33,11 @@ UNREAD = (
 EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
 LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
 LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
-COLUMNS = "columns: "  # begins the part of a note that says what the columns of a table are read as
+COLUMNS_NOTE = "columns: "  # begins the part of a note that says what the columns of a table are read as
 
 
 def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = False) -> tuple[str, str | None]:
-    """Rows of one file.  Returns its status and what is worth noting.
+    """Reads the rows of one file.  Returns its status, and a note where there is something to say.
 
     With `documents`, documents and source code are read as if they were logs.
     """
@@ -47,20 +47,20 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
     codec, mark = encoding_of(head)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
-    if stands_for := stand_in(text):
-        return "unknown", stands_for
+    if note := stand_in(text):
+        return "unknown", note
     last = formats.last
     for format in formats.of_files:
         if format not in last and recognised(format, text, source.name):
             return read_by_file_format(format, source, rows)
-    if passed_over := why_passed_over(head, source, documents):
-        return passed_over
+    if status_and_reason := why_passed_over(head, source, documents):
+        return status_and_reason
     LineDispatcher(formats.of_lines, rows).read(source.utf8())
-    return ending(source, rows) if rows.taken else read_by_last_formats(last, text, source, rows)
+    return finished(source, rows) if rows.taken else read_by_last_formats(last, text, source, rows)
 
 
 def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Rows of a file that a format says is its own."""
+    """Reads a file by the format that recognised it."""
     rows.format = name_of(format)
     rows.taken[rows.format] = 1
     note = None
@@ -70,14 +70,14 @@ def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, s
         raise
     except Exception as error:
         rows.problem(None, defect(rows.format, error))
-    return ending(source, rows, note)
+    return finished(source, rows, note)
 
 
 def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, str] | None:
     """Status and reason of a file whose lines are not read; None for a text that may be a log."""
-    for magic, why in UNREAD:
+    for magic, reason in UNREAD:
         if head.startswith(magic):
-            return "unknown", why
+            return "unknown", reason
     if is_binary(head):
         return "unknown", "not text, and no known file format"
     if MLFLOW_VALUE.search(source.path):
@@ -85,25 +85,25 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     name = source.name.lower()
     is_document = name.endswith(DOCUMENT_SUFFIXES) or name.startswith("readme")
     if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
-        return "document", "a document or source code, not a log; --documents reads it all the same"
+        return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
 
 
 def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Rows of a file of which no other format took anything, or why it has none."""
+    """Reads a file of which no other format took anything.  If none of these takes it, the note says what it lacks."""
     lacking: str | None = None
     for format in last:
         rows.format = name_of(format)
         if recognised(format, head, source.name):
-            missed = read_last(format, source, rows)
-            if missed is None:
-                return ending(source, rows)
-            lacking = lacking or missed
-    return ("unknown", lacking) if lacking else ending(source, rows)
+            lacks = read_by_last_format(format, source, rows)
+            if lacks is None:
+                return finished(source, rows)
+            lacking = lacking or lacks
+    return ("unknown", lacking) if lacking else finished(source, rows)
 
 
-def read_last(format: Any, source: Source, rows: Rows) -> str | None:
-    """Rows of a file by a format that comes after all others.  Returns why the file is not its own, if so."""
+def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
+    """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it."""
     try:
         lacking: str | None = format.read(source, rows)
     except (OSError, MemoryError, UserError):
@@ -117,7 +117,7 @@ def read_last(format: Any, source: Source, rows: Rows) -> str | None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether bytes are no text.  A log with a hole of zeros, as a node that crashed leaves it, is one."""
+    """Whether bytes are not text.  A node that crashed leaves a hole of zeros in a log, which is still text."""
     if b"\0" not in head or encoding_of(head)[0]:
         return False
     letters = head.translate(None, b"\0")
@@ -125,15 +125,15 @@ def is_binary(head: bytes) -> bool:
 
 
 def recognised(format: Any, head: bytes, name: str) -> bool:
-    """Whether a file format says that the file is its own."""
+    """Whether a file format takes the file."""
     try:
         return bool(format.recognise(head, name))
-    except Exception:  # a user's format must not stop an ingest; that it does not recognise is seen in `identify`
+    except Exception:  # a user's format must not stop an ingest; `identify` shows that it does not take the file
         return False
 
 
 def stand_in(head: bytes) -> str | None:
-    """What a file is that only says where the real one lies, or is not what it seems."""
+    """A note on a file that stands for another one, and what to read instead; None for any other file."""
     if pointer := LFS_POINTER.match(head):
         return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
     if link := LINK.fullmatch(head):
@@ -143,14 +143,14 @@ def stand_in(head: bytes) -> str | None:
     return None
 
 
-def ending(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
-    """Status of a file that was read to its end, and what its format finds worth noting."""
-    rows.flush()  # values that no column can hold are problems too
+def finished(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+    """Status and note of a file that was read to its end.  `note` is what its format says."""
+    rows.flush()  # now, because values that no column can hold become problems
     rows.format = None
     if source.damage:
         rows.problem(None, source.damage)
     if not rows.taken:
         return "unknown", source.damage or "no known format in it"
-    columns = COLUMNS + in_words(rows.assigned) if rows.assigned else None
-    said = "; ".join(filter(None, (source.damage, note, columns))) or None
-    return ("partial" if rows.problems_of else "ok"), said
+    columns = COLUMNS_NOTE + in_words(rows.assigned) if rows.assigned else None
+    whole_note = "; ".join(filter(None, (source.damage, note, columns))) or None
+    return ("partial" if rows.problems_by_format else "ok"), whole_note

@@ -1,4 +1,4 @@
-"""Which files there are: a walk over folders, and the sidecars in and above them."""
+"""Finds the files to be read: walks over folders, and looks for sidecars in and above them."""
 
 import contextlib
 import os
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.parsing.source import Source, open_source
-from scalelens.runs.sidecar import LIMIT, NAME
+from scalelens.runs.sidecar import SIDECAR_LIMIT_BYTES, SIDECAR_NAME
 from scalelens.warehouse.log import Entry
 
 JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 
 
 class WalkedFile(NamedTuple):
-    """A file of the walk."""
+    """A file that the walk came to."""
 
     root: str
     path: str
@@ -26,9 +26,13 @@ class WalkedFile(NamedTuple):
     zone: str | None = None  # of its naive times
 
 
-def walk(paths: Iterable[Path], warehouse: Path, unreadable: list[str]) -> Iterator[WalkedFile]:
-    """All files below `paths`, each once, in order; version control, warehouses and temporary files are passed over."""
-    met: set[str] = set()
+def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
+    """All files below `paths`, each once, in order.  Warehouses, and what git and Python keep, are left out.
+
+    `unreadable` takes a line for each file or folder that cannot be read.
+    Raises UserError where one of `paths` itself is not there or cannot be read.
+    """
+    seen: set[str] = set()
     for given in paths:
         try:
             needed = os.R_OK | os.X_OK if stat.S_ISDIR(given.stat().st_mode) else os.R_OK
@@ -49,8 +53,8 @@ def walk(paths: Iterable[Path], warehouse: Path, unreadable: list[str]) -> Itera
                 continue
             if not encodable(str(path)):
                 unreadable.append(f"{str(path)!a}: its name is not UTF-8, rename it")
-            elif str(path) not in met:
-                met.add(str(path))
+            elif str(path) not in seen:
+                seen.add(str(path))
                 yield WalkedFile(
                     str(root if root.is_dir() else root.parent), str(path), status.st_size, status.st_mtime_ns
                 )
@@ -61,10 +65,9 @@ def below(
 ) -> Iterator[Path]:
     """Files below a folder in order of name.
 
-    Links to folders are not followed, but for those that JUBE makes to the folder of another step, where that one is
-    not met anyway: once, as what it holds is read once.
+    Links to folders are not followed, except those that JUBE makes to the folder of another step.  Such a link is
+    followed once, and only to a folder outside `top`: what is in `top` is walked over anyway.
     """
-
     top, followed = top or root, set() if followed is None else followed
 
     def note(error: OSError) -> None:
@@ -83,13 +86,13 @@ def below(
                 yield from below(target, unreadable, top, followed)
 
 
-def sidecars_above(given: Iterable[Path], met: set[str]) -> Iterator[WalkedFile]:
-    """Sidecars in the folders above `paths`: what they say holds for the files below."""
+def sidecars_above(given: Iterable[Path], walked: set[str]) -> Iterator[WalkedFile]:
+    """Sidecars in the folders above `given`, without those in `walked`: they hold for the files below, too."""
     for folder in dict.fromkeys(folder for path in given for folder in path.resolve().parents):
-        path = folder / NAME
+        path = folder / SIDECAR_NAME
         with contextlib.suppress(OSError):
             status = path.stat()
-            if stat.S_ISREG(status.st_mode) and str(path) not in met:
+            if stat.S_ISREG(status.st_mode) and str(path) not in walked:
                 yield WalkedFile(str(folder), str(path), status.st_size, status.st_mtime_ns)
 
 
@@ -104,8 +107,10 @@ def sidecar_texts(files: Iterable[WalkedFile]) -> dict[str, str]:
 
 
 def gone_sidecars(seen: dict[str, Entry], given: Iterable[Path]) -> list[str]:
-    """Sidecars that are no longer in or above `given`.  Where the folder itself is gone, what they said is kept, as
-    its logs are."""
+    """Sidecars that were ingested and are no longer in or above `given`.
+
+    Where a whole folder is gone, its sidecar still counts, as its logs do.
+    """
     roots = [str(path.resolve()) for path in given]
     gone = []
     for path in filter(is_sidecar, seen):
@@ -117,17 +122,17 @@ def gone_sidecars(seen: dict[str, Entry], given: Iterable[Path]) -> list[str]:
 
 
 def is_sidecar(path: str) -> bool:
-    return path.endswith(f"/{NAME}")
+    return path.endswith(f"/{SIDECAR_NAME}")
 
 
 def sidecar_text(source: Source) -> str:
-    """Text of a sidecar, and no more of what cannot be one than shows that it is too long."""
+    """Text of a sidecar.  Of a file that is too long to be one, just enough is read to see that."""
     text = b""
     for block in source.utf8():
         text += block
-        if len(text) > LIMIT:
+        if len(text) > SIDECAR_LIMIT_BYTES:
             break
-    return text[: LIMIT + 1].decode("utf-8", "replace")
+    return text[: SIDECAR_LIMIT_BYTES + 1].decode("utf-8", "replace")
 
 
 def encodable(name: str) -> bool:

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 
-HEADINGS = ("Tool", "Versions", "Yields", "Source", "Samples")
+FORMAT_HEADINGS = ("Tool", "Versions", "Yields", "Source", "Samples")
 
 
 def name_of(format: ModuleType) -> str:
@@ -24,7 +24,7 @@ def title(format: ModuleType) -> str:
 
 
 def heading(format: ModuleType, name: str) -> str:
-    """Text behind a heading of the docstring: the rest of its line and what is indented below."""
+    """Text of a heading of the docstring: the rest of its line and the indented lines below."""
     match = re.search(rf"^{name}:(.*(?:\n(?:[ \t].*|)$)*)", textwrap.dedent(format.__doc__ or ""), re.MULTILINE)
     return match[1].strip("\n").strip(" ") if match else ""
 
@@ -36,7 +36,7 @@ def samples(format: ModuleType) -> list[str]:
 
 
 def defect(format: str | None, error: Exception) -> str:
-    """A sentence on an exception that a format did not expect, with its place in the code."""
+    """A sentence about an exception that a format did not expect, with its place in the code."""
     traceback = error.__traceback__
     while traceback and traceback.tb_next:
         traceback = traceback.tb_next

@@ -1,8 +1,8 @@
-"""What device work is: computation, communication or movement of memory.  The one place that knows names of kernels.
+"""What a device does in an event: computation, communication or movement of memory.  Only this file knows kernel names.
 
-A category says what is work of a device; where it is a kernel, its name says which.  Calls of the host, annotations and
-waits have no class.  A host operator with a `stream` among its arguments (Triton's) stays what it is: its kernel is a
-row of its own.
+The category of an event says whether it is work of a device.  If it is a kernel, its name says of which class.  Calls
+of the host, annotations and waits have no class.  So has a host operator with a `stream` among its arguments
+(Triton's): its kernel is a row of its own.
 """
 
 import functools
@@ -28,10 +28,10 @@ COMMUNICATION_NAMES = (
     "(^|[^pk])all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all|all2all",
     "collective[-_]?(permute|broadcast)|async-collective",  # XLA's
 )
-# Inductor's are named after the operators around them: triton_poi_fused_all_reduce_0 fills the buffer of one.
+# Inductor names its kernels after the operators around them: triton_poi_fused_all_reduce_0 fills the buffer of one.
 COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
 MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
-# Entries of a stream that do nothing: of MTIA and of Level Zero.
+# Entries of a stream that do nothing, of MTIA and of Level Zero.
 WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
 WORK = pa.array(KERNELS + MEMORY)
@@ -41,7 +41,7 @@ COMMUNICATION = re.compile("|".join(COMMUNICATION_NAMES), re.IGNORECASE)
 
 @functools.lru_cache(maxsize=1 << 16)
 def kernel_class(name: str | None, category: str | None) -> str | None:
-    """'compute', 'communication' or 'memory', and None for what is no work of a device."""
+    """'compute', 'communication' or 'memory'; None for what is not work of a device."""
     if category in MEMORY:
         return "memory"
     if category not in KERNELS:
@@ -58,20 +58,19 @@ def kernel_class(name: str | None, category: str | None) -> str | None:
 
 def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     """The class of each event, shape (n,) and (n,) to (n,)."""
-    places = np.flatnonzero(pc.is_in(categories, WORK).to_numpy(zero_copy_only=False))
-    if not len(places):
+    work = np.flatnonzero(pc.is_in(categories, WORK).to_numpy(zero_copy_only=False))
+    if not len(work):
         return pa.nulls(len(names), pa.string())
-    taken = pa.array(places)
-    name, category = (each.take(taken).dictionary_encode("encode") for each in (names, categories))
-    wide = len(category.dictionary)
-    pairs, which = np.unique(
-        name.indices.to_numpy().astype(np.int64) * wide + category.indices.to_numpy(), return_inverse=True
-    )
-    known, kinds = name.dictionary.to_pylist(), category.dictionary.to_pylist()
-    found = pa.array([kernel_class(known[pair // wide], kinds[pair % wide]) for pair in pairs.tolist()], pa.string())
+    name, category = (column.take(pa.array(work)).dictionary_encode("encode") for column in (names, categories))
+    name_texts, category_texts = name.dictionary.to_pylist(), category.dictionary.to_pylist()
+    # Many events share few names: each pair of name and category is looked at once, as one number.
+    width = len(category_texts)
+    pair_of_event = name.indices.to_numpy().astype(np.int64) * width + category.indices.to_numpy()
+    pairs, place_of_pair = np.unique(pair_of_event, return_inverse=True)
+    class_of_pair = [kernel_class(name_texts[pair // width], category_texts[pair % width]) for pair in pairs.tolist()]
     place = np.full(len(names), -1)
-    place[places] = which
-    return found.take(pa.array(place, mask=place < 0))
+    place[work] = place_of_pair
+    return pa.array(class_of_pair, pa.string()).take(pa.array(place, mask=place < 0))
 
 
 def with_class(events: pa.RecordBatch) -> pa.RecordBatch:

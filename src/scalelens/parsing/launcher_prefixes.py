@@ -1,6 +1,6 @@
-"""What launchers do to lines: the prefixes that they put before them, and where `srun -l` cuts them.
+"""What launchers do to lines: they put a prefix before each, and `srun -l` cuts long ones.
 
-A prefix that names the global rank gives it; one of a local rank, node, host, pod or process gives the place.
+A prefix may name the global rank.  One that names a local rank, node, host, pod or process gives the place instead.
 """
 
 import re
@@ -8,7 +8,7 @@ import string
 
 SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
-STAMPED = {*string.digits, *string.ascii_uppercase}  # what a STAMP begins with
+FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a TIME_BEFORE_LINE may begin with
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
@@ -25,21 +25,22 @@ PREFIX = re.compile(
     """,
     re.VERBOSE,
 )
-# Times that are put before the lines of others.  Loggers write theirs otherwise, but for Poplar's.
-STAMP = re.compile(
+# Times that a launcher puts before the lines of a program.  Loggers write their own in other forms, except Poplar's.
+TIME_BEFORE_LINE = re.compile(
     r"""\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)\ (?!P[LO]:|popart:)  # kubectl, docker -t
       | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
     """,
     re.VERBOSE,
 )
-# mpirun --tag-output where a bar without a line's end was printed before: not behind a date or another prefix.
+# A prefix of mpirun --tag-output within a line: a progress bar without a line end stands before it.  A date or another
+# prefix before it means that it is where it belongs.
 WITHIN = re.compile(rb"(?<=.)(?<!:)(?<!: )(?<! \d{4})(?=\[\d{1,9},\d{1,9}\]<std(?:out|err)>:)")
 SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 
 
 def without_prefix(text: str) -> tuple[str, int | None, str | None]:
     """A line without up to two nested prefixes; the global rank that they name, else the place."""
-    stamp = STAMP.match(text) if text[:1] in STAMPED else None
+    stamp = TIME_BEFORE_LINE.match(text) if text[:1] in FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
     prefix = PREFIX.match(text, end)
     if not prefix:
@@ -55,10 +56,10 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         if kind == "local":
             label = f"{prefix['role']}{label}"
         place = f"{outer}/{label}" if outer else label
-        # A label before another one names the node or the task that started the ranks, not the rank.
+        # The outer one of two labels names the node or the task that started the ranks, not the rank.
         rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
         outer = place
-        if text[end : end + 1] in STAMPED and (stamp := STAMP.match(text, end)):
+        if text[end : end + 1] in FIRST_OF_TIME and (stamp := TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
         if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
             break
@@ -67,12 +68,12 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
 
 
 def pieces(raw: bytes) -> list[bytes]:
-    """Pieces of a line that carriage returns and prefixes of mpirun in its midst divide."""
+    """Pieces of a line, divided at carriage returns and before prefixes of mpirun within the line."""
     return [part for piece in raw.split(b"\r") for part in WITHIN.sub(b"\r", piece).split(b"\r")]
 
 
 def start_of_cut(text: bytes, start: int, earliest: int) -> int:
-    """Start of the line that the one at `start` continues, where `srun -l` cut it."""
+    """Start of the whole line whose last piece begins at `start`; `start` itself where `srun -l` did not cut it."""
     while start - SRUN_CUT > earliest:
         before = max(text.rfind(b"\n", earliest, start - 1) + 1, earliest)
         if start - 1 - before < SRUN_CUT or not (label := SRUN_LABEL.match(text, start)):
@@ -84,7 +85,7 @@ def start_of_cut(text: bytes, start: int, earliest: int) -> int:
 
 
 def joined_again(text: bytes, start: int, end: int) -> tuple[bytes, int]:
-    """A line that `srun -l` cut after 1024 bytes, joined with the lines of the same label that continue it."""
+    """A line with all pieces into which `srun -l` cut it, without their labels, and the end of the last piece."""
     label = SRUN_LABEL.match(text, start)
     raw = text[start:end]
     while label and is_cut(text, start, end, label[0]) and text.startswith(label[0], end + 1):
@@ -96,5 +97,5 @@ def joined_again(text: bytes, start: int, end: int) -> tuple[bytes, int]:
 
 
 def is_cut(text: bytes, start: int, end: int, label: bytes) -> bool:
-    """Whether the line from `start` to `end` has the label, and the length at which `srun -l` cuts."""
+    """Whether the line from `start` to `end` has the label and is as long as the pieces that `srun -l` cuts."""
     return end - start - text.endswith(b"\r", start, end) == len(label) + SRUN_CUT and text.startswith(label, start)

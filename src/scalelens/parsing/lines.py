@@ -1,8 +1,8 @@
-"""Text as lines offered to line formats: one pass, bounded memory, each line to the formats whose anchor it holds.
+"""Offers the lines of a text to line formats, each line to the formats whose anchor it holds, in one pass.
 
-The text is searched for the literal anchors of all formats at once (Aho-Corasick); only lines that hold one, or that
-a format has claimed, become Python strings.  ANSI codes, carriage returns and the prefixes that launchers put before
-a line are taken off; the rank they name is kept.
+The text is searched for the literal anchors of all formats at once (Aho-Corasick).  Only lines that hold one, or that
+a format has claimed, become Python strings.  ANSI codes, carriage returns and the prefixes of launchers are taken
+off a line; the rank that a prefix names is kept.  Memory stays bounded, whatever the size of the text.
 """
 
 import bisect
@@ -30,16 +30,17 @@ from scalelens.parsing.launcher_prefixes import (
 )
 from scalelens.parsing.rows import Rows
 
-LONGEST = 1 << 20  # a "line" longer than this is offered in pieces
+LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 LINE_FEED = ord("\n")
-# A line of JSON: what it holds in strings was said elsewhere.  Anchors with quotes of their own are not of that kind,
-# as a string would have a backslash before each.
+MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
+# A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
+# anchor with quotation marks cannot stand in a string: there each of them would have a backslash before it.
 JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
 
 
 class Line(NamedTuple):
-    """One line: its text without decoration, its number in the file, and whose it is."""
+    """One line: its text without decoration, its number in the file, and the rank or place that printed it."""
 
     text: str
     number: int
@@ -48,7 +49,7 @@ class Line(NamedTuple):
 
 
 class Reader(Protocol):
-    """State of one line format for one file."""
+    """A line format at work on one file."""
 
     claims: re.Pattern[str] | None
 
@@ -58,18 +59,18 @@ class Reader(Protocol):
 
 
 def clean(raw: bytes, number: int) -> Line:
-    """A line without ANSI codes, carriage return and up to two nested launcher prefixes."""
+    """A line without ANSI codes and without up to two nested prefixes of launchers."""
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
         text = ANSI.sub("", text)
     if text.startswith(" ["):
-        return Line(text, number)  # Megatron's records, by far the most: no prefix begins so
+        return Line(text, number)  # most lines are Megatron's records, and no prefix begins like them
     text, rank, place = without_prefix(text)
     return Line(text, number, rank, place)
 
 
 class Continuation:
-    """A format's claim on the lines that follow under the same prefix."""
+    """A format's claim on the following lines that have the same prefix."""
 
     __slots__ = ("left", "place", "rank", "reader")
 
@@ -83,98 +84,89 @@ class LineDispatcher:
     def __init__(self, formats: Sequence[ModuleType], rows: Rows) -> None:
         self.rows = rows
         self.lines = 0
-        self._readers: dict[str, Reader] = {}  # of the formats that were offered a line
-        self._formats, self._finder, self._words, self._takers = anchors_of(tuple(formats))
-        self._offers: dict[tuple[int, ...], list[str]] = {}  # formats by the anchors of a line
-        self._claiming: dict[str, Continuation] = {}
+        self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
+        self._formats, self._finder, self._anchors, self._takers = anchors_of(tuple(formats))
+        self._offers: dict[tuple[int, ...], list[str]] = {}  # names of formats by the anchors of a line
+        self._claiming: dict[str, Continuation] = {}  # by name of the format
 
     def read(self, blocks: Iterable[bytes]) -> None:
-        """All lines of a text, given as blocks of UTF-8 bytes."""
+        """Offers all lines of a text that comes in blocks of UTF-8 bytes.  A block may end within a line."""
         rest = b""
         for block in blocks:
             text = rest + block
-            cut = text.rfind(b"\n") + 1
-            # srun's cut lines are joined with the next one, which must be at hand.
-            last = text.rfind(b"\n", 0, cut - 1) + 1 if cut else 0
-            if cut and SRUN_LABEL.match(text, last) and len(text) - (start := start_of_cut(text, last, 0)) < LONGEST:
-                cut = start
-            elif not cut and len(text) >= LONGEST:
-                cut = text.rfind(b"\r", 0, -1) + 1 or len(text)
-            rest = text[cut:]
-            if cut:
-                self._read(text[:cut])
+            end = end_of_whole_lines(text)
+            rest = text[end:]
+            if end:
+                self._read_whole_lines(text[:end])
         if rest:
-            self._read(rest)
+            self._read_whole_lines(rest)
             self.lines += not rest.endswith(b"\n")
-        for name, reader in sorted(self._readers.items()):
-            if finish := getattr(reader, "finish", None):
-                self.rows.format = name
-                try:
-                    finish()
-                except Exception as error:
-                    self._failed(error)
+        self._finish()
 
-    def _read(self, text: bytes) -> None:
-        """The lines of `text`: those that hold an anchor, and those that are claimed."""
+    def _read_whole_lines(self, text: bytes) -> None:
+        """Delivers the lines that hold an anchor, and those that a format may have claimed."""
         hits = iter(self._finder.find_matches_as_indexes(text, overlapping=True))
         hit = next(hits, None)
         if hit is None and not self._claiming:
             self.lines += text.count(b"\n")
             return
         ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED).tolist()
-        first, place = self.lines + 1, 0  # number of the first line, and the place of the next one
+        first, place = self.lines + 1, 0  # number of the first line, and the place in `ends` of the next line
         self.lines += len(ends)
         if not text.endswith(b"\n"):
             ends.append(len(text))
-        while place < len(ends):
+        while place < len(ends) and (hit is not None or self._claiming):
             start = ends[place - 1] + 1 if place else 0
-            if not self._claiming:
-                if hit is None:
-                    break
-                if ends[place] < hit[1]:
-                    done, place = start, bisect.bisect_left(ends, hit[1], place)
-                    start = ends[place - 1] + 1
-                    if start - SRUN_CUT > done and (begun := start_of_cut(text, start, done)) < start:
-                        start, place = begun, bisect.bisect_left(ends, begun, 0, place)
+            if hit is not None and not self._claiming and ends[place] < hit[1]:
+                place, start = line_of_hit(text, ends, place, start, hit[1])
             number, end = first + place, ends[place]
             raw = text[start:end]
             if end - start > SRUN_CUT:
                 raw, end = joined_again(text, start, end)
                 place = bisect.bisect_left(ends, end, place)
             place += 1
-            found: list[int] = []
+            anchors: list[int] = []  # of the line, by their index
             while hit is not None and hit[1] < end:
-                found.append(hit[0])
+                anchors.append(hit[0])
                 hit = next(hits, None)
-            tagged = b"]<std" in raw
-            if b"\r" not in raw and not tagged:
-                self._deliver(raw, number, found)
-            elif b"\r" in raw.rstrip(b"\r") or (tagged and WITHIN.search(raw)):
-                label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
-                for piece in raw.split(b"\r") if not tagged else pieces(raw):
-                    pairs = self._finder.find_matches_as_indexes(piece, overlapping=True) if found else ()
-                    words = [word for word, _, _ in pairs]
-                    if words or self._claiming or not label:
-                        label = self._deliver(piece, number, words, label)
+            if b"\r" in raw or MPI_TAG in raw:
+                self._deliver_pieces(raw, number, anchors)
             else:
-                self._deliver(raw.rstrip(b"\r"), number, found)
+                self._deliver(raw, number, anchors)
 
-    def _deliver(self, raw: bytes, number: int, found: list[int], label: Line | None = None) -> Line:
-        """Hands a line to the format that claimed it, and to those whose anchors, given by index, it holds."""
+    def _deliver_pieces(self, raw: bytes, number: int, anchors: list[int]) -> None:
+        """Delivers what carriage returns and prefixes of mpirun divide, each piece with the anchors that it holds."""
+        tagged = MPI_TAG in raw
+        if b"\r" not in raw.rstrip(b"\r") and not (tagged and WITHIN.search(raw)):
+            self._deliver(raw.rstrip(b"\r"), number, anchors)
+            return
+        label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
+        for piece in pieces(raw) if tagged else raw.split(b"\r"):
+            hits = self._finder.find_matches_as_indexes(piece, overlapping=True) if anchors else ()
+            of_piece = [anchor for anchor, _, _ in hits]
+            if of_piece or self._claiming or not label:
+                label = self._deliver(piece, number, of_piece, label)
+
+    def _deliver(self, raw: bytes, number: int, anchors: list[int], label: Line | None = None) -> Line:
+        """Hands a line to the format that claimed it, and to those whose anchors it holds."""
         line = clean(raw, number)
         if label and line.rank is None and line.place is None:
             line = line._replace(rank=label.rank, place=label.place)
         claimer = self._claimed(line) if self._claiming else None
-        if not found:
-            return line
+        if anchors:
+            self._offer(line, anchors, claimer)
+        return line
+
+    def _offer(self, line: Line, anchors: list[int], claimer: str | None) -> None:
+        """Offers a line to the formats whose anchors it holds, except the one that has it by a claim."""
         if line.text[:1] in ' \t{"' and line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
-            found = [word for word in found if '"' in self._words[word]]
-        key = tuple(found) if len(found) < 4 else tuple(sorted(set(found)))
-        offered = self._offers.get(key)
-        if offered is None:
-            offered = self._offers[key] = list(dict.fromkeys(name for word in found for name in self._takers[word]))
+            anchors = [anchor for anchor in anchors if '"' in self._anchors[anchor]]
+        key = tuple(anchors) if len(anchors) < 4 else tuple(sorted(set(anchors)))
+        names = self._offers.get(key)
+        if names is None:
+            names = self._offers[key] = list(dict.fromkeys(name for anchor in anchors for name in self._takers[anchor]))
         rows = self.rows
-        for name in offered:
+        for name in names:
             if name == claimer:
                 continue
             reader = self._readers.get(name) or self._reader(name)
@@ -187,7 +179,6 @@ class LineDispatcher:
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = Continuation(reader, line)
-        return line
 
     def _reader(self, name: str) -> Reader:
         reader: Reader = self._formats[name].Reader(self.rows)
@@ -195,7 +186,7 @@ class LineDispatcher:
         return reader
 
     def _claimed(self, line: Line) -> str | None:
-        """Hands a line to the format that claimed it.  Lines of other prefixes in between do not end a claim."""
+        """Hands a line to the format that claimed it, and names it.  Lines of another prefix do not end a claim."""
         claimer = None
         for name, claim in [*self._claiming.items()]:
             claims = claim.reader.claims
@@ -212,33 +203,64 @@ class LineDispatcher:
                     self._failed(error, line)
         return claimer
 
+    def _finish(self) -> None:
+        """Lets each reader that has a `finish` hand over what it still holds."""
+        for name, reader in sorted(self._readers.items()):
+            if finish := getattr(reader, "finish", None):
+                self.rows.format = name
+                try:
+                    finish()
+                except Exception as error:
+                    self._failed(error)
+
     def _failed(self, error: Exception, line: Line | None = None) -> bool:
-        """A defect of a format costs one line, and is a problem with its place; it never ends an ingest."""
+        """A defect of a format costs one line and becomes a problem with its place in the code; it ends no ingest."""
         if isinstance(error, UserError):  # the rows that it handed over cannot be written
             raise error
         too_large = isinstance(error, OverflowError) or "integer string conversion" in str(error)
-        reason = "a number is too large to be one" if too_large else defect(self.rows.format, error)
+        reason = "a number is too large to be read" if too_large else defect(self.rows.format, error)
         self.rows.problem(line and line.number, reason, line.text if line else "")
         return True
+
+
+def end_of_whole_lines(text: bytes) -> int:
+    """Where the last line ends that can be read without the next block; 0 where none can."""
+    end = text.rfind(b"\n") + 1
+    if not end:
+        return (text.rfind(b"\r", 0, -1) + 1 or len(text)) if len(text) >= LONGEST_LINE else 0
+    # A line that srun cut is joined with the next one: both must be in one text.
+    last = text.rfind(b"\n", 0, end - 1) + 1
+    if SRUN_LABEL.match(text, last) and len(text) - (start := start_of_cut(text, last, 0)) < LONGEST_LINE:
+        return start
+    return end
+
+
+def line_of_hit(text: bytes, ends: list[int], place: int, start: int, hit_end: int) -> tuple[int, int]:
+    """Place in `ends`, and start, of the line that holds a hit; of the whole line where `srun -l` cut it."""
+    done, place = start, bisect.bisect_left(ends, hit_end, place)
+    start = ends[place - 1] + 1
+    if start - SRUN_CUT > done and (begin := start_of_cut(text, start, done)) < start:
+        return bisect.bisect_left(ends, begin, 0, place), begin
+    return place, start
 
 
 @functools.lru_cache(maxsize=8)
 def anchors_of(
     formats: tuple[ModuleType, ...],
 ) -> tuple[dict[str, ModuleType], ahocorasick_rs.BytesAhoCorasick, list[str], list[list[str]]]:
-    """Formats by name, what finds all anchors in one pass, the anchors by index, and the formats that each calls."""
-    named = {name_of(format): format for format in formats}
-    anchors = sorted({(anchor, name) for name, format in named.items() for anchor in format.ANCHORS})
-    words = sorted({anchor for anchor, _ in anchors})
+    """Formats by name, a finder of all anchors, the anchors by index, and by index the formats that have each."""
+    by_name = {name_of(format): format for format in formats}
+    pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
+    anchors = sorted({anchor for anchor, _ in pairs})
     finder = ahocorasick_rs.BytesAhoCorasick(
-        [word.encode() for word in words],
+        [anchor.encode() for anchor in anchors],
         implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
     )
-    return named, finder, words, [[name for anchor, name in anchors if anchor == word] for word in words]
+    return by_name, finder, anchors, [[name for other, name in pairs if other == anchor] for anchor in anchors]
 
 
 def is_json(text: str) -> bool:
-    """Whether a line is an object of JSON lines, or a string of a JSON document that was laid out over lines."""
+    """Whether a line is an object of JSON lines, or a string within a JSON document that fills several lines."""
     if text.startswith("{"):
         try:
             return isinstance(json.loads(text), dict)

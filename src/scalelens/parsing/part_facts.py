@@ -1,6 +1,6 @@
-"""What a part of a file says of its run, gathered while it is read and kept in the commit record.
+"""What a part of a file tells about its run, gathered while the file is read and kept in the commit record.
 
-With it, runs are joined without reading rows again.
+With these facts, parts are joined to runs without reading their rows again.
 """
 
 import itertools
@@ -14,15 +14,16 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.values import nanoseconds_since_1970
 
-WHOLE_RUN = ("run_mean", "run_median")  # kinds of values that sum up a run
+WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
 TRACES = ("events",)  # tables whose ranks were traced
-SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")  # tell the rows of a result table apart
+# Settings by which the rows of a result table differ.
+RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 
 Row = dict[str, Any]
 
 
 class PartFacts(msgspec.Struct, omit_defaults=True):
-    """Facts of one part of one file."""
+    """Facts of one part of one file.  It is stored: a field's name is its name in the commit records."""
 
     rows: dict[str, int] = {}  # by table
     steps: dict[str, tuple[int, int]] = {}  # first and last step by rank, which is "None" where no line names it
@@ -34,18 +35,18 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
     outcomes: list[tuple[str, int | None]] = []  # outcome and the line that says it
-    settings: dict[str, str] = {}  # the first value of each of SETTINGS
+    settings: dict[str, str] = {}  # the first value of each of RESULT_SETTINGS
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
-        """Takes up what rows of `table` say."""
+        """Takes over the facts that rows of `table` hold."""
         self.count(table, len(rows))
-        for take_up in TAKEN_UP.get(table, ()):
-            take_up(self, rows)
+        for take in TAKEN_FROM.get(table, ()):
+            take(self, rows)
 
     def add_columns(self, table: str, rows: pa.Table) -> None:
-        """`add` of rows as Arrow columns."""
+        """Takes over the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
         if table in TRACES:
             self.add_traced(pc.unique(rows["rank"]).to_pylist())
@@ -57,21 +58,21 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         self.traced = list(dict.fromkeys((*self.traced, *ranks)))
 
 
-def of_events(facts: PartFacts, rows: Sequence[Row]) -> None:
+def take_events(facts: PartFacts, rows: Sequence[Row]) -> None:
     facts.add_traced([row.get("rank") for row in rows])
 
 
-def of_steps(facts: PartFacts, rows: Sequence[Row]) -> None:
-    for rank, of_rank in itertools.groupby(rows, key=lambda row: str(row.get("rank"))):
-        steps = [row.get("step") or 0 for row in of_rank]
+def take_steps(facts: PartFacts, rows: Sequence[Row]) -> None:
+    for rank, rows_of_rank in itertools.groupby(rows, key=lambda row: str(row.get("rank"))):
+        steps = [row.get("step") or 0 for row in rows_of_rank]
         low, high = facts.steps.get(rank, (steps[0], steps[0]))
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
-    of_whole_run = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in rows)
-    facts.summary = of_whole_run and facts.summary is not False
+    all_sum_up = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in rows)
+    facts.summary = all_sum_up and facts.summary is not False
     facts.attempts = max(facts.attempts, 1 + max(row.get("attempt") or 0 for row in rows))
 
 
-def of_params(facts: PartFacts, rows: Sequence[Row]) -> None:
+def take_params(facts: PartFacts, rows: Sequence[Row]) -> None:
     for row in rows:
         key, value = row["key"], row["value"]
         if key == "job_id":
@@ -82,28 +83,28 @@ def of_params(facts: PartFacts, rows: Sequence[Row]) -> None:
             facts.measured_by.append(str(value))
         elif key == "describes_folder":
             facts.folders.append(str(value))
-        elif key in SETTINGS:
+        elif key in RESULT_SETTINGS:
             facts.settings.setdefault(key, str(value))
 
 
-def of_power(facts: PartFacts, rows: Sequence[Row]) -> None:
+def take_power(facts: PartFacts, rows: Sequence[Row]) -> None:
     times = [nanoseconds_since_1970(ts) for row in rows if (ts := row.get("ts")) is not None]
     if times:
         first, last = facts.measured or (times[0], times[0])
         facts.measured = min(first, *times), max(last, *times)
 
 
-def of_times(facts: PartFacts, rows: Sequence[Row]) -> None:
+def take_times(facts: PartFacts, rows: Sequence[Row]) -> None:
     times = [ts for row in rows if (ts := row.get("ts")) is not None]
     if times:
         facts.started_at = min(facts.started_at or times[0], *times)
         facts.ended_at = max(facts.ended_at or times[0], *times)
 
 
-TAKEN_UP: dict[str, tuple[Callable[[PartFacts, Sequence[Row]], None], ...]] = {
-    "events": (of_events,),
-    "params": (of_params,),
-    "phases": (of_times,),
-    "power": (of_power,),
-    "steps": (of_steps, of_times),
+TAKEN_FROM: dict[str, tuple[Callable[[PartFacts, Sequence[Row]], None], ...]] = {
+    "events": (take_events,),
+    "params": (take_params,),
+    "phases": (take_times,),
+    "power": (take_power,),
+    "steps": (take_steps, take_times),
 }

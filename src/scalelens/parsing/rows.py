@@ -1,10 +1,10 @@
-"""What a parser hands back: rows of the warehouse's tables, and problems.
+"""What a parser hands over: rows of the warehouse's tables, and problems.
 
 A reader of a format gets one `Rows` per file and calls
 
     rows.add("steps", line=12, step=10, step_s=1.38)     a row; columns left out are NULL
     rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
-    rows.problem(12, "the record is cut", text)          ours, and not understood
+    rows.problem(12, "the record is cut", text)          a line of the format that could not be read
     rows.new_part()                                      what follows is another run
 """
 
@@ -21,11 +21,11 @@ from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import SCHEMAS, SMALL
 
-BATCH = 20_000  # rows of one table held as Python objects before they become Arrow
-BATCH_BYTES = 2 << 20  # of rows held as Arrow columns
-TEXT_LIMIT = 500
+BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
+ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
+TEXT_LIMIT = 500  # characters
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
-# Columns that follow from others of their table.
+# Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
 Write = Callable[[str, pa.RecordBatch], None]
@@ -34,8 +34,8 @@ Write = Callable[[str, pa.RecordBatch], None]
 class Rows:
     """Rows of one file, gathered by table and handed over as Arrow in batches.
 
-    `params` holds the facts of the current part, so that formats of one file see each other's (a record needs the
-    sequence length from the argument dump).
+    `params` holds the facts of the current part, whichever format gave them: a record of one format may need the
+    sequence length from the argument dump of another.
     """
 
     def __init__(
@@ -46,49 +46,49 @@ class Rows:
         mapping: Mapping[str, tuple[str, str | None]] | None = None,
     ) -> None:
         self.file_id = file_id
-        self.path = ""  # of the file, for formats that print what matters into its name
-        self.zone = zone  # of naive times, where the user says it
-        self.mapping = mapping or {}  # columns of tables by role, where the user says it
-        self.assigned: list[Any] = []  # what the columns of a table are read as
+        self.path = ""  # of the file: some tools print facts into its name
+        self.zone = zone  # of naive times, where the user gives it
+        self.mapping = mapping or {}  # column and unit by role, where the user gives them
+        self.assigned: list[Any] = []  # what each column of a CSV or the like is read as
         self.part = 0
         self.params: dict[str, Any] = {}
         self.step: int | None = None  # the step of the last record, for lines that follow it
         self.attempt = 0
         self.steps_line = 0  # line of the last record of a step
-        self.format: str | None = None  # the format whose turn it is
-        self.taken: dict[str, int] = {}  # lines, or for a file format one, by format
-        self.rows_of: dict[str | None, int] = {}  # rows other than problems, by format
-        self.problems_of: dict[str | None, int] = {}
+        self.format: str | None = None  # the format that reads now
+        self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
+        self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
+        self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
         self._write = write
-        self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._pending: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._columns: dict[tuple[str, int], list[pa.Table]] = {}
-        self._bytes: dict[tuple[str, int], int] = {}  # of these
+        self._columns_bytes: dict[tuple[str, int], int] = {}
         self._metrics: list[tuple[Any, ...]] = []
-        self._params_said: set[tuple[int, str, str, str]] = set()
+        self._params_given: set[tuple[int, str, str, str]] = set()
 
     def add(self, table: str, line: int | None, **values: Any) -> None:
-        """One row of `table`, from `line`.  Units are those of the column names; columns left out are NULL."""
+        """One row of `table`, from `line`.  Values are in the units of the column names; columns left out are NULL."""
         self.put(table, line, values)
 
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
-        """`add` with the row as a dict, which is kept: it may be amended until the next rows are added."""
+        """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
-        held = self._held[table]
-        held.append(row)
-        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
-        if len(held) >= BATCH:
+        pending = self._pending[table]
+        pending.append(row)
+        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
+        if len(pending) >= BATCH:
             self._hand_over(table)
 
     def put_columns(self, table: str, columns: dict[str, pa.Array]) -> None:
         """Many rows of `table` as Arrow columns, `line` among them."""
         rows = pa.table(columns)
         self._facts_of(self.part).add_columns(table, rows)
-        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + rows.num_rows
+        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
         key = table, self.part
         self._columns.setdefault(key, []).append(rows)
-        self._bytes[key] = self._bytes.get(key, 0) + rows.nbytes
-        if self._bytes[key] >= BATCH_BYTES:
+        self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
+        if self._columns_bytes[key] >= ARROW_BATCH_BYTES:
             self._hand_over_columns(*key)
 
     def metric(
@@ -97,7 +97,7 @@ class Rows:
     ) -> None:  # fmt: skip
         """A number with no column of its own."""
         self._metrics.append((self.part, line, self.attempt, rank, place, step, name, value, unit, stat))
-        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 1
+        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
         if len(self._metrics) >= BATCH:
             self._hand_over_metrics()
 
@@ -105,10 +105,10 @@ class Rows:
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, low: float,
         high: float, unit: str | None = None,
     ) -> None:  # fmt: skip
-        """The least and the largest over the ranks of a number with no column of its own."""
+        """A number with no column of its own, as its smallest and largest value over the ranks."""
         begin, end = (self.part, line, self.attempt, rank, place, step, name), unit
         self._metrics += ((*begin, low, end, "min"), (*begin, high, end, "max"))
-        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + 2
+        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 2
         if len(self._metrics) >= BATCH:
             self._hand_over_metrics()
 
@@ -116,32 +116,32 @@ class Rows:
         self, line: int | None, rank: int | None, place: str | None, step: int | None,
         values: Sequence[tuple[str, float, str | None]], stat: str = "value",
     ) -> None:  # fmt: skip
-        """Numbers of one line, as name, value, unit.  Logs hold many more of these than of steps: tuples, not dicts."""
+        """Numbers of one line, each as name, value, unit.  They are kept as tuples: a log holds far more than steps."""
         part, attempt = self.part, self.attempt
         self._metrics += [
             (part, line, attempt, rank, place, step, name, value, unit, stat) for name, value, unit in values
         ]
-        self.rows_of[self.format] = self.rows_of.get(self.format, 0) + len(values)
+        self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + len(values)
         if len(self._metrics) >= BATCH:
             self._hand_over_metrics()
 
     def param(
         self, key: str, value: Any, line: int | None = None, unit: str | None = None, origin: str = "log"
     ) -> None:
-        """A fact about the run.  The same fact said twice is one row; another value is kept beside the first."""
+        """A fact about the run.  The same fact twice is one row; another value of it is kept as a row of its own."""
         if value is None:
             return
         self.params[key] = value
         fact = (self.part, key, str(value), origin)
-        if fact not in self._params_said:
-            self._params_said.add(fact)
+        if fact not in self._params_given:
+            self._params_given.add(fact)
             self.add("params", line, key=key, value=str(value), unit=unit, origin=origin)
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
-        """Ours and not understood: kept, with the reason in a sentence."""
+        """A line of the format that could not be read, with the reason in a sentence."""
         row = {"line": line, "part": self.part, "format": self.format, "reason": reason, "text": text[:TEXT_LIMIT]}
-        self._held["problems"].append(row)
-        self.problems_of[self.format] = self.problems_of.get(self.format, 0) + 1
+        self._pending["problems"].append(row)
+        self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another launch."""
@@ -149,7 +149,7 @@ class Rows:
         self.params, self.step, self.attempt = {}, None, 0
 
     def flush(self) -> None:
-        """Hands over everything that is still held."""
+        """Hands over everything that is still gathered."""
         self._hand_over_metrics()
         for table, part in [*self._columns]:
             self._hand_over_columns(table, part)
@@ -157,19 +157,19 @@ class Rows:
             self._hand_over(table)
 
     def _hand_over(self, table: str) -> None:
-        held, self._held[table] = self._held[table], []
-        if not held:
+        rows, self._pending[table] = self._pending[table], []
+        if not rows:
             return
         if self.zone:
-            for row in held:
-                in_utc(row, self.zone)
+            for row in rows:
+                to_utc(row, self.zone)
         try:
-            batch = batch_of(held, SCHEMAS[table], self.file_id)
+            batch = batch_of(rows, SCHEMAS[table], self.file_id)
         except UNFIT:
-            self._fit(table, held)
-            batch = batch_of(held, SCHEMAS[table], self.file_id)
-        for number, rows in itertools.groupby(held, key=operator.itemgetter("part")):
-            self._facts_of(number).add(table, list(rows))
+            self._take_out_unfit(table, rows)
+            batch = batch_of(rows, SCHEMAS[table], self.file_id)
+        for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
+            self._facts_of(part).add(table, list(rows_of_part))
         self._write_batch(table, batch)
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
@@ -177,9 +177,9 @@ class Rows:
             derive = DERIVED.get(table)
             self._write(table, derive(batch) if derive else batch)
 
-    def _fit(self, table: str, held: list[dict[str, Any]]) -> None:
-        """Takes out what the columns of rows cannot hold: a number of thirty digits, half a character."""
-        for row in held:
+    def _take_out_unfit(self, table: str, rows: list[dict[str, Any]]) -> None:
+        """Takes out values that their columns cannot hold: a number of thirty digits, half a character."""
+        for row in rows:
             for field in SCHEMAS[table]:
                 value = row.get(field.name)
                 try:
@@ -192,11 +192,11 @@ class Rows:
                         self.problem(row["line"], f"the table {table} cannot hold this value of {field.name}")
 
     def _hand_over_columns(self, table: str, part: int) -> None:
-        held = self._columns.pop((table, part))
-        self._bytes.pop((table, part))
+        tables = self._columns.pop((table, part))
+        self._columns_bytes.pop((table, part))
         if self._write:
             schema = SCHEMAS[table]
-            rows = pa.concat_tables(held, promote_options="default").combine_chunks()
+            rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
             filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
             filled["file_id"] = repeated(self.file_id, rows.num_rows)
             filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
@@ -204,63 +204,63 @@ class Rows:
             self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     def _hand_over_metrics(self) -> None:
-        held, self._metrics = self._metrics, []
-        if not held:
+        rows, self._metrics = self._metrics, []
+        if not rows:
             return
-        for number, rows in itertools.groupby(held, key=operator.itemgetter(0)):
-            self._facts_of(number).count("metrics", sum(1 for _ in rows))
+        for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter(0)):
+            self._facts_of(part).count("metrics", sum(1 for _ in rows_of_part))
         if self._write:
             schema = SCHEMAS["metrics"]
-            columns = zip(*held, strict=True)
+            columns = zip(*rows, strict=True)
             try:
                 arrays = [
                     column_of(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)
                 ]
             except UNFIT:
-                fitting = [dict(zip(schema.names[1:], values, strict=True)) for values in held]
-                self._fit("metrics", fitting)
+                fitting = [dict(zip(schema.names[1:], values, strict=True)) for values in rows]
+                self._take_out_unfit("metrics", fitting)
                 self._write("metrics", batch_of(fitting, schema, self.file_id))
                 return
-            ids = repeated(self.file_id, len(held))
+            ids = repeated(self.file_id, len(rows))
             self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
 
     def _facts_of(self, part: int) -> PartFacts:
         return self.parts.setdefault(part, PartFacts())
 
 
-def batch_of(held: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
-    """Rows as Arrow.  Most rows fill few of a table's columns, and the same ones: the others are not looked for."""
-    names = list(held[0])
+def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
+    """Rows as Arrow.  Most rows fill the same few columns of a table; then the others are not looked for in each."""
+    names = list(rows[0])
     try:
-        if any(len(row) != len(names) for row in held):
+        if any(len(row) != len(names) for row in rows):
             raise KeyError
-        columns = zip(*map(operator.itemgetter(*names), held), strict=True)
+        columns = zip(*map(operator.itemgetter(*names), rows), strict=True)
     except KeyError:
-        names = list(dict.fromkeys(name for row in held for name in row))
-        columns = ([row.get(name) for row in held] for name in names)  # type: ignore[assignment]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = ([row.get(name) for row in rows] for name in names)  # type: ignore[assignment]
     filled = dict(zip(names, columns, strict=True))
     arrays = [
-        column_of(filled[field.name], field.type) if field.name in filled else pa.nulls(len(held), field.type)
+        column_of(filled[field.name], field.type) if field.name in filled else pa.nulls(len(rows), field.type)
         for field in schema
     ]
-    arrays[schema.get_field_index("file_id")] = repeated(file_id, len(held))
+    arrays[schema.get_field_index("file_id")] = repeated(file_id, len(rows))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def repeated(text: str, count: int) -> pa.Array:
-    """A text, so many times.  Told its type, Arrow does not look for libraries of times, a millisecond each time."""
+    """A text `count` times.  Without a type, Arrow would look for time libraries, for a millisecond each time."""
     return pa.repeat(pa.scalar(text, pa.string()), count)
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values as Arrow.  Many columns hold one value throughout, and counting is cheaper than converting."""
+    """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
     if values.count(values[0]) == len(values):
         return pa.nulls(len(values), kind) if values[0] is None else pa.repeat(pa.scalar(values[0], kind), len(values))
     return pa.array(values, type=kind)
 
 
-def in_utc(row: dict[str, Any], zone: tzinfo) -> None:
+def to_utc(row: dict[str, Any], zone: tzinfo) -> None:
     """Turns a naive time of a row into UTC."""
     if row.get("ts_origin") == "naive" and row.get("ts"):
-        with contextlib.suppress(OverflowError):  # the year 1 or 9999: no time of a log
+        with contextlib.suppress(OverflowError):  # the year 1 or 9999: not a time of a log
             row["ts"], row["ts_origin"] = row["ts"].replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None), "utc"

@@ -1,7 +1,7 @@
 """A file as bytes: what is stored, its hash, and what comes out of `.gz .zst .xz .bz2` and `.tar.*`.
 
-Exactly the bytes up to the size at opening are hashed and read, so a log that is still being written gives the same
-rows as a copy of it.  A damaged or cut compression stream gives its exact prefix and says so in `damage`.
+Exactly the bytes up to the size at opening are hashed and read.  So a log that is still being written gives the same
+rows as a copy of it.  A damaged or cut compressed stream gives all bytes before the damage; `damage` says what it is.
 """
 
 import bz2
@@ -21,7 +21,7 @@ from isal import isal_zlib
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
-FED = 1 << 14  # compressed bytes fed at once: zstandard cannot be told how much to give out
+FED = 1 << 14  # compressed bytes given to a decompressor at once: zstandard has no limit on what it returns
 IN_MEMORY = 32 << 20  # members of archives up to this size are not written to disk
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 INFLATE_ERROR: Any = isal_zlib.error
@@ -36,9 +36,9 @@ class Source:
         self.size_bytes = size_bytes
         self.modified_ns = modified_ns
         self.damage: str | None = None
-        self.progress: Callable[[int], None] | None = None  # told of stored bytes as they are read
+        self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
         self._stored = stored
-        self._told = 0
+        self._reported = 0  # bytes that `progress` knows of
 
     @property
     def name(self) -> str:
@@ -90,54 +90,47 @@ class Source:
             block, mark = block[mark:], 0
             yield decode(block).encode("utf-8", "replace") if decode else block
 
-    def changed(self) -> bool:
-        """Whether the file was written to, other than at its end, since it was opened."""
-        try:
-            return os.fstat(self._stored.fileno()).st_size < self.size_bytes
-        except (OSError, AttributeError):
-            return False
-
     def close(self) -> None:
         self._stored.close()
 
     def _blocks(self, size: int) -> Iterator[bytes]:
         at = 0
         while at < self.size_bytes:
-            self._stored.seek(at)  # a format may read its file twice at a time
+            self._stored.seek(at)  # a format may have two readers of its file at once
             block = self._stored.read(min(size, self.size_bytes - at))
             if not block:
                 break
             at += len(block)
-            if self.progress and at > self._told:
-                self.progress(at - self._told)
-                self._told = at
+            if self.progress and at > self._reported:
+                self.progress(at - self._reported)
+                self._reported = at
             yield block
 
     def _inflate(self, new: Callable[[], Any], magic: bytes, size: int) -> Iterator[bytes]:
         engine, ended = new(), False
         out: list[bytes] = []
-        held = 0
+        out_bytes = 0
         try:
             for block in self._blocks(FED):
                 while block:
-                    if ended:  # several streams, one behind the other, and zeros that fill a tape's block
+                    if ended:  # more streams may follow, or zeros that fill a tape's block
                         if not block.startswith(magic[: len(block)][:2]):
                             if block.strip(b"\0"):
-                                raise ValueError("there is something else behind its end")
+                                raise ValueError("other bytes follow its end")
                             break
                         engine, ended = new(), False
                     out.append(engine.decompress(block))
-                    held += len(out[-1])
+                    out_bytes += len(out[-1])
                     ended = engine.eof
                     block = engine.unused_data if ended else b""
-                    if held >= size:
+                    if out_bytes >= size:
                         yield b"".join(out)
-                        out, held = [], 0
+                        out, out_bytes = [], 0
         except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, INFLATE_ERROR) as error:
             self.damage = f"the compressed stream is damaged ({error})"
         if not ended and self.damage is None:
             self.damage = "the compressed stream is cut"
-        if held:
+        if out_bytes:
             yield b"".join(out)
 
 
@@ -170,9 +163,9 @@ def open_source(path: Path) -> Source:
 
 
 def open_members(path: Path) -> Iterator[Source]:
-    """The files of an archive, one after the other.  A cut archive gives those that are whole.
+    """The files of an archive, one after the other.  A cut archive gives those before the cut.
 
-    Raises tarfile.TarError where the bytes are no archive, after the members before the damage.
+    Raises tarfile.TarError at the damage, or at once where the bytes are not an archive.
     """
     with (
         contextlib.closing(open_source(path)) as archive,

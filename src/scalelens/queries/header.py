@@ -16,7 +16,7 @@
 
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
 A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
-for people, has a heading `Helper:` that says of which.
+for people, has a heading `Helper:` that names them.
 """
 
 import re
@@ -28,10 +28,10 @@ import duckdb
 from scalelens.errors import UserError
 from scalelens.tables import documented
 
-FOLDER = Path(__file__).parent
-HEADINGS = ("Answers", "Helper", "Sources", "Parameters", "Columns")
+QUERIES_FOLDER = Path(__file__).parent
+QUERY_HEADINGS = ("Answers", "Helper", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
-NAME = re.compile(r"[a-z][a-z0-9_]*$")
+QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
 COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
 CONTINUED = re.compile(r"   +(\S.*)$")
@@ -53,19 +53,19 @@ class QueryColumn(NamedTuple):
 class Query(NamedTuple):
     name: str
     title: str
-    is_helper: bool  # there for other queries, not a question of its own
+    is_helper: bool  # other queries read it; it is not a question of its own
     sources: tuple[str, ...]
-    optional: frozenset[str]  # of them those in brackets
+    optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
     columns: tuple[QueryColumn, ...]
-    header: str  # the comment, without its marks
+    header: str  # the comment without its dashes
     sql: str
-    text: str  # the file
+    text: str  # the whole file
     path: Path
 
     @property
     def topic(self) -> str:
-        """The folder that it lies in."""
+        """Name of its folder."""
         return self.path.parent.name
 
     @property
@@ -75,32 +75,32 @@ class Query(NamedTuple):
         return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
 
     def reads(self, asked: str | None = None) -> set[str]:
-        """Names of tables and queries that a statement may make it read; headers of our own are tested to name them."""
+        """Tables and queries that it may read for a statement.  A test holds our own headers to what the SQL reads."""
         if not is_ours(self.path):
-            return words(self.sql)
+            return names_in(self.sql)
         return {*self.sources} - (self.optional if asked is not None and "'" not in asked else frozenset())
 
 
 def is_ours(path: Path) -> bool:
     """Whether a query file is one of the package."""
-    return path.is_relative_to(FOLDER)
+    return path.is_relative_to(QUERIES_FOLDER)
 
 
-def words(sql: str) -> set[str]:
-    """Names that it may hold; SQL does not tell capitals from small letters."""
+def names_in(sql: str) -> set[str]:
+    """Words of a statement in lower case, as SQL compares names: every table and query in it is among them."""
     return {*re.findall(r"\w+", sql.lower())}
 
 
-def read(path: Path) -> Query:
-    """One query file."""
+def read_query(path: Path) -> Query:
+    """Reads one query file.  Raises UserError with what is wrong with it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
-    if not NAME.match(path.stem) or path.stem in documented():
+    if not QUERY_NAME.match(path.stem) or path.stem in documented():
         raise UserError(
             f"{path}: '{path.stem}' cannot be the name of a query",
-            "take lower-case letters, digits and _, and not the name of a table",
+            "use lower-case letters, digits and _, and not the name of a table",
         )
     lines = text.splitlines()
     end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -123,27 +123,29 @@ def read(path: Path) -> Query:
 
 
 def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """Title of a header, and the lines below each of its headings."""
+    """Title of a header, and the lines below each heading."""
     if not header or not header[0]:
         raise UserError(f"{path}: the first line is not a title", "begin the file with a comment: -- What it shows.")
     sections: dict[str, list[str]] = {}
     for number, line in enumerate(header[1:], start=2):
         if heading := HEADING.match(line):
-            if heading[1] not in HEADINGS:
-                raise UserError(f"{path}, line {number}: unknown heading '{heading[1]}'", f"take {', '.join(HEADINGS)}")
+            if heading[1] not in QUERY_HEADINGS:
+                raise UserError(
+                    f"{path}, line {number}: unknown heading '{heading[1]}'", f"use {', '.join(QUERY_HEADINGS)}"
+                )
             sections[heading[1]] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
     for required in ("Answers", "Sources", "Columns"):
         if not any(sections.get(required, [])):
             raise UserError(
-                f"{path}: the header has no '{required}:'", f"add it; see {FOLDER / 'steps' / 'exclusions.sql'}"
+                f"{path}: the header has no '{required}:'", f"add it; see {QUERIES_FOLDER / 'steps' / 'exclusions.sql'}"
             )
     return header[0], sections
 
 
 def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[list[str]]:
-    """Fields of each entry of a section, with the lines that go on with its meaning."""
+    """Fields of each entry of a section.  Lines that are indented further continue the meaning of the entry above."""
     entries: list[list[str]] = []
     for line in filter(None, lines):
         if entry := pattern.match(line):
@@ -158,7 +160,7 @@ def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[lis
 
 def _select(path: Path, sql: str) -> str:
     """The one SELECT of a query file."""
-    if is_ours(path):  # tested; to parse all of ours takes longer than most of them
+    if is_ours(path):  # a test has parsed ours; to parse them all takes longer than most of them take to run
         return sql.strip().rstrip(";").rstrip()
     try:
         statements = duckdb.extract_statements(sql)

@@ -12,28 +12,28 @@ import duckdb
 
 from scalelens.errors import UserError
 from scalelens.folders import files_of, users_folders
-from scalelens.queries.header import FOLDER, Query, is_ours, read, words
+from scalelens.queries.header import QUERIES_FOLDER, Query, is_ours, names_in, read_query
 from scalelens.statistics import functions
 
 
 def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Query]:
     """Queries of the package and of `folders` by name, each after those that it calls.
 
-    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name replaces ours.  Of what a
-    statement `asked` does not need nothing is read.
+    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name replaces ours.  With a statement
+    `asked`, only the files are read that it needs.
 
     Raises UserError for a file that is not a query, with what it lacks, and for two files of one name in one folder.
     """
-    trees = [FOLDER, *users_folders(folders, "SCALELENS_QUERIES", "give --queries a folder of .sql files")]
+    trees = [QUERIES_FOLDER, *users_folders(folders, "SCALELENS_QUERIES", "give --queries a folder of .sql files")]
     paths = {name: path for tree in trees for name, path in files_of(tree, ".sql").items()}
-    ours = all(map(is_ours, paths.values()))  # a user's SQL may give a text
+    ours = all(map(is_ours, paths.values()))  # a user's query may give ours a text
     queries: dict[str, Query] = {}
     graph: dict[str, list[str]] = {}  # sorted, so that the order is the same in every process
-    wanted = sorted(paths if asked is None else words(asked) & paths.keys(), reverse=True)
+    wanted = sorted(paths if asked is None else names_in(asked) & paths.keys(), reverse=True)
     while wanted:
         name = wanted.pop()
         if name not in queries:
-            queries[name] = read(paths[name])
+            queries[name] = read_query(paths[name])
             graph[name] = sorted(calls(queries[name], paths) & queries[name].reads(asked if ours else None))
             wanted += graph[name]
     try:
@@ -47,17 +47,20 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
 
 
 def calls(query: Query, others: Mapping[str, object]) -> set[str]:
-    """Names of the queries that this one calls."""
+    """Names among `others` that a query calls."""
     code = re.sub(r"--[^\n]*", "", query.sql)
     return {name for name in re.findall(r"(\w+)\s*\(", code) if name in others}
 
 
-def create(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], asked: str | None = None) -> None:
-    """Makes the queries table macros of a connection that has the documented tables, with the functions they call.
+def create_macros(
+    connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], asked: str | None = None
+) -> None:
+    """Adds the queries to a connection as table macros, and the functions that they call.
 
-    With `asked`, a statement, functions that neither it nor a query calls are left out.
+    The connection has the documented tables already.  With a statement `asked`, functions are left out that neither
+    it nor a query calls.
     """
-    called = None if asked is None else words(asked).union(*(words(query.sql) for query in queries.values()))
+    called = None if asked is None else names_in(asked).union(*(names_in(query.sql) for query in queries.values()))
     functions.register(connection, called)
     for query in queries.values():
         try:

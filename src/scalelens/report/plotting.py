@@ -1,19 +1,19 @@
-"""From a warehouse to a figure in a file: ask, draw, say where it comes from."""
+"""From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
 
-from scalelens.charts.load import find, run_ids, sql
+from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.style import Width
 from scalelens.database.ask import answer, call, check_call
 from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
+from scalelens.report.provenance import make_provenance
 
 
 def plot(
@@ -29,24 +29,28 @@ def plot(
     queries = load(query_folders)
     check_call(chart.QUERY, parameters, queries, query_folders)
     connection = connect(root, query_folders, queries=queries)
-    statement = sql(chart, call(chart.QUERY, parameters))
+    statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     inputs = answer(connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({drawn_runs}) ORDER BY 1")
     texts = {key: str(value) for key, value in parameters.items()}
-    drawn = chart.draw(rows, dict(left_out.iter_rows()), texts, width)
-    rendering.save(drawn, path, rendering.provenance(name, statement, texts, inputs["file_id"], rows))
+    figure = chart.draw(rows, left_out, texts, width)
+    rendering.save(figure, path, make_provenance(name, statement, texts, inputs["file_id"], rows))
     return rows.height
 
 
 def left_out_of(
     connection: duckdb.DuckDBPyConnection, runs: str, parameters: Mapping[str, Any], exclusions: Query
-) -> pl.DataFrame:
-    """Records of the drawn runs that were left out, by rule: shape (rules, 2)."""
+) -> dict[str, int]:
+    """How many records of `runs` the query left out, by rule.
+
+    `exclusions` takes some of the chart's parameters.  With the same values it finds the records that were left out.
+    """
     shared = {key: value for key, value in parameters.items() if key in {p.name for p in exclusions.parameters}}
-    return answer(
+    counts = answer(
         connection,
         f"SELECT rule, count(*) AS records FROM {call('exclusions', shared)} "
         f"WHERE run_id IN ({runs}) GROUP BY rule ORDER BY rule",
     )
+    return dict(counts.iter_rows())

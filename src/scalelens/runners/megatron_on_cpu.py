@@ -1,7 +1,7 @@
 """What megatron-core 0.16 needs to run on the CPU with gloo, at fp32.  A run on GPUs never loads this.
 
-It asks for CUDA in a few places whatever the device; each is sent to the CPU here.  Sequence parallel, the distributed
-optimizer, bf16 and fp16 stay with GPUs.
+Megatron asks for CUDA in a few places whatever the device is.  Here each of them is sent to the CPU.  Sequence
+parallel, the distributed optimizer, bf16 and fp16 still need GPUs.
 """
 # mypy: ignore-errors
 
@@ -38,7 +38,7 @@ def on_cpu(make):
 
 
 def clip(parameters, max_norm, total_norm, use_decoupled_grad=False):
-    """Gradients down to a norm; megatron's own asserts that they are on a GPU."""
+    """Scales gradients down to a norm.  Megatron's own function asserts that they are on a GPU."""
     if (factor := max_norm / (total_norm + 1e-6)) < 1:
         for parameter in parameters if isinstance(parameters, list) else [parameters]:
             if parameter.grad is not None:

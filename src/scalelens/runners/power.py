@@ -1,10 +1,10 @@
-"""Runs a command and measures the power of this node's devices meanwhile.  Needs Python alone.
+"""Runs a command and measures the power of this node's devices meanwhile.  Needs only Python.
 
     python power.py --out runs/n1 -- torchrun --standalone --nproc_per_node 4 vision.py --out runs/n1
 
-Where jpwr is installed it does the work, as a program.  Else NVIDIA's GPUs are asked by nvidia-smi, AMD's and Grace
-Hopper's superchips by the kernel's hwmon files, AMD's by rocm-smi where these are not to be seen: into
-power.HOST.PID.csv with jpwr's columns, a file for each kind of sensor.  One for each node.
+Start one on each node.  Where jpwr is installed, it does the work, as a program.  Otherwise NVIDIA's GPUs are read by
+nvidia-smi, AMD's GPUs and Grace Hopper superchips from the kernel's hwmon files, and AMD's GPUs by rocm-smi where hwmon
+does not show them.  Each kind of sensor has a file power.HOST.PID.csv with jpwr's columns.
 """
 # mypy: ignore-errors
 
@@ -21,7 +21,8 @@ import threading
 import time
 from pathlib import Path
 
-CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)  # the other die may have its power
+# A row of rocm-smi.  Where a card has two dies, one of them may show the power of both, and the other N/A.
+CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)
 
 
 def arguments():
@@ -38,11 +39,15 @@ def arguments():
 
 
 def hwmon(folder):
-    """Files of microwatts by jpwr's names of devices.  A GCD without one keeps its number: the other has it."""
+    """Files of microwatts by jpwr's names of devices.
+
+    An AMD card of two GCDs has one sensor.  The GCD without it gets None, so that both keep their numbers.
+    """
     files = {}
     cards = [path for path in folder.glob("hwmon*") if text(path / "name") == "amdgpu"]
     for k, card in enumerate(sorted(cards, key=lambda path: os.path.realpath(path / "device"))):
-        files[f"rocm:{k}"] = next((card / n for n in ("power1_average", "power1_input") if text(card / n)), None)
+        sensors = (card / name for name in ("power1_average", "power1_input"))
+        files[f"rocm:{k}"] = next((sensor for sensor in sensors if text(sensor)), None)
     for path in sorted(folder.glob("hwmon*/device/power1_oem_info")):
         files[f"gh:{text(path)}"] = path.with_name("power1_average")
     return files if any(files.values()) else {}
@@ -55,7 +60,7 @@ def text(path):
         return None
 
 
-def microwatts(path):
+def watts_of(path):
     """Watts; 0 where there is no sensor, as jpwr has it."""
     value = text(path) if path else None
     return int(value) / 1e6 if value and value.isdigit() else 0.0
@@ -72,7 +77,7 @@ class Samples:
         self.labels, self.count, self.flushed = list(labels), 0, 0.0
 
     def add(self, watts):
-        """A row of watts by label; nan for a device that does not answer any more."""
+        """A row of watts by label; nan for a device that no longer answers."""
         now = time.time()
         values = [f"{watts.get(label, float('nan')):.3f}" for label in self.labels]
         self.file.write(",".join([str(self.count), f"{now:.6f}", *values]) + "\n")
@@ -85,7 +90,7 @@ class Samples:
 def sample_hwmon(args, files, done):
     samples = Samples(args.out, files)
     while not done.wait(args.interval_ms / 1000):
-        samples.add({label: microwatts(path) for label, path in files.items()})
+        samples.add({label: watts_of(path) for label, path in files.items()})
     samples.file.close()
 
 
@@ -113,10 +118,10 @@ def sample_rocm(args, done):
     ask, samples = ["rocm-smi", "--showpower", "--csv"], None
     while not done.wait(args.interval_ms / 1000):
         try:
-            said = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
+            output = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
         except subprocess.TimeoutExpired:
             continue  # no sample this time
-        watts = {f"rocm:{card}": float(number or 0) for card, number in CARD.findall(said)}
+        watts = {f"rocm:{card}": float(number or 0) for card, number in CARD.findall(output)}
         if watts:
             samples = samples or Samples(args.out, watts)
             samples.add(watts)
@@ -125,31 +130,22 @@ def sample_rocm(args, done):
 
 
 def measured(args):
-    """The command with what measures it: jpwr before it, or threads beside it."""
+    """The command, and the threads that measure beside it.  With jpwr there are none: it runs the command itself."""
     files, nvidia = hwmon(args.hwmon), shutil.which("nvidia-smi")
     if shutil.which("jpwr"):
-        methods = {
-            "pynvml": nvidia,
-            "rocm": shutil.which("rocm-smi") or glob.glob("/dev/kfd"),
-            "gh": "gh:" in str(files),
-        }
-        options = ["--interval", str(args.interval_ms), "--df-out", str(args.out), "--df-filetype", "csv"]
-        if any(methods.values()):
-            return [
-                "jpwr",
-                "--methods",
-                *(m for m, found in methods.items() if found),
-                *options,
-                "--",
-                *args.command,
-            ], []
+        rocm = shutil.which("rocm-smi") or glob.glob("/dev/kfd")
+        available = {"pynvml": nvidia, "rocm": rocm, "gh": "gh:" in str(files)}
+        methods = [method for method, present in available.items() if present]
+        if methods:
+            options = ["--interval", str(args.interval_ms), "--df-out", str(args.out), "--df-filetype", "csv"]
+            return ["jpwr", "--methods", *methods, *options, "--", *args.command], []
     threads = [(sample_nvidia, (args,))] if nvidia else []
     threads += [(sample_hwmon, (args, files))] if files else []
     if "rocm:" not in str(files) and shutil.which("rocm-smi"):
         threads.append((sample_rocm, (args,)))
     if not threads:
         sensors = "nvidia-smi, rocm-smi, hwmon of amdgpu or Grace Hopper"
-        print(f"power.py: no sensor found ({sensors}): nothing measured", file=sys.stderr)
+        print(f"power.py: there is no sensor ({sensors}), so nothing is measured", file=sys.stderr)
     return args.command, threads
 
 

@@ -1,7 +1,7 @@
 """What the runners share: the log of structured lines, and the facts of a run.
 
-Rank R writes rankR.log: `:::SCALELENS ` and a JSON object a line.  `run` holds the settings, `facts` what may differ
-between ranks and restarts, `step` one step of this rank, `phase` a span, `end` how it ended.
+Rank R writes rankR.log.  Each line is `:::SCALELENS ` and a JSON object.  The event `run` holds the settings, `facts`
+what may differ between ranks and restarts, `step` one step of this rank, `phase` a span of time, `end` how it ended.
 """
 # mypy: ignore-errors
 
@@ -30,31 +30,32 @@ LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a pas
 
 
 def open_log(path):
-    """Functions that log an event and that print a text.  A thread writes every two seconds: no step waits for a disk.
+    """Two functions: one logs an event, one prints a text.  A thread writes both every two seconds, so that no step
+    waits for a disk.
 
-    On SIGTERM or ^C it writes the rest and ends the process, even while training hangs in a collective: Python puts
-    the number of the signal into a pipe without waiting for the main thread.
+    On SIGTERM or ^C the thread writes the rest and ends the process, even while training hangs in a collective: Python
+    puts the number of the signal into a pipe without waiting for the main thread.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = open(path, "ab", buffering=0)  # noqa: SIM115
     lines, lock = ["\n"] if file.tell() else [], threading.Lock()  # a killed attempt may have left half a line
-    said = []
+    texts = []
 
     def log(event, **values):
         values = {"event": event, "rank": RANK, **values, "time": round(time.time(), 6)}
         lines.append(f":::SCALELENS {json.dumps({k: v for k, v in values.items() if v is not None})}\n")
 
     def say(text):
-        said.append(f"{text}\n")
+        texts.append(f"{text}\n")
 
     def write():
         with lock:
             file.write("".join(lines.pop(0) for _ in range(len(lines))).encode())
-            if said:
-                sys.stdout.write("".join(said.pop(0) for _ in range(len(said))))
+            if texts:
+                sys.stdout.write("".join(texts.pop(0) for _ in range(len(texts))))
                 sys.stdout.flush()
 
-    def serve():
+    def write_until_signal():
         while not select.select([signals], [], [], 2.0)[0]:
             write()
         log("end", outcome="cancelled")
@@ -65,12 +66,12 @@ def open_log(path):
     signal.set_wakeup_fd(wakeup)
     signal.signal(signal.SIGTERM, lambda *_: None)
     atexit.register(write)
-    threading.Thread(target=serve, daemon=True).start()
+    threading.Thread(target=write_until_signal, daemon=True).start()
     return log, say
 
 
 def facts():
-    """Host, versions, state of the code and environment, as far as another reader of the numbers needs them."""
+    """Host, versions, state of the code and environment: what a later reader of the numbers needs."""
     import torch
 
     nccl = torch.cuda.nccl.version() if torch.cuda.is_available() else None
@@ -88,7 +89,7 @@ def facts():
 
 
 def environment(variables):
-    """Variables that change how a run goes.  Names that look like secrets or persons are left out, and passwords."""
+    """Variables that change how a run goes, without those that look like a secret, a person or a password."""
     return {
         name: value[:500]
         for name, value in sorted(variables.items())
@@ -97,7 +98,7 @@ def environment(variables):
 
 
 def git():
-    """Commit of the folder that these scripts lie in, and whether it was changed since."""
+    """Commit of the folder that holds these scripts, and whether the folder was changed since."""
 
     def ask(*words):
         command = ["git", "-C", str(Path(__file__).resolve().parent), *words]
@@ -110,7 +111,7 @@ def git():
 
 
 def device(gpu):
-    """Model and unit of the device, as far as this machine says them."""
+    """Model and unit of the device, where this machine says them."""
     import torch
 
     if gpu:

@@ -1,4 +1,4 @@
-"""ResNet-50, ResNet-101 or Inception-v3 under DistributedDataParallel.  Needs Linux and torch 2.4 or newer alone.
+"""ResNet-50, ResNet-101 or Inception-v3 under DistributedDataParallel.  Needs only Linux and torch 2.4 or newer.
 
 One process        python vision.py --out runs/n1
 Four GPUs          torchrun --standalone --nproc_per_node 4 vision.py --precision amp --batch-per-device 256 --out n4
@@ -6,20 +6,20 @@ Two CPU ranks      torchrun --standalone --nproc_per_node 2 vision.py --device c
 Slurm, N nodes     srun --ntasks-per-node 1 torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 --rdzv_backend c10d
                         --rdzv_id $SLURM_JOB_ID --rdzv_endpoint HOST:29400 vision.py --out runs/n$SLURM_NNODES
 
-Rank R leaves rankR.log, a line for each step, and trace_rankR.json.gz, by Kineto: `scalelens ingest runs` reads both.
+Rank R writes rankR.log, a line for each step, and trace_rankR.json.gz, by Kineto.  `scalelens ingest runs` reads both.
 """
 # mypy: ignore-errors
 
 import argparse
 import ctypes
-import os
 import time
 from pathlib import Path
 
 STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
-from runlog import LOCAL_RANK, LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
+from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 from vision_data import Batches  # noqa: E402
 from vision_models import MODELS, loss_of  # noqa: E402
@@ -28,12 +28,12 @@ GPUS = torch.cuda.device_count()
 AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
 
 
-def arguments():
+def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS, default="resnet50")
     parser.add_argument("--precision", choices=AUTOCAST, default="fp32", help="amp: float16 with scaled losses")
     batch = parser.add_mutually_exclusive_group()
-    batch.add_argument("--batch-per-device", type=int, default=32 if GPUS else 8, help="weak scaling")
+    batch.add_argument("--batch-per-device", type=int, default=32 if GPUS else 8, help="images: weak scaling")
     batch.add_argument("--global-batch-size", type=int, help="images over all devices: strong scaling")
     # How long: epochs of a training part and a validation part
     parser.add_argument("--epochs", type=int, default=1)
@@ -50,10 +50,15 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     # What is measured
     parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
-    parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes on ...")
-    parser.add_argument("--slow-by", type=float, default=0.2, help="... for such a part of its own time, for nothing")
+    parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes longer than it needs")
+    parser.add_argument("--slow-by", type=float, default=0.2, help="how much longer, as a part of its own time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
+    return parser
+
+
+def arguments():
+    parser = options()
     args = parser.parse_args()
     args.image_size = args.image_size or (299 if args.model == "inception_v3" else 224 if args.device == "cuda" else 64)
     if args.model == "inception_v3" and args.image_size < 299:
@@ -63,15 +68,172 @@ def arguments():
     if args.validation_steps < 0 and not args.data:
         parser.error("--validation-steps -1 needs --data: synthetic images have no end")
     if args.slow_rank is not None and not 0 <= args.slow_rank < WORLD:
-        parser.error(f"there is no rank {args.slow_rank} to be slow: ranks are 0 to {WORLD - 1}")
+        parser.error(f"rank {args.slow_rank} cannot be the slow one: ranks are 0 to {WORLD - 1}")
     args.scaling = "strong" if args.global_batch_size else "weak"
     args.global_batch_size = args.global_batch_size or args.batch_per_device * WORLD
-    args.batch_per_device, left = divmod(args.global_batch_size, WORLD)
-    if left:
+    args.batch_per_device, rest = divmod(args.global_batch_size, WORLD)
+    if rest:
         parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {WORLD} devices")
-    # Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them.
-    args.warmup_steps = max(args.warmup_steps, args.profile_steps + 1 if args.profile_steps else 0)
+    args.warmup_steps = warmup_steps(args)
     return args
+
+
+def main():
+    args = arguments()
+    log, say = open_log(args.out / f"rank{RANK}.log")
+    gpu = args.device == "cuda"
+    use_device(gpu)
+    if gpu:
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
+    else:
+        keep_memory()
+    training, validation = parts(args, gpu)
+    torch.manual_seed(args.seed)  # the weights of all ranks; the data differ by rank
+    model = MODELS[args.model](training.classes).to(args.device, memory_format=torch.channels_last)
+    log("run", **settings(args, model, training.steps))
+    log("facts", **facts())
+    if WORLD > 1:
+        distributed.init_process_group("nccl" if gpu else "gloo")
+        model = nn.parallel.DistributedDataParallel(model)
+    train(args, model, training, validation, log, say)
+    if WORLD > 1:
+        distributed.destroy_process_group()
+    log("end", outcome="completed")
+
+
+def keep_memory():
+    """Large blocks come from the heap, which stays.
+
+    By default glibc gives them back to the system and must ask for them again at each step.  That costs about a sixth
+    of the step's processor time, and so unevenly that a rank slower by a fifth would not be seen.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
+    if mallopt:
+        mallopt(-4, 0)  # M_MMAP_MAX: blocks mapped on their own
+        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: bytes free at the top before they are given back
+
+
+def parts(args, gpu):
+    """Batches of the training part, and of the validation part where it is asked for."""
+    share = (args.image_size, RANK, WORLD, args.workers, gpu, args.seed)
+    steps = args.steps if args.data else args.steps or 100
+    training, validation = Batches(args.data, "train", args.batch_per_device, steps, *share), None
+    if args.validation_steps:
+        validation = Batches(args.data, "val", args.batch_per_device, max(args.validation_steps, 0), *share)
+    return training, validation
+
+
+def settings(args, model, steps):
+    """What the log says of the whole run."""
+    return {
+        "framework": "pytorch", "framework_version": str(torch.__version__), "model": args.model,
+        "parameters": sum(p.numel() for p in model.parameters()), "precision": args.precision,
+        "dataset": args.data.name if args.data else "synthetic", "image_size": args.image_size, "scaling": args.scaling,
+        "micro_batch_size": args.batch_per_device, "global_batch_size": args.global_batch_size,
+        "nodes": WORLD // LOCAL_WORLD, "devices": WORLD, "devices_per_node": LOCAL_WORLD,
+        **device(args.device == "cuda"), "threads": torch.get_num_threads(), "steps_per_epoch": steps,
+        "epochs": args.epochs, "warmup_steps": args.warmup_steps, "seed": args.seed, "learning_rate_256": args.lr,
+        "slow_rank": args.slow_rank, "slow_by": None if args.slow_rank is None else args.slow_by,
+    }  # fmt: skip
+
+
+def train(args, model, training, validation, log, say):
+    gpu, steps = args.device == "cuda", training.steps
+    optimizer = sgd(args, model)
+    scaler = torch.amp.GradScaler(args.device, enabled=args.precision == "amp")
+    autocast = torch.autocast(args.device, AUTOCAST[args.precision], enabled=AUTOCAST[args.precision] is not None)
+    device_clock, tracer = DeviceClock(gpu), profiler(args, args.epochs * steps)
+    own = clock if gpu else time.thread_time  # on the CPU the time of this thread: waiting and others do not count
+    ballast = torch.ones(512, 512, device=args.device)
+
+    tracer.start()
+    log("phase", phase="startup", step=0, span_s=clock() - STARTED)
+    for epoch in range(args.epochs):
+        epoch_start = clock()
+        model.train()
+        iterator = training.start(epoch)
+        for step in range(epoch * steps + 1, (epoch + 1) * steps + 1):
+            tracer.step()  # the trace calls what follows ProfilerStep#{step}
+            start = clock()
+            images, labels = next_batch(iterator, args, device_clock)
+            data_s, busy = clock() - start, own()
+            rate = learning_rate(args, step, steps)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            device_clock.start()
+            with autocast:
+                loss = loss_of(model(images), labels)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            if args.slow_rank == RANK:
+                compute_on(args.slow_by, busy, own, ballast, device_clock)
+            device_clock.stop()
+            device_clock.synchronise()  # note: the host cannot run ahead, which costs most where kernels are short
+            step_s = clock() - start
+            log(
+                "step", phase="warmup" if step <= args.warmup_steps else "train", epoch=epoch, step=step, step_s=step_s,
+                data_s=data_s, device_s=device_clock.seconds(), cpu_s=None if gpu else own() - busy, loss=loss.item(),
+                samples=args.global_batch_size, learning_rate=rate,
+            )  # fmt: skip
+            if RANK == 0 and step % 10 == 0:
+                say(f"epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step")
+        epoch_end = {"epoch": epoch, "step": (epoch + 1) * steps}
+        samples = args.global_batch_size * steps
+        log("phase", phase="train", **epoch_end, span_s=clock() - epoch_start, samples=samples)
+        if validation:
+            start = clock()
+            seen = validate(args, epoch, model, validation, autocast, device_clock, log)
+            log("phase", phase="validation", **epoch_end, span_s=clock() - start, samples=seen)
+        log("phase", phase="epoch", **epoch_end, span_s=clock() - epoch_start, samples=samples)
+    tracer.stop()
+
+
+@torch.no_grad()
+def validate(args, epoch, model, validation, autocast, device_clock, log):
+    """Logs the steps of a validation part; gives the number of its samples."""
+    model.eval()
+    iterator, samples = validation.start(epoch), 0
+    for step in range(epoch * validation.steps + 1, (epoch + 1) * validation.steps + 1):
+        start = clock()
+        images, labels = next_batch(iterator, args, device_clock)
+        data_s = clock() - start
+        with autocast:
+            scores = model(images)
+        loss, accuracy = loss_of(scores.float(), labels), (scores.argmax(1) == labels).float().mean()
+        device_clock.synchronise()
+        log(
+            "step", phase="validation", epoch=epoch, step=step, step_s=clock() - start, data_s=data_s,
+            loss=loss.item(), accuracy=accuracy.item(), samples=len(labels) * WORLD,
+        )  # fmt: skip
+        samples += len(labels) * WORLD
+    return samples
+
+
+def compute_on(slow_by, busy, own, ballast, device_clock):
+    """The planted straggler: works for nothing, for a part of the time since `busy`."""
+    device_clock.synchronise()
+    until = own() + slow_by * (own() - busy)
+    while own() < until:
+        ballast @ ballast
+        device_clock.synchronise()
+
+
+def next_batch(iterator, args, device_clock):
+    images, labels = (data.to(args.device, non_blocking=True) for data in next(iterator))
+    images = images.to(memory_format=torch.channels_last)
+    device_clock.synchronise()  # note: the copy cannot hide behind the computation, but its time is known
+    return images, labels
+
+
+def sgd(args, model):
+    """Biases and batch normalisation do not decay."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    vectors = [p for p in model.parameters() if p.ndim == 1]
+    groups = [{"params": matrices, "weight_decay": 1e-4}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.SGD(groups, args.lr, momentum=0.9, nesterov=True)
 
 
 def learning_rate(args, step, steps):
@@ -80,153 +242,6 @@ def learning_rate(args, step, steps):
     risen = min(1.0, step / (args.lr_warmup_epochs * steps)) if args.lr_warmup_epochs else 1.0
     begin = min(args.lr, full)
     return (begin + (full - begin) * risen) * 0.1 ** sum((step - 1) // steps >= epoch for epoch in (30, 60, 80))
-
-
-def keep_memory():
-    """Large blocks come from the heap, which stays.
-
-    glibc gives them back and faults them in again at each step, which costs a sixth of its processor time, now more and
-    now less: beside that a rank that is slower by a fifth is not seen.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
-    if mallopt:
-        mallopt(-4, 0)  # M_MMAP_MAX: blocks mapped on their own
-        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: bytes free at the top before they are given back
-
-
-def main():
-    args, clock = arguments(), time.perf_counter
-    log, say = open_log(args.out / f"rank{RANK}.log")
-    if gpu := args.device == "cuda":
-        torch.cuda.set_device(LOCAL_RANK % GPUS)  # Slurm may show each task one GPU, as number 0
-        torch.backends.cudnn.benchmark = True
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
-        begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    else:
-        torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // LOCAL_WORLD))
-        keep_memory()
-    synchronise = torch.cuda.synchronize if gpu else lambda: None
-    own = clock if gpu else time.thread_time  # on the CPU the time of this thread: waiting and others do not count
-    ballast = torch.ones(512, 512, device=args.device)
-
-    share = (args.image_size, RANK, WORLD, args.workers, gpu, args.seed)
-    batch = args.batch_per_device
-    steps = args.steps if args.data else args.steps or 100
-    training = Batches(args.data, "train", batch, steps, *share)
-    steps, validation = training.steps, None
-    if args.validation_steps:
-        validation = Batches(args.data, "val", batch, max(args.validation_steps, 0), *share)
-    torch.manual_seed(args.seed)  # the weights of all ranks; the data differ by rank
-    model = MODELS[args.model](training.classes).to(args.device, memory_format=torch.channels_last)
-    log(
-        "run", framework="pytorch", framework_version=str(torch.__version__), model=args.model,
-        parameters=sum(p.numel() for p in model.parameters()), precision=args.precision,
-        dataset=args.data.name if args.data else "synthetic", image_size=args.image_size, scaling=args.scaling,
-        micro_batch_size=batch, global_batch_size=args.global_batch_size, nodes=WORLD // LOCAL_WORLD, devices=WORLD,
-        devices_per_node=LOCAL_WORLD, **device(gpu), threads=torch.get_num_threads(), steps_per_epoch=steps,
-        epochs=args.epochs, warmup_steps=args.warmup_steps, seed=args.seed, learning_rate_256=args.lr,
-        slow_rank=args.slow_rank, slow_by=None if args.slow_rank is None else args.slow_by,
-    )  # fmt: skip
-    log("facts", **facts())
-    if WORLD > 1:
-        distributed.init_process_group("nccl" if gpu else "gloo")
-        model = nn.parallel.DistributedDataParallel(model)
-    # Biases and batch normalisation do not decay.
-    parameters = [[p for p in model.parameters() if p.ndim > 1], [p for p in model.parameters() if p.ndim == 1]]
-    groups = [{"params": parameters[0], "weight_decay": 1e-4}, {"params": parameters[1], "weight_decay": 0.0}]
-    optimizer = torch.optim.SGD(groups, args.lr, momentum=0.9, nesterov=True)
-    scaler = torch.amp.GradScaler(args.device, enabled=args.precision == "amp")
-    autocast = torch.autocast(args.device, AUTOCAST[args.precision], enabled=AUTOCAST[args.precision] is not None)
-    idle = args.warmup_steps - args.profile_steps - 1 if args.profile_steps else args.epochs * steps + 1
-    tracer = torch.profiler.profile(
-        schedule=torch.profiler.schedule(wait=idle, warmup=1, active=max(args.profile_steps, 1), repeat=1),
-        on_trace_ready=lambda tracer: tracer.export_chrome_trace(str(args.out / f"trace_rank{RANK}.json.gz")),
-    )
-
-    def next_batch(iterator):
-        images, labels = (data.to(args.device, non_blocking=True) for data in next(iterator))
-        images = images.to(memory_format=torch.channels_last)
-        synchronise()  # note: the copy cannot hide behind the computation, but its time is known
-        return images, labels
-
-    def train(epoch):
-        model.train()
-        iterator = training.start(epoch)
-        for step in range(epoch * steps + 1, (epoch + 1) * steps + 1):
-            tracer.step()  # the trace calls what follows ProfilerStep#{step}
-            start = clock()
-            images, labels = next_batch(iterator)
-            data_s, busy = clock() - start, own()
-            rate = learning_rate(args, step, steps)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            if gpu:
-                begun.record()
-            with autocast:
-                loss = loss_of(model(images), labels)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
-            optimizer.zero_grad()
-            if args.slow_rank == RANK:
-                synchronise()
-                until = own() + args.slow_by * (own() - busy)
-                while own() < until:
-                    ballast @ ballast
-                    synchronise()
-            if gpu:
-                ended.record()
-            synchronise()  # note: the host cannot run ahead of the device, which costs most where kernels are short
-            step_s = clock() - start
-            log(
-                "step", phase="warmup" if step <= args.warmup_steps else "train", epoch=epoch, step=step, step_s=step_s,
-                data_s=data_s, device_s=begun.elapsed_time(ended) / 1e3 if gpu else None,
-                cpu_s=None if gpu else own() - busy, loss=loss.item(), samples=args.global_batch_size,
-                learning_rate=rate,
-            )  # fmt: skip
-            if RANK == 0 and step % 10 == 0:
-                say(f"epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step")
-        return args.global_batch_size * steps
-
-    @torch.no_grad()
-    def validate(epoch):
-        model.eval()
-        iterator, samples = validation.start(epoch), 0
-        for step in range(epoch * validation.steps + 1, (epoch + 1) * validation.steps + 1):
-            start = clock()
-            images, labels = next_batch(iterator)
-            data_s = clock() - start
-            with autocast:
-                scores = model(images)
-            loss, right = loss_of(scores.float(), labels), (scores.argmax(1) == labels).float().mean()
-            synchronise()
-            log(
-                "step", phase="validation", epoch=epoch, step=step, step_s=clock() - start, data_s=data_s,
-                loss=loss.item(), accuracy=right.item(), samples=len(labels) * WORLD,
-            )  # fmt: skip
-            samples += len(labels) * WORLD
-        return samples
-
-    def timed(phase, epoch, work):
-        start = clock()
-        samples = work(epoch)
-        log("phase", phase=phase, epoch=epoch, step=(epoch + 1) * steps, span_s=clock() - start, samples=samples)
-        return samples
-
-    def whole_epoch(epoch):
-        samples = timed("train", epoch, train)
-        if validation:
-            timed("validation", epoch, validate)
-        return samples
-
-    tracer.start()
-    log("phase", phase="startup", step=0, span_s=clock() - STARTED)
-    for epoch in range(args.epochs):
-        timed("epoch", epoch, whole_epoch)
-    tracer.stop()
-    if WORLD > 1:
-        distributed.destroy_process_group()
-    log("end", outcome="completed")
 
 
 if __name__ == "__main__":

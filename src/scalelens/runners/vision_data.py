@@ -1,11 +1,12 @@
 """Images: four synthetic batches, a folder of images (needs Pillow), or an LMDB of them (needs Pillow and lmdb).
 
-A folder holds train/CLASS/*.jpg and, for a validation part, val/CLASS/*.jpg.  The same as LMDB, which spares a shared
-file system a million small files:
+A folder holds train/CLASS/*.jpg and, for a validation part, val/CLASS/*.jpg.  A shared file system copes badly with a
+million small files.  This puts them into LMDBs:
 
     python vision_data.py FOLDER LMDB         writes LMDB/train and LMDB/val
 
-Keys are 0, 1, ... as text, values the number of the class as four bytes (little-endian), then the file as it was.
+A key is a number, 0, 1, ..., as text.  Its value is the number of the class in four bytes (little-endian), then the
+unchanged file.
 """
 # mypy: ignore-errors
 
@@ -61,7 +62,7 @@ class Lmdb(data.Dataset):
         return self.length
 
     def __getitem__(self, k):
-        if self.process != os.getpid():  # an open one must not be taken along into a worker
+        if self.process != os.getpid():  # a worker must not use what its parent opened
             self.process, self.opened = os.getpid(), self.open()
         with self.opened.begin() as transaction:
             value = transaction.get(str(k).encode())
@@ -69,7 +70,7 @@ class Lmdb(data.Dataset):
 
 
 def picture(content, size, training):
-    """A file as a normalised tensor: a random part of it, perhaps mirrored, in training, else its middle."""
+    """A file as a normalised tensor.  In training it is a random part, mirrored or not; in validation the middle."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(content)).convert("RGB")
@@ -95,11 +96,11 @@ def random_box(width, height):
 
 
 def seed_worker(rank, worker):
-    random.seed(f"{torch.initial_seed()} {rank}")  # differs by worker, not by rank
+    random.seed(f"{torch.initial_seed()} {rank}")  # torch gives workers their own seeds, which do not differ by rank
 
 
 class Batches:
-    """Batches of one part of the data, of this rank; `start(epoch)` gives an iterator over `steps` of them."""
+    """This rank's batches of one part of the data.  `start(epoch)` gives an iterator over `steps` of them or more."""
 
     def __init__(self, path, part, batch, steps, size, rank, world, workers, pin, seed, classes=1000):
         training = part == "train"
@@ -124,7 +125,7 @@ class Batches:
         )  # fmt: skip
         self.steps = min(steps or len(self.loader), len(self.loader))
         if not self.steps:
-            raise SystemExit(f"{folder}: {len(dataset)} images are less than one batch of {batch} on {world} ranks")
+            raise SystemExit(f"{folder}: {len(dataset)} images are fewer than one batch of {batch} on {world} ranks")
 
     def start(self, epoch):
         if self.loader is None:

@@ -49,8 +49,12 @@ class Convolution(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Branches side by side.  A branch is a chain of (name, outputs, kernel, stride); the members of a list in it share
-    one input and stand side by side.  A last branch pools, then convolves to `pooled` outputs, or halves the edge."""
+    """Branches side by side, whose outputs are joined.
+
+    A branch is a chain of (name, outputs, kernel, stride).  A list in the chain holds convolutions that read the same
+    input; their outputs are joined too.  The last branch pools and then convolves to `pooled` outputs; without `pooled`
+    it halves the edge.
+    """
 
     def __init__(self, inputs, pooled, *branches):
         super().__init__()
@@ -66,7 +70,7 @@ class Mixed(nn.Module):
         self.branch_pool = Convolution(inputs, pooled, 1) if pooled else None
 
     def forward(self, x):
-        found = []
+        outputs = []
         for branch in self.branches:
             y = x
             for link in branch:
@@ -74,10 +78,10 @@ class Mixed(nn.Module):
                     y = torch.cat([self.get_submodule(name)(y) for name, *_ in link], 1)
                 else:
                     y = self.get_submodule(link[0])(y)
-            found.append(y)
+            outputs.append(y)
         if self.branch_pool is None:
-            return torch.cat([*found, functional.max_pool2d(x, 3, 2)], 1)
-        return torch.cat([*found, self.branch_pool(functional.avg_pool2d(x, 3, 1, 1))], 1)
+            return torch.cat([*outputs, functional.max_pool2d(x, 3, 2)], 1)
+        return torch.cat([*outputs, self.branch_pool(functional.avg_pool2d(x, 3, 1, 1))], 1)
 
 
 def same(kernel):
@@ -86,7 +90,7 @@ def same(kernel):
 
 
 class Auxiliary(nn.Module):
-    """The head that helps the lower layers to learn; of the training part alone."""
+    """The head that helps the lower layers to learn; only training uses it."""
 
     def __init__(self, inputs, classes):
         super().__init__()

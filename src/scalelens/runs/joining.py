@@ -1,18 +1,18 @@
 """Which run each part of each file belongs to, decided when a warehouse is opened.
 
-A run is one training job with one configuration.  Two logs that each hold the same step of the same rank are two
-runs, whatever else says.  Otherwise the first that applies:
+A run is one training job with one configuration.  Two logs that both hold the same step of the same rank are two runs,
+whatever their names say.  Otherwise the first rule that applies decides:
 
-sidecar     what a sidecar names their run
-folder      a JUBE workpackage: what lies in its folders, and what JUBE's files beside them say of it; a run of MLflow
-job id      the same one, in names or contents, within one ingested root
-folder      files that complement each other: logs and traces of several ranks, a power file beside a log, or in a
-            folder within, or in one of the log's name; power files of one launch
-file        the file itself
+sidecar     a sidecar names the same run for them
+folder      they belong to one JUBE workpackage, in its folders or in JUBE's files beside them, or to one run of MLflow
+job id      they have the same job id, in names or contents, and were ingested from one root
+folder      they complement each other: logs and traces of several ranks; a power file beside a log, in a folder below
+            it, or in a folder with the name of the log; power files of one launch
+file        the file is a run of its own
 
-The row of a result table is of the run of its job id, or of the same benchmark, whose settings it holds.  A file that
-repeats the records of another in a second form is that one's `twin`: of its run, its records not counted.  So is the
-launcher's log of the steps that the ranks log themselves.
+A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
+A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
+its records do not count.  So is a launcher's log of the steps that the ranks log themselves.
 """
 
 import posixpath
@@ -28,12 +28,12 @@ from scalelens.warehouse.log import Entry, Live
 
 MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
-SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables of a file that holds nothing but measurements
+SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill
 SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:csv|h5)\b")
 
 
 def runs_of(live: Live) -> list[Run]:
-    """All runs of a warehouse, from what its commit records say of each file."""
+    """All runs of a warehouse.  They follow from its commit records alone; no row is read."""
     parts = parts_of(live)
     logs = {part.path for part in parts if part.facts.steps or part.path.endswith("/all_results.json")}
     twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
@@ -46,7 +46,7 @@ def runs_of(live: Live) -> list[Run]:
         (results if rule == "result" else groups[rule, key]).append(part)
     runs: list[Run] = []
     left: list[Part] = []
-    packages: dict[str, list[Run]] = {}
+    packages: dict[str, list[Run]] = {}  # runs by workpackage
     for (rule, key), group in groups.items():
         if rule == "workpackage":
             packages[str(key)] = list(runs_of_described_folder(group, left))
@@ -63,7 +63,7 @@ def runs_of(live: Live) -> list[Run]:
 
 
 def parts_of(live: Live) -> list[Part]:
-    """Parts of all files that say anything, in order of their paths."""
+    """Parts of all files, without those that hold nothing but problems, in order of their paths."""
     first_path: dict[str, Entry] = {}
     for _, entry in sorted(live.paths.items()):
         first_path.setdefault(entry.file_id, entry)
@@ -74,9 +74,9 @@ def parts_of(live: Live) -> list[Part]:
     ]
     sidecars = sidecars_of(live)
     parts = [
-        Part(entry.file_id, int(number), entry.path, entry.root, facts, said, named_run)
+        Part(entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run)
         for entry in entries
-        for said, named_run in [(sidecars.said_of(entry.path), sidecars.run_of(entry.path))]
+        for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
         for number, facts in entry.parts.items()
         if set(facts.rows) != {"problems"}
     ]
@@ -89,61 +89,57 @@ def sidecars_of(live: Live) -> Sidecars:
 
 
 def rule_of(part: Part, described_folders: dict[str, str]) -> tuple[str, object]:
-    """The first rule that applies to a part, and what the parts of one run have in common by it."""
+    """The first rule that applies to a part, and the key that parts of the same run have in common by this rule."""
     if part.named_run is not None:
         return "sidecar", part.named_run
-    if described_folders and (
-        home := next(
-            (described_folders[at] for at in (*part.describes, *folders_above(part.path)) if at in described_folders),
-            None,
-        )
-    ):
-        return "workpackage", home
+    for folder in (*part.describes, *folders_above(part.path)) if described_folders else ():
+        if folder in described_folders:
+            return "workpackage", described_folders[folder]
     if part.facts.summary:
         return "result", None
-    if in_run := MLFLOW.match(part.path):
-        return "mlflow", in_run[1]
+    if run_folder := MLFLOW.match(part.path):
+        return "mlflow", run_folder[1]
     if part.job_id:
         return "job id", (part.root, part.job_id)
     return "folder", part.folder
 
 
 def attach_leftovers(left: list[Part], runs: list[Run]) -> None:
-    """Parts without a run of their own, such as power files: with the run of their folder, or together, or alone."""
-    at_home: dict[str, list[Run]] = defaultdict(list)
+    """Parts without a run of their own, such as power files, join a run nearby, or each other, or stay alone."""
+    by_folder: dict[str, list[Run]] = defaultdict(list)
     by_log: dict[str, list[Run]] = defaultdict(list)  # by the path of a log without its suffix
     for run in runs:
         for folder in {part.folder for part in run.parts}:
-            at_home[folder].append(run)
+            by_folder[folder].append(run)
         for log in {
             posixpath.splitext(part.path)[0] for part in run.parts if {"steps", "phases"} & set(part.facts.rows)
         }:
             by_log[log].append(run)
-    homeless: dict[str, list[Part]] = defaultdict(list)
+    without_log: dict[str, list[Part]] = defaultdict(list)
     for part in left:
         upper, name = posixpath.split(part.folder)
         of_name = by_log.get(f"{upper}/{name}") or by_log.get(f"{posixpath.dirname(upper)}/{name}") or []
-        near = of_name or at_home.get(part.folder) or (is_sensed(part) and at_home.get(upper)) or []
-        if len(near) == 1:
-            near[0].parts.append(part)
-        elif near or not is_sensed(part):
+        nearby = of_name or by_folder.get(part.folder) or (is_sensed(part) and by_folder.get(upper)) or []
+        if len(nearby) == 1:
+            nearby[0].parts.append(part)
+        elif nearby or not is_sensed(part):
             runs.append(Run([part], "file"))
         else:
-            homeless[part.folder].append(part)
-    for group in homeless.values():
+            without_log[part.folder].append(part)
+    for group in without_log.values():
         runs += launches(group)
 
 
 def is_sensed(part: Part) -> bool:
-    """Whether a part holds power or energy, and no more."""
+    """Whether a part holds power or energy, and nothing but measurements."""
     return bool({"power", "energy"} & set(part.facts.rows)) and set(part.facts.rows) <= SENSED
 
 
 def launches(parts: list[Part]) -> Iterator[Run]:
     """Runs of the power and energy files of a folder without a log.
 
-    What one tool wrote differs in the words power and energy.  Files whose names differ in numbers besides are of one
-    launch if they name different ranks, or measured at the same time.
+    The files that one tool wrote in one launch have names that differ in the words power and energy.  If the names
+    differ in numbers too, the files are of one launch if they name different ranks or measured at the same time.
     """
     files: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
@@ -163,7 +159,7 @@ def launches(parts: list[Part]) -> Iterator[Run]:
 
 
 def is_one_launch(group: list[Part], others: list[Part]) -> bool:
-    """Whether power files belong to one launch, by their names and either ranks or times."""
+    """Whether power files belong to one launch, by their names and then by ranks or times."""
     names = {re.sub(r"\d+", "#", SENSED_WORDS.sub("", posixpath.basename(part.path))) for part in (*group, *others)}
     if len({re.sub(r"[\W_]+", ".", name).strip(".") for name in names}) > 1:
         return False
@@ -171,18 +167,25 @@ def is_one_launch(group: list[Part], others: list[Part]) -> bool:
     if ranks and other_ranks:
         return not ranks & other_ranks
     spans = [[part.facts.measured for part in parts if part.facts.measured] for parts in (group, others)]
-    return any(one[0] <= other[1] and other[0] <= one[1] for one in spans[0] for other in spans[1])
+    return any(
+        begin <= other_end and other_begin <= end for begin, end in spans[0] for other_begin, other_end in spans[1]
+    )
 
 
 def attach_results(results: list[Part], runs: list[Run], packages: dict[str, list[Run]]) -> None:
-    """Rows of result tables, each with the run that it sums up, else as a run of its own."""
+    """Each row of a result table joins the run that it sums up, or is a run of its own."""
     of_job: dict[tuple[str, str | None], list[Run]] = defaultdict(list)
     for run in runs if results else ():
         for job in {(part.root, part.job_id) for part in run.parts if part.job_id}:
             of_job[job].append(run)
     for part in results:
         folders = folders_above(part.path)
-        beside = [run for home, of_home in packages.items() if posixpath.dirname(home) in folders for run in of_home]
+        beside = [
+            run
+            for package, of_package in packages.items()
+            if posixpath.dirname(package) in folders
+            for run in of_package
+        ]
         fitting = [run for run in of_job.get((part.root, part.job_id), beside) if agree(part, run)]
         if fitting:
             fitting[0].parts.append(part)
@@ -191,9 +194,9 @@ def attach_results(results: list[Part], runs: list[Run], packages: dict[str, lis
 
 
 def described_folders_of(parts: list[Part]) -> dict[str, str]:
-    """Folders that parts of other files describe, and for each the first one of the same run."""
+    """Folders that parts of other files describe, and for each the folder that stands for its run."""
     described_folders: dict[str, str] = {}
-    for part in sorted(parts, key=lambda part: -len(part.describes)):  # several folders of one run: the first counts
+    for part in sorted(parts, key=lambda part: -len(part.describes)):  # those that list several folders of a run first
         for folder in part.describes:
             described_folders.setdefault(folder, described_folders.get(part.describes[0], part.describes[0]))
     return described_folders
@@ -206,9 +209,9 @@ def folders_above(path: str) -> list[str]:
 
 
 def runs_of_described_folder(group: list[Part], left: list[Part]) -> Iterator[Run]:
-    """The run of a described folder: one, unless several logs with the same steps lie there."""
+    """The run of a described folder: one, unless the folder has several logs with the same steps."""
     logs = [part for part in group if not part.facts.summary and not part.describes]
-    said = sorted((part for part in group if part not in logs), key=lambda part: not part.facts.steps)
+    descriptions = sorted((part for part in group if part not in logs), key=lambda part: not part.facts.steps)
     others: list[Part] = []
     runs = list(split_by_rank(logs, "folder", others))
     if len(runs) > 1:
@@ -216,19 +219,18 @@ def runs_of_described_folder(group: list[Part], left: list[Part]) -> Iterator[Ru
         others = []
     if not runs:
         runs.append(Run([], "folder"))
-    runs[0].parts.extend([*said, *others])
+    runs[0].parts.extend([*descriptions, *others])
     yield from (run._replace(why="folder") for run in runs)
 
 
 def agree(part: Part, run: Run) -> bool:
-    """Whether a row of results and a run differ in no setting that both name."""
+    """Whether a row of results and a run have equal values in all settings that both name."""
     settings = part.facts.settings
-    others = [one.facts.settings for one in run.parts]
-    return all(other.get(key, value) == value for other in others for key, value in settings.items())
+    return all(other.facts.settings.get(key, value) == value for other in run.parts for key, value in settings.items())
 
 
 def split_by_rank(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
-    """The runs of parts that share a name, a job id or a folder.  Parts that no run can be named for go to `left`."""
+    """The runs of parts that share a name, a job id or a folder.  Parts whose run is unclear go to `left`."""
     carriers = [part for part in group if part.facts.steps]
     traced = [part for part in group if not part.facts.steps and part.facts.traced]
     others = [part for part in group if not part.facts.steps and not part.facts.traced]
@@ -240,7 +242,7 @@ def split_by_rank(group: list[Part], why: str, left: list[Part]) -> Iterator[Run
         runs += traces
     launches = {part.path for part in carriers}
     if len(runs) == 1 or (why != "folder" and len(launches) == 1):
-        runs[-1].parts.extend(others)  # what a job says of its end is of its last launch
+        runs[-1].parts.extend(others)  # how a job ended is a fact about its last launch
     elif why != "folder" and not runs and others:
         runs = [Run(others, why)]
     else:
@@ -250,7 +252,7 @@ def split_by_rank(group: list[Part], why: str, left: list[Part]) -> Iterator[Run
 
 
 def complementing(parts: list[Part], why: str) -> list[Run]:
-    """Parts as runs: together where no two of them hold the same rank, else by name without the rank, else alone."""
+    """Parts as runs: together if no two hold the same rank, else those whose names differ only by the rank."""
     if not parts:
         return []
     ranked = [part for part in parts if part.ranks]

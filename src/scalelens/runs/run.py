@@ -1,16 +1,16 @@
-"""A run, as the parts of files that belong to it: its id, its name, how it ended."""
+"""A run: the parts of files that belong to it, its id, its name, and how it ended."""
 
 import posixpath
 import re
 from datetime import timedelta
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scalelens.parsing.part_facts import PartFacts
-from scalelens.runs.sidecar import Said
+from scalelens.runs.sidecar import NamedRun, Statement
 from scalelens.tables import OUTCOMES
 
-# slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits, and no date.
+# slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
 # PBS: name.o1809577, name.e1809577.
 JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 SAYS_NOTHING = re.compile(
@@ -31,8 +31,8 @@ class Part(NamedTuple):
     path: str
     root: str
     facts: PartFacts
-    said: dict[str, Said]  # by sidecars
-    named_run: tuple[Any, ...] | None  # what names its run, where a sidecar does
+    statements: dict[str, Statement]  # facts and labels of sidecars
+    named_run: NamedRun | None  # where a sidecar identifies its run
 
     @property
     def folder(self) -> str:
@@ -40,44 +40,46 @@ class Part(NamedTuple):
 
     @property
     def describes(self) -> list[str]:
-        """Folders that the part says something of, where it names them."""
+        """Folders that the part has facts about."""
         return [posixpath.normpath(f"{self.folder}/{name}") for name in self.facts.folders]
 
     @property
     def job_id(self) -> str | None:
-        named = JOB_ID.search(self.path.rpartition("/")[2])
-        if "job_id" in self.said:
-            return self.said["job_id"].value
-        return self.facts.job_id or (named[1] if named else None)
+        if "job_id" in self.statements:
+            return self.statements["job_id"].value
+        in_name = JOB_ID.search(self.path.rpartition("/")[2])
+        return self.facts.job_id or (in_name[1] if in_name else None)
 
     @property
     def ranks(self) -> set[int]:
-        """Ranks whose steps or events it holds, or that measured its power; empty where it does not say."""
+        """Ranks whose steps or events it holds, or that measured its power; empty where it does not name all."""
         ranks = [*(self.facts.steps or self.facts.traced or self.facts.measured_by)]
         numbers = {int(rank) for rank in ranks if rank not in ("None", None)}
         return numbers if len(numbers) == len(ranks) else set()
 
     def twin(self, paths: set[str]) -> str | None:
-        """The file whose records this one repeats.
+        """The file among `paths` whose records this one repeats.
 
-        OpenMMLab writes X.log and X.log.json.  Hugging Face's state at a checkpoint is the beginning of later ones, and
-        its files of results say again what the state or the one of all results says.
+        OpenMMLab writes X.log and X.log.json.  Hugging Face's state at a checkpoint is the beginning of later states.
+        Its files of results repeat the state, or the file of all results.
         """
-        others = [self.path.removesuffix(".json")] if self.path.endswith(".log.json") else []
-        if of := RESULTS.match(self.path):
-            others = [of[1] + "trainer_state.json", *([] if of[2] else [of[1] + "all_results.json"])]
-        elif of := CHECKPOINT.match(self.path):
-            states = (CHECKPOINT.match(path) for path in paths if path.startswith(of[1] + "checkpoint-"))
-            later = max((int(state[2]), state[0]) for state in (of, *states) if state)[1]
-            others = [of[1] + "trainer_state.json", *([] if later == self.path else [later])]
-        return next((path for path in others if path in paths), None)
+        repeated = [self.path.removesuffix(".json")] if self.path.endswith(".log.json") else []
+        if match := RESULTS.match(self.path):
+            folder, is_of_all = match[1], match[2]
+            repeated = [folder + "trainer_state.json", *([] if is_of_all else [folder + "all_results.json"])]
+        elif match := CHECKPOINT.match(self.path):
+            folder = match[1]
+            states = (CHECKPOINT.match(path) for path in paths if path.startswith(folder + "checkpoint-"))
+            latest = max((int(state[2]), state[0]) for state in (match, *states) if state)[1]
+            repeated = [folder + "trainer_state.json", *([] if latest == self.path else [latest])]
+        return next((path for path in repeated if path in paths), None)
 
 
 class Run(NamedTuple):
-    """Parts that belong together; the first carries the steps, if any does."""
+    """Parts that belong together; the first has the steps, if any has."""
 
     parts: list[Part]
-    why: str
+    why: str  # the rule that joined them
 
     @property
     def run_id(self) -> str:
@@ -86,32 +88,32 @@ class Run(NamedTuple):
 
     def why_of(self, part: Part) -> str:
         """The rule that joined a part."""
-        said_again = part.twin({other.path for other in self.parts}) or repeats(part, self.parts)
-        return "twin" if said_again else self.why
+        is_twin = part.twin({other.path for other in self.parts}) or repeats(part, self.parts)
+        return "twin" if is_twin else self.why
 
     @property
-    def said(self) -> dict[str, Said]:
-        """What sidecars say of it: of each fact and label what they say of the first part that has it."""
-        said: dict[str, Said] = {}
+    def statements(self) -> dict[str, Statement]:
+        """Facts and labels that sidecars give it; each is that of the first part that has it."""
+        statements: dict[str, Statement] = {}
         for part in self.parts:
-            said = {**part.said, **said}
-        nodes, per_node = said.get("nodes"), said.get("devices_per_node")
-        if nodes and per_node and "devices" not in said:
+            statements = {**part.statements, **statements}
+        nodes, per_node = statements.get("nodes"), statements.get("devices_per_node")
+        if nodes and per_node and "devices" not in statements:
             devices = str(int(nodes.value) * int(per_node.value))
-            said["devices"] = nodes._replace(value=devices, origin="inferred")
-        return said
+            statements["devices"] = nodes._replace(value=devices, origin="inferred")
+        return statements
 
     @property
     def outcome(self) -> tuple[str, int | None]:
-        """How it ended, and the line that says so."""
-        said = [
-            (OUTCOMES.index(what), line)
-            for part in self.parts
-            for what, line in part.facts.outcomes
-            if what in OUTCOMES
+        """How it ended, and the line that says so.  Of several the first in OUTCOMES counts, then the first line."""
+        candidates = [
+            (outcome, line) for part in self.parts for outcome, line in part.facts.outcomes if outcome in OUTCOMES
         ]
-        gravest, line = min(said, key=lambda one: (one[0], one[1] or 0), default=(OUTCOMES.index("unknown"), None))
-        return OUTCOMES[gravest], line
+        return min(
+            candidates,
+            key=lambda candidate: (OUTCOMES.index(candidate[0]), candidate[1] or 0),
+            default=("unknown", None),
+        )
 
     @property
     def name(self) -> str:
@@ -126,9 +128,9 @@ class Run(NamedTuple):
 
 
 def repeats(launcher: Part, others: list[Part]) -> bool:
-    """Whether a log without ranks is the launcher's, that says again what the ranks log: no other steps, no other time.
+    """Whether a log without ranks is the launcher's copy of what the ranks log: the same steps at the same times.
 
-    The times may differ by their zones, which are quarters of an hour.
+    The times may differ by their zones, so by quarters of an hour.
     """
     ranked = [part for part in others if part.facts.steps and part.ranks]
     steps = launcher.facts.steps.get("None")
@@ -137,9 +139,9 @@ def repeats(launcher: Part, others: list[Part]) -> bool:
         return False
     if steps[0] < min(span[0] for span in spans) or steps[1] > max(span[1] for span in spans):
         return False
-    spanned = [(part.facts.started_at, part.facts.ended_at) for part in (launcher, *ranked)]
-    times = [(start, stop) for start, stop in spanned if start and stop]
-    if len(times) < len(spanned):
+    starts_and_ends = [(part.facts.started_at, part.facts.ended_at) for part in (launcher, *ranked)]
+    times = [(start, stop) for start, stop in starts_and_ends if start and stop]
+    if len(times) < len(starts_and_ends):
         return False
     (begin, end), *of_ranks = times
     first, last = min(start for start, _ in of_ranks), max(stop for _, stop in of_ranks)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
-from scalelens.statistics.significance import binomial_tail, student_t
+from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
+from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
 
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
@@ -22,6 +23,7 @@ _NESTED = [
 ]  # fmt: skip
 _TEXT = ("kind", "reason")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
+_WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
 
@@ -44,6 +46,47 @@ def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa
     return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
 
 
+def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
+    """`benjamini_hochberg` of each list of an Arrow array; NULL stays NULL."""
+    rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
+    adjusted = [None if row is None else pa.array(benjamini_hochberg(row), from_pandas=True) for row in rows]
+    return pa.array(adjusted, type=pa.list_(pa.float64()))
+
+
+def _operators_of(families: pa.ChunkedArray) -> pa.Array:
+    """`operators_of` of an Arrow column."""
+    return pa.array([operators_of(family) for family in families.to_pylist()], type=pa.list_(pa.string()))
+
+
+def _operator_work(
+    names: pa.ChunkedArray,
+    shapes: pa.ChunkedArray,
+    dtypes: pa.ChunkedArray,
+    element_bytes: pa.ChunkedArray,
+    concrete: pa.ChunkedArray,
+) -> pa.Array:
+    """`operator_work` of Arrow columns: of each call the name, and lists with an entry for each of its arguments."""
+    columns = (column.to_pylist() for column in (names, shapes, dtypes, element_bytes, concrete))
+    works = [_work_of(*row) for row in zip(*columns, strict=True)]
+    return pa.array([work._asdict() for work in works], type=_WORK)
+
+
+def _work_of(
+    name: str,
+    shapes: list[list[int] | None] | None,
+    dtypes: list[str | None] | None,
+    element_bytes: list[int | None] | None,
+    concrete: list[str | None] | None,
+) -> Work:
+    """Work of one call, as the trace holds it: unknown where a shape is; a list may be missing or short."""
+    if shapes is None or any(shape is None or None in shape for shape in shapes):
+        return Work(None, None)
+    unknown = [None] * len(shapes)
+    columns = zip(shapes, [*(dtypes or []), *unknown], [*(element_bytes or []), *unknown], strict=False)
+    inputs = [Tensor(shape or [], dtype or "", size) for shape, dtype, size in columns]
+    return operator_work(Call(name, inputs, [text or "" for text in concrete or []]))
+
+
 def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
     """`innermost` of Arrow columns of lists."""
     rows = zip(starts.to_pylist(), ends.to_pylist(), times.to_pylist(), strict=True)
@@ -59,16 +102,18 @@ def _nested(
 ) -> pa.Array:
     """`nested` of Arrow columns of lists: of each thread a list with an entry for each call."""
     rows = zip(lines, starts, durations, kernels, kernel_ns, strict=True)
-    found = [nested(*(one.values.to_numpy() for one in row)) for row in rows]
-    entries = [np.concatenate([np.zeros(0, np.int64), *(one[name] for one in found)]) for name in _NESTED]
-    ends = np.cumsum([0, *(len(one["line"]) for one in found)], dtype=np.int32)
+    threads = [nested(*(column.values.to_numpy() for column in row)) for row in rows]
+    entries = [np.concatenate([np.zeros(0, np.int64), *(thread[name] for thread in threads)]) for name in _NESTED]
+    ends = np.cumsum([0, *(len(thread["line"]) for thread in threads)], dtype=np.int32)
     return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(entries, _NESTED))
 
 
 def _class_spans(starts: pa.ChunkedArray, ends: pa.ChunkedArray, classes: pa.ChunkedArray) -> pa.Array:
     """`class_spans` of Arrow columns of lists."""
     rows = zip(starts, ends, classes, strict=True)
-    return pa.array([class_spans(*(one.values.to_numpy() for one in row)) for row in rows], type=pa.list_(pa.int64()))
+    return pa.array(
+        [class_spans(*(column.values.to_numpy() for column in row)) for row in rows], type=pa.list_(pa.int64())
+    )
 
 
 def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | None = None) -> None:
@@ -78,10 +123,17 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
         name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
     }
     functions |= {
+        "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
         "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
         "class_spans": (_class_spans, lists, "BIGINT[]"),
         "innermost": (_innermost, lists, "BIGINT[]"),
         "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
+        "operator_work": (
+            _operator_work,
+            ["VARCHAR", "BIGINT[][]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"],
+            "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
+        ),
+        "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
         "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
     }
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions

@@ -1,4 +1,4 @@
-"""Tails of distributions, on arrays."""
+"""Whether a difference may be an accident: tails of distributions, and many tests at once.  On numpy arrays."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,20 @@ def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
     return np.where(trials > 0, tail, np.nan)
 
 
+def benjamini_hochberg(p_values: Values) -> Values:
+    """Adjusted p-values, shape (n,) to (n,): the false discovery rate at which each test would just be significant.
+
+    The k-th smallest of n becomes the least of p_j n / j over j from k to n (Benjamini and Hochberg, J. R. Stat. Soc. B
+    57, 1995, section 3.1).  NaN is no test: it does not count in n, and stays NaN.
+    """
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    largest_first = tested[np.argsort(-p_values[tested])]
+    places = np.arange(len(tested), 0, -1)
+    adjusted[largest_first] = np.minimum.accumulate(p_values[largest_first] * len(tested) / places)
+    return adjusted
+
+
 def student_t(freedom: Values) -> Values:
-    """Half-width of a 95 % interval in standard errors, by Student's t; NaN without a degree of freedom."""
+    """Half-width of a 95 % interval in standard errors, by Student's t, shape (n,); NaN without a degree of freedom."""
     return np.asarray(stdtrit(freedom, 0.975))

@@ -1,4 +1,4 @@
-"""Spans of time within and beside each other: calls on a thread, work of a device."""
+"""Spans of time within and beside each other: calls on a thread, work of a device.  Times are in nanoseconds."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ Places = npt.NDArray[np.int64]
 
 
 def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
-    """Place, from 1, of the innermost span around each time; None where there is none.
+    """Place, from 1, of the innermost span around each time; None where there is none.  One result for each time.
 
     Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
     """
     spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
-    found: list[int | None] = [None] * len(times)
+    places: list[int | None] = [None] * len(times)
     opened: list[int] = []
     waiting = iter(spans)
     following = next(waiting, None)
@@ -26,8 +26,8 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
             following = next(waiting, None)
         while opened and ends[opened[-1]] < times[place]:
             opened.pop()
-        found[place] = opened[-1] + 1 if opened else None
-    return found
+        places[place] = opened[-1] + 1 if opened else None
+    return places
 
 
 def nested(
@@ -35,6 +35,7 @@ def nested(
 ) -> dict[str, npt.NDArray[np.int64]]:
     """How the calls on a thread lie within each other, and the work that they launch; -1 where there is no parent.
 
+    The arrays have shape (n,), n entries of one thread in any order; those of the result have one place for each call.
     An entry with a duration is a call, one of -1 a launch of `kernels` pieces of work.  At one instant calls end before
     others begin, the outer begins first and ends last, and so does what lasts no time; of two that cross, the later
     start is the inner one.
@@ -61,14 +62,14 @@ def nested(
     np.add.at(within, parent[parent >= 0], lasted[parent >= 0])
     around = np.where(depths[launches] > 0, owner[launches], -1)
     parent_line = np.where(parent >= 0, line[parent], -1)
-    found = {"line": line, "depth": depth, "parent_line": parent_line, "self_ns": lasted - within}
+    columns = {"line": line, "depth": depth, "parent_line": parent_line, "self_ns": lasted - within}
     for name, work in (("kernels", kernels[~is_call]), ("kernel_ns", kernel_ns[~is_call])):
-        found[name], so_far = np.zeros(calls, np.int64), np.zeros(len(order), np.int64)
-        np.add.at(found[name], around[around >= 0], work[around >= 0])
+        columns[name], so_far = np.zeros(calls, np.int64), np.zeros(len(order), np.int64)
+        np.add.at(columns[name], around[around >= 0], work[around >= 0])
         so_far[launches] = work
         so_far = np.cumsum(so_far)
-        found[f"subtree_{name}"] = so_far[ends] - so_far[begins]
-    return found
+        columns[f"subtree_{name}"] = so_far[ends] - so_far[begins]
+    return columns
 
 
 def class_spans(
@@ -76,6 +77,7 @@ def class_spans(
 ) -> list[int]:
     """How long each combination of classes runs, from the first start to the last end; place n is that of bits n.
 
+    One start, end and class for each piece of work, shape (n,); the result has eight places.
     Classes are 1, 2 and 4: place 3 is the time in which work of 1 and of 2 runs and none of 4, place 0 that of no work.
     """
     times = np.concatenate((starts, ends))

@@ -1,6 +1,6 @@
 """The critical path of a step: the chain of work, on the host and the device, that decides how long it takes.
 
-Found by Holistic Trace Analysis (the extra `hta`), in the trace file itself, which must lie where it was read.
+Holistic Trace Analysis (the extra `hta`) finds it, in the trace file itself.
 
 Columns:
   bound_by       VARCHAR    cpu_bound, gpu_compute_bound, gpu_communication_bound, gpu_kernel_launch_overhead, ...
@@ -30,27 +30,19 @@ def critical_path(
 
     `run` is the beginning of a run's id, where several runs have that rank; `instance` counts the spans whose names
     begin with `annotation`, from 0.
-    Raises UserError where HTA is not installed, the trace is not there, or HTA finds no path in it.
+    Raises UserError where HTA is not installed, where the trace is no longer there, or where HTA finds no path in it.
     """
-    try:
-        from hta.trace_analysis import TraceAnalysis
-    except ImportError as error:
-        raise UserError(
-            f"the critical path is found by Holistic Trace Analysis, which cannot be imported ({error})",
-            "install it beside ScaleLens: pip install 'scalelens[hta]'",
-        ) from None
+    need_hta()
     path = trace_of(root, rank, run)
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
-        plain = Path(folder) / "trace.json"
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "trace.json"  # HTA reads .json and .json.gz alone
         plain.write_bytes(content(path))
         try:
-            analysis = TraceAnalysis(trace_files={rank: str(plain)}, include_last_profiler_step=True)
-            graph, found = analysis.critical_path_analysis(rank, annotation, instance)
-            pieces = graph.get_critical_path_breakdown() if found else None
-        except Exception as error:  # whatever HTA, pandas or networkx make of a trace that they do not expect
+            pieces = pieces_of(plain, rank, annotation, instance)
+        except Exception as error:  # whatever HTA, pandas or networkx raise for a trace that they do not expect
             pieces, reason = None, f"{type(error).__name__}: {error}".splitlines()[0][:200]
         else:
-            reason = f"no {annotation} number {instance} that it can follow"
+            reason = f"it cannot follow {annotation} number {instance}, or there is none"
     if pieces is None or pieces.empty:
         raise UserError(
             f"HTA finds no critical path in {path} ({reason})", "choose a step with --annotation ... --instance ..."
@@ -58,41 +50,65 @@ def critical_path(
     return summed(pieces)
 
 
+def need_hta() -> None:
+    try:
+        import hta.trace_analysis  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            f"Holistic Trace Analysis finds the critical path, and it cannot be imported ({error})",
+            "install it beside ScaleLens: pip install 'scalelens[hta]'",
+        ) from None
+
+
+def pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
+    """The pieces of the path, a pandas DataFrame, or None where HTA says that it failed."""
+    from hta.trace_analysis import TraceAnalysis
+
+    with contextlib.redirect_stdout(sys.stderr):  # HTA prints, and stdout belongs to the answer
+        analysis = TraceAnalysis(trace_files={rank: str(trace)}, include_last_profiler_step=True)
+        graph, success = analysis.critical_path_analysis(rank, annotation, instance)
+        return graph.get_critical_path_breakdown() if success else None
+
+
 def trace_of(root: Path, rank: int, run: str) -> str:
     """Path of the one trace of a rank."""
-    rows = (
-        connect(root)
-        .execute(
-            "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
-            "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",
-            [rank, run],
-        )
-        .fetchall()
-    )
+    connection = connect(root)
+    rows = connection.execute(
+        "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
+        "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",
+        [rank, run],
+    ).fetchall()
     if not rows:
         raise UserError(
-            f"no trace of rank {rank} is in the warehouse", "see which there are: scalelens query rank_work"
+            f"the warehouse holds no trace of rank {rank}", "see which there are: scalelens query rank_work"
+        )
+    runs = sorted({run_id for run_id, _ in rows})
+    if len(runs) > 1:
+        raise UserError(
+            f"{len(runs)} runs have a trace of rank {rank}", f"name the run with --run: one of {', '.join(runs[:8])}"
         )
     if len(rows) > 1:
-        ids = ", ".join(sorted({row[0] for row in rows})[:8])
-        raise UserError(f"rank {rank} has {len(rows)} traces", f"name the run with --run, of {ids}")
+        raise UserError(
+            f"run {runs[0]} has {len(rows)} traces of rank {rank}",
+            "ingest the one you mean into a warehouse of its own: scalelens ingest FILE -w FOLDER",
+        )
     return str(rows[0][1])
 
 
 def content(path: str) -> bytes:
-    """Bytes of a trace, also where it is compressed or in an archive."""
-    file, _, member = path.partition("!")
-    if not Path(file).is_file():
-        raise UserError(f"{file} is no longer there", "the critical path is found in the trace itself; put it back")
-    if member and is_archive(file):
-        for source in open_members(Path(file)):
+    """Bytes of a trace, also where it is compressed or in an archive (`archive.tar.gz!member`)."""
+    if Path(path).is_file():
+        return open_source(Path(path)).read()
+    archive = path.partition("!")[0]
+    if Path(archive).is_file() and is_archive(archive):
+        for source in open_members(Path(archive)):
             if source.path == path:
                 return source.read()
-    return open_source(Path(file)).read()
+    raise UserError(f"{path} is no longer there", "put it back: HTA reads the trace file itself")
 
 
 def summed(pieces: Any) -> pl.DataFrame:
-    """Pieces of the path, as pandas has them, by what bounds them and what they are."""
+    """Pieces of the path, a pandas DataFrame, added up by what bounds them and by their names."""
     columns = {name: pieces[name].tolist() for name in ("bound_by", "s_name", "duration")}
     frame = pl.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Rows of many files on their way into segments and one commit."""
+"""Writes rows of many files as segments, one per table, and commits them."""
 
 import contextlib
 import os
@@ -12,23 +12,24 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scalelens.tables import SCHEMA_VERSION, SCHEMAS
-from scalelens.warehouse.log import Batch, Entry, Warehouse, explained, segment, sync_folder
+from scalelens.warehouse.log import Batch, Entry, Warehouse, io_errors_explained, segment, sync_folder
 
-ROW_GROUP_BYTES = 2 << 20  # of rows held as Arrow
-# Numbers gain nothing from a dictionary and lose time and space to one; so do texts that do not repeat.
+ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
+# Columns that are written with a dictionary.  Numbers, and texts that do not repeat, would lose time and space to one.
 DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
     for table, schema in SCHEMAS.items()
 }
-# Rows with a value in this column have row groups of their own: most questions are about them and pass over the rest.
+# Rows with a value in this column have row groups of their own: most questions are about them and skip the others.
 APART = {"events": "class"}
 RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
 
 
 class BatchWriter:
-    """Rows of many files on their way into one segment per table, and one commit.
+    """Takes rows of many files, writes one segment per table, and commits them with the entries of the files.
 
-    A thread compresses and writes a row group while the next one is read: one at a time, so that memory stays bounded.
+    A thread compresses and writes one row group while the rows of the next are read.  It never has two to write, so
+    that memory stays bounded.
     """
 
     def __init__(self, warehouse: Warehouse) -> None:
@@ -36,36 +37,35 @@ class BatchWriter:
         self.id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         self.entries: list[Entry] = []
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[str, list[pa.RecordBatch]] = {}  # small files' rows, which share row groups
-        self._bytes: dict[str, int] = {}  # of these
-        self._rows: dict[str, int] = {}
+        self._pending: dict[str, list[pa.RecordBatch]] = {}  # rows of the next row group, by table
+        self._pending_bytes: dict[str, int] = {}
+        self._rows: dict[str, int] = {}  # how many so far, by table
         self._apart: dict[str, list[pa.Table]] = {table: [] for table in APART}  # rows of APART
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._written: Future[None] | None = None  # the row group on its way
+        self._in_writing: Future[None] | None = None  # the row group that the thread has
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
-        """Rows of one file for `table`, with the table's schema."""
-        held = self._held.setdefault(table, [])
-        held.append(rows)
-        self._bytes[table] = self._bytes.get(table, 0) + rows.nbytes
+        """Takes rows of one file for `table`, with the table's schema."""
+        self._pending.setdefault(table, []).append(rows)
+        self._pending_bytes[table] = self._pending_bytes.get(table, 0) + rows.nbytes
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        if self._bytes[table] >= ROW_GROUP_BYTES:
-            self._write(table)
+        if self._pending_bytes[table] >= ROW_GROUP_BYTES:
+            self._start_writing(table)
 
-    def _write(self, table: str) -> None:
-        """The rows held for `table`, as one row group.  Raises what the writing of the one before it raised."""
-        self._bytes[table] = 0
+    def _start_writing(self, table: str) -> None:
+        """Gives the pending rows of `table` to the thread.  Raises what writing the row group before them raised."""
+        self._pending_bytes[table] = 0
         self._wait()
-        self._written = self._thread.submit(self._write_held, table, self._held.pop(table))
+        self._in_writing = self._thread.submit(self._write_pending, table, self._pending.pop(table))
 
     def _wait(self) -> None:
-        written, self._written = self._written, None
-        if written:
-            with explained(self.warehouse.root):
-                written.result()
+        in_writing, self._in_writing = self._in_writing, None
+        if in_writing:
+            with io_errors_explained(self.warehouse.root):
+                in_writing.result()
 
-    def _write_held(self, table: str, held: list[pa.RecordBatch]) -> None:
-        rows = pa.Table.from_batches(held)
+    def _write_pending(self, table: str, pending: list[pa.RecordBatch]) -> None:
+        rows = pa.Table.from_batches(pending)
         if table in APART:
             has_value = pc.is_valid(rows[APART[table]])
             self._apart[table].append(rows.filter(has_value))
@@ -90,10 +90,10 @@ class BatchWriter:
         self._writers[table].write_table(rows)
 
     def commit(self) -> None:
-        """Makes the segments durable, names them, and commits them with all entries."""
-        with explained(self.warehouse.root):
-            for table in [*self._held]:
-                self._write(table)
+        """Writes the segments to disk for good, gives them their names, and commits them with all entries."""
+        with io_errors_explained(self.warehouse.root):
+            for table in [*self._pending]:
+                self._start_writing(table)
             self._wait()
             for table in APART:
                 self._write_apart(table)
@@ -110,7 +110,7 @@ class BatchWriter:
             self.warehouse.commit(batches, self.entries)
 
     def abandon(self) -> None:
-        """Leaves nothing behind."""
+        """Ends the work without a commit and removes its files."""
         self._thread.shutdown()
         for table, writer in self._writers.items():
             with contextlib.suppress(Exception):

@@ -11,7 +11,7 @@ from scalelens.errors import UserError
 
 
 def export(
-    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace is cut; 0 for one that names none.")] = 0,
+    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace is cut; 0 for a trace without a rank.")] = 0,
     start: Annotated[
         float | None, typer.Option("--from", help="Seconds since the trace's first event; its beginning by default.")
     ] = None,
@@ -19,12 +19,12 @@ def export(
         float | None, typer.Option("--to", help="Seconds since the trace's first event; its end by default.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .json or .json.gz")] = None,
-    run: Annotated[str, typer.Option(help="Beginning of a run's id, where several runs have that rank.")] = "",
+    run: Annotated[str, typer.Option(help="Beginning of a run's id, if several runs have that rank.")] = "",
     warehouse: WarehouseOption = WAREHOUSE,
 ) -> None:
-    """Write a piece of a rank's trace for Perfetto (ui.perfetto.dev), with what was found marked on it.
+    """Write a piece of a rank's trace for Perfetto (ui.perfetto.dev), with marks.
 
-    Marked are where the rank waits at collectives and for whom, where others wait for it, and the verdict of
+    The marks show where the rank waits at collectives and for whom, where others wait for it, and the verdict of
     outlier_gpus.
 
     Example:  scalelens trace export --rank 3 --from 1.5 --to 2.0 -o rank3.json.gz
@@ -34,6 +34,6 @@ def export(
     if output is None:
         raise UserError("no file to write to", f"name one: scalelens trace export --rank {rank} -o rank{rank}.json.gz")
     if not output.name.endswith((".json", ".json.gz")):
-        raise UserError(f"{output.name} is neither .json nor .json.gz", "name the file so")
+        raise UserError(f"{output.name} is neither .json nor .json.gz", "give it one of these suffixes")
     events, marks = write(warehouse, output, rank, start, end, run)
     errors.print(f"{output}: {events} events, {marks} marks; open it in ui.perfetto.dev", markup=False)

@@ -1,6 +1,6 @@
--- What came of the energy: samples and tokens per watt-hour, joules per step.
+-- What the energy gave: samples and tokens per watt-hour, joules per step.
 --
--- Answers: How many watt-hours did a unit take, how many samples or tokens came of one, how much was idling?
+-- Answers: How many watt-hours did a unit take, how many samples or tokens did one give, how much was idling?
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --
@@ -32,7 +32,7 @@
 --   tdp_w                DOUBLE W            power limit of one unit, as the vendor says (run_devices); of a GCD half of
 --                                            the package's; NULL for nodes, which hold more than accelerators
 --   tdp_share            DOUBLE              unit_w over tdp_w
---   coverage             DOUBLE              share of the extent between samples that are no gap, the worst sensor's
+--   coverage             DOUBLE              share of the extent that is not in gaps, of the worst sensor
 --   idle_share           DOUBLE              what the lowest power of each sensor would have taken by itself
 --   steps_share          DOUBLE              what went into steps, warm-up included; NULL where the clocks do not join
 --   samples              DOUBLE samples      samples of these steps; else of the epochs

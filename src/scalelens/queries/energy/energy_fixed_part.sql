@@ -1,10 +1,10 @@
--- Energy of start-up, told apart from that of work by runs of several sizes.
+-- Energy of start-up and energy of work, separated by runs of several sizes.
 --
 -- Answers: How much of a tool's watt-hours would be there without any work, and what do the devices draw at work?
 --   Energy of a device = fixed + power * time of the steps, over runs that are equal but for their batch or their
 --   number of steps.  It takes four times that differ.  Time is that of all steps, as logged.
---   A line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move, tells
---   the odd runs; least squares through the others give the numbers, with Student's intervals.
+--   First a line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move,
+--   shows the odd runs.  Then least squares through the others give the numbers, with Student's intervals.
 --
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --

@@ -3,8 +3,8 @@
 -- Answers: How much energy did each device take, how well was it measured, and what does the tool itself say?
 --   Time-weighted, so that uneven sampling changes nothing; one row per sensor, however many ranks measured it
 --   (power_readings).  Sensors nest: add up rows whose `part_of` is NULL.
---   Between two samples of one file more than three sampling periods apart nothing was measured: the method bridges
---   such a gap, as the tools do, and `coverage` leaves it out.  Between two files it is not bridged.
+--   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
+--   as the tools do, and `coverage` leaves it out.  A gap between two files is not bridged.
 --
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
@@ -24,7 +24,7 @@
 --   span_s             DOUBLE s     length of the extent
 --   energy_j           DOUBLE J     energy within the extent, gaps within a file bridged
 --   mean_w             DOUBLE W     energy over the time that it was integrated over
---   coverage           DOUBLE       share of the extent between samples that are no gap
+--   coverage           DOUBLE       share of the extent that is not in gaps
 --   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than it
 --   reported_j         DOUBLE J     energy as the tool says: of the rank whose readings count, else the longest measured
 --   reported_method    VARCHAR      how the tool came to it
@@ -71,17 +71,18 @@ marks AS (
         list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks
     FROM power LEFT JOIN files USING (file_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
-by_rank AS (SELECT run_id, file_id, line, value AS said_rank FROM params WHERE key = 'measured_by_rank'),
--- A rank is said below its devices or on their line; one of the file's name is for all lines.
-said_on_line AS (
+by_rank AS (SELECT run_id, file_id, line, value AS stated_rank FROM params WHERE key = 'measured_by_rank'),
+-- A tool names a rank below its devices or on their line; a rank in the file's name is for all lines.
+with_ranks AS (
     SELECT e.run_id, e.node, device, scope, energy_j, span_s, e.method,
-        arg_min(said_rank, r.line) FILTER (WHERE r.line >= e.line) AS line_rank, arg_min(said_rank, r.line) AS any_rank,
-        any_value(said_rank) FILTER (WHERE r.line IS NULL) AS path_rank
+        arg_min(stated_rank, r.line) FILTER (WHERE r.line >= e.line) AS line_rank,
+        arg_min(stated_rank, r.line) AS any_rank,
+        any_value(stated_rank) FILTER (WHERE r.line IS NULL) AS path_rank
     FROM energy AS e LEFT JOIN by_rank AS r ON r.run_id = e.run_id AND r.file_id = e.file_id
     WHERE energy_j IS NOT NULL
     GROUP BY e.run_id, e.node, device, scope, energy_j, span_s, e.method, e.file_id, e.line),
 counted AS (
-    SELECT c.run_id, c.node, c.device, c.scope, min(said_rank) AS counted_rank
+    SELECT c.run_id, c.node, c.device, c.scope, min(stated_rank) AS counted_rank
     FROM (SELECT DISTINCT run_id, file_id, node, device, scope FROM power_readings(runs := runs)) AS c
     JOIN by_rank AS r ON r.run_id = c.run_id AND r.file_id = c.file_id
     GROUP BY ALL),
@@ -89,8 +90,8 @@ reported AS (
     SELECT e.run_id, e.node, e.device, e.scope,
         arg_max({'j': energy_j, 'method': e.method},
             {'is_of_rank': coalesce(coalesce(line_rank, path_rank, any_rank) = counted_rank, false),
-            'extent': coalesce(span_s, energy_j)}) AS said
-    FROM said_on_line AS e LEFT JOIN counted AS c ON c.run_id = e.run_id AND c.node IS NOT DISTINCT FROM e.node
+            'extent': coalesce(span_s, energy_j)}) AS report
+    FROM with_ranks AS e LEFT JOIN counted AS c ON c.run_id = e.run_id AND c.node IS NOT DISTINCT FROM e.node
         AND c.device IS NOT DISTINCT FROM e.device AND c.scope IS NOT DISTINCT FROM e.scope
     GROUP BY ALL),
 -- What lies within what, from the inside out.
@@ -108,7 +109,7 @@ holders AS (
 SELECT m.run_id, m.node, m.device, m.scope, part_of, coalesce(readings, 0) AS readings,
     (s.of.ends - s.of.begins) / 1e9 AS span_s, energy_j, energy_j / (integrated_ns / 1e9) AS mean_w,
     coalesce(sampled_ns, 0) / (s.of.ends - s.of.begins) AS coverage,
-    period_s AS sampling_s, said.j AS reported_j, said.method AS reported_method,
+    period_s AS sampling_s, report.j AS reported_j, report.method AS reported_method,
     nullif(list_concat(list_filter([
             CASE WHEN has_gap THEN 'gap' END,
             CASE WHEN extent = 'run' AND r.has_run_times IS NOT true THEN 'no_run_times' END,

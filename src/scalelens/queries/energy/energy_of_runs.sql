@@ -5,7 +5,7 @@
 --   printed it per step and device.  Where more devices were measured than the run had (a tool reads all of a node),
 --   those that took most count.
 --
--- Helper: of energy_efficiency and energy_fixed_part
+-- Helper: used by energy_efficiency and energy_fixed_part
 --
 -- Sources: runs, energy, energy_of_steps, energy_integrated, power_readings, selected_runs
 --
@@ -24,7 +24,7 @@
 --   measured_share     DOUBLE       devices whose energy counts over those of the run; NULL where those are unknown
 --   energy_j           DOUBLE J     of all units
 --   unit_w             DOUBLE W     of one unit, mean over the time that was measured
---   coverage           DOUBLE       share of the extent between samples that are no gap, the worst sensor's
+--   coverage           DOUBLE       share of the extent that is not in gaps, of the worst sensor
 --   idle_share         DOUBLE       what the lowest power of each sensor would have taken by itself, over what was taken
 --   reported_j         DOUBLE J     as the tool says, of the same units
 --   reported_method    VARCHAR      how the tool came to it
@@ -38,7 +38,7 @@ integrated AS (
 lowest AS (
     SELECT run_id, node, device, scope, min(power_w) AS lowest_w FROM power_readings(runs := runs) GROUP BY ALL),
 reported AS (
-    SELECT run_id, node, device, scope, arg_max({'j': energy_j, 'method': e.method}, energy_j) AS said
+    SELECT run_id, node, device, scope, arg_max({'j': energy_j, 'method': e.method}, energy_j) AS report
     FROM energy AS e WHERE energy_j IS NOT NULL GROUP BY ALL),
 sensors AS (
     SELECT i.run_id, i.node, i.device, i.scope, part_of, energy_j, energy_j / mean_w AS measured_s, coverage, lowest_w,
@@ -46,7 +46,7 @@ sensors AS (
     FROM integrated AS i JOIN lowest AS l ON l.run_id = i.run_id AND l.node IS NOT DISTINCT FROM i.node
         AND l.device IS NOT DISTINCT FROM i.device AND l.scope IS NOT DISTINCT FROM i.scope
     UNION ALL
-    SELECT run_id, node, device, scope, NULL, said.j, NULL, NULL, NULL, said.j, said.method, NULL, 'reported'
+    SELECT run_id, node, device, scope, NULL, report.j, NULL, NULL, NULL, report.j, report.method, NULL, 'reported'
     FROM reported WHERE run_id NOT IN (SELECT run_id FROM integrated)),
 of_unit AS (
     SELECT s.*, f.* EXCLUDE (run_id),

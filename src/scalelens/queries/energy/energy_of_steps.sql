@@ -3,9 +3,9 @@
 -- Answers: How many joules is a step, and how much of a run's energy went into steps at all?
 --   Power of every accelerator that was measured (gpu, gcd, oam, ipu), integrated by trapezoids over the record's
 --   interval, which ends at its time stamp.  Where more were measured than the run had devices (a tool reads all of a
---   node), those that took most over all records count.  Records without a time stamp, and those not measured throughout, are not
---   here, nor are runs whose two clocks cannot be joined (power_clock).  Where nothing was measured, what the log prints
---   per step and device, times the devices.
+--   node), those that took most over all records count.  Left out are records without a time stamp, records that were
+--   not measured throughout, and runs whose two clocks cannot be joined (power_clock).  Where nothing was measured, it
+--   is what the log prints per step and device, times the devices.
 --
 -- Sources: selected_steps, power_intervals, steps, runs
 --

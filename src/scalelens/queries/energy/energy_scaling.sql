@@ -42,7 +42,8 @@ sizes AS (
     FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, series_by := series_by)),
 energies AS (
     -- Devices that were not measured take as much as those that were.
-    SELECT *, step_j / coalesce(units / nullif(devices, 0), 1) / global_batch_size AS steps_sample_j, 3600 / samples_per_wh AS runs_sample_j
+    SELECT *, step_j / coalesce(units / nullif(devices, 0), 1) / global_batch_size AS steps_sample_j,
+        3600 / samples_per_wh AS runs_sample_j
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, extent := extent,
         method := method)),
 measured AS (

@@ -22,14 +22,14 @@
 --   time_to_train_s      DOUBLE s    from run_start to run_stop; NULL without the result's log
 --   official_j           DOUBLE J    by MLPerf's rule
 --   energy_j             DOUBLE J    integrated over the time to train, times the conversion efficiency
---   coverage             DOUBLE      share of the time to train between samples that are no gap
+--   coverage             DOUBLE      share of the time to train that is not in gaps
 --   note                 VARCHAR     what to doubt
 WITH
 trained AS (
     SELECT run_id, max(span_s) AS time_to_train_s, epoch_ns(arg_max(ts, span_s)) AS stop_ns,
         stop_ns - (time_to_train_s * 1e9)::BIGINT AS start_ns
     FROM phases WHERE phase = 'run' AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id),
-said AS (
+declared AS (
     SELECT run_id, place AS node, max(value) FILTER (WHERE name = 'conversion_eff') AS conversion_eff,
         min(value) FILTER (WHERE name = 'power_measurement_start') AS begins_s,
         max(value) FILTER (WHERE name = 'power_measurement_stop') AS ends_s
@@ -37,7 +37,7 @@ said AS (
 readings AS (
     SELECT p.run_id, file_id, p.node, device, scope, epoch_ns(ts) / 1e9 AS t, power_w, conversion_eff, begins_s, ends_s,
         lag(t, 1, begins_s) OVER (PARTITION BY p.run_id, p.node, device, scope ORDER BY ts) AS since
-    FROM power AS p JOIN said AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
+    FROM power AS p JOIN declared AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
     WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope IN ('node_ac', 'node_dc')),
 nodes AS (
     SELECT run_id, node, device, scope, coalesce(any_value(conversion_eff), 1) AS conversion_eff,
@@ -49,7 +49,7 @@ nodes AS (
 -- An estimate carries its own date, and is one for the whole run.
 switches AS (
     SELECT p.run_id, p.node, device, scope, coalesce(max(conversion_eff), 1) AS conversion_eff, avg(power_w) AS power_w
-    FROM power AS p LEFT JOIN said AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
+    FROM power AS p LEFT JOIN declared AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
     WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope = 'switch' GROUP BY ALL),
 official AS (
     SELECT run_id, node, device, scope, conversion_eff, measured_s, lacks_stop, has_twin,

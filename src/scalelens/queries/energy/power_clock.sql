@@ -2,8 +2,8 @@
 --
 -- Answers: By how much must the readings' times be moved to be times of the log, and how is that known?
 --   Both in UTC, or both local times: 0.  One of each: the zone is the only one, in quarters of an hour, in which 98 %
---   of the run was measured.  Where several would do, or none, there is no offset, and nothing is joined by time:
---   `ingest --tz` or a sidecar says the zone.
+--   of the run was measured.  Where several zones fit, or none, there is no offset, and nothing is joined by time:
+--   `ingest --tz` or a sidecar can say the zone.
 --
 -- Sources: power, steps, phases, selected_runs
 --

@@ -4,7 +4,7 @@
 --   A gap is an interval of more than three sampling periods.  Within one file it can be bridged; between two files it
 --   is open: the tool was stopped.
 --
--- Helper: many queries build on it
+-- Helper: used by many queries
 --
 -- Sources: power_readings, power_clock
 --

@@ -5,7 +5,7 @@
 --   Ranks of one launch that say which they are each measure all devices of their node: of their files the longest
 --   counts.  Other files of a sensor count where no earlier one measured, as after a restart.
 --
--- Helper: many queries build on it
+-- Helper: used by many queries
 --
 -- Sources: power, params, selected_runs
 --

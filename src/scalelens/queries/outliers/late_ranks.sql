@@ -3,13 +3,13 @@
 -- Answers: Why does a rank arrive late: its GPU, its host, its data, the network, or a rank that it waits for itself?
 --   A rank is late if it arrives last at half of its collectives or more (too often for an accident: q below 0.05, by
 --   the binomial distribution at one in n for n ranks, after Benjamini and Hochberg), the waiting that it causes is at
---   least 2/n of all (never more is asked than 3/4), and its lateness is at least 1 % of its steps.
---   Lateness is what it comes later than the last but one, summed over the group in which that is most.  It is held
---   against what the rank does longer than the others of that group, by their median.  The first that makes up half of
---   it is the cause: waiting for data `input`, computing `gpu`, communication in other groups `upstream` (the rank
---   passes on what another causes); if none does, `host`.
+--   least 2/n of all (3/4 is always enough), and its lateness is at least 1 % of its steps.
+--   Lateness is how much later than the last but one it arrives, summed over its collectives in the group where that
+--   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
+--   waits for data (`input`), computes (`gpu`), or communicates in other groups (`upstream`: it passes on what another
+--   rank causes).  The first that makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
---   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks, is not told.
+--   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
 --
 -- Sources: rank_work, collective_arrivals
 --
@@ -24,7 +24,7 @@
 --   cause            VARCHAR     input gpu upstream host network; NULL where it is not late
 --   process_group    VARCHAR     group in which the others wait for it most
 --   collectives      BIGINT      collectives compared with at least one other rank
---   times_last       BIGINT      of which it arrived last, alone
+--   times_last       BIGINT      collectives at which it arrived last, alone
 --   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
 --   q                DOUBLE      probability of being last so often by accident, over all ranks of the run
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
@@ -37,17 +37,15 @@ WITH
 given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
     ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 arrivals AS MATERIALIZED (
-    SELECT *, min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS margin_ns,
-        count(*) FILTER (WHERE wait_ns = 0) OVER (PARTITION BY run_id, call) = 1 AS has_last,
+    SELECT *, blame_ns > 0 AS is_last, blame_ns // (ranks - 1) AS margin_ns,
         min(duration_ns) OVER (PARTITION BY run_id, call) AS time_ns
     FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
 skew AS (
-    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE wait_ns = 0 AND has_last) AS times_last,
-        coalesce(sum(margin_ns * (ranks - 1)) FILTER (WHERE wait_ns = 0 AND has_last), 0) AS blame_ns
+    SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE is_last) AS times_last,
+        sum(blame_ns) AS blame_ns
     FROM arrivals GROUP BY run_id, rank),
 in_group AS (
-    SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s,
-        coalesce(sum(margin_ns) FILTER (WHERE wait_ns = 0 AND has_last), 0) / 1e9 AS lateness_s
+    SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s, sum(margin_ns) / 1e9 AS lateness_s
     FROM arrivals GROUP BY ALL),
 most AS (
     SELECT run_id, rank AS late_rank, max_by(process_group, lateness_s) AS process_group, max(lateness_s) AS lateness_s
@@ -87,12 +85,12 @@ tested AS (
         binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
         count(*) OVER (PARTITION BY run_id) AS n_ranks
     FROM skew),
-stepped AS (
-    SELECT *, p * n_ranks / count(*) OVER (PARTITION BY run_id ORDER BY p) AS stepped FROM tested),
+adjusted AS (
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q FROM tested GROUP BY run_id),
 judged AS (
-    SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) AS q,
-        lateness_s / nullif(step_s, 0) AS late_share
-    FROM stepped AS t LEFT JOIN explained AS e USING (run_id, rank) LEFT JOIN networks USING (run_id, rank))
+    SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, q, lateness_s / nullif(step_s, 0) AS late_share
+    FROM tested AS t JOIN adjusted USING (run_id, rank) LEFT JOIN explained AS e USING (run_id, rank)
+    LEFT JOIN networks USING (run_id, rank))
 SELECT run_id, rank,
     CASE WHEN last_share >= 0.5 AND q < 0.05 AND blame_share >= least(2 / n_ranks, 0.75) AND late_share >= 0.01
         THEN CASE WHEN loads_s >= lateness_s / 2 THEN 'input' WHEN computes_s >= lateness_s / 2 THEN 'gpu'

@@ -3,13 +3,13 @@
 -- Answers: Is a GPU slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the network?
 --   A rank is judged among its peers, the ranks of one pipeline stage, by its own compute time, never by the step time,
 --   which waiting makes equal for all.  It is slow if it is flagged, computing 10 % longer, in at least half of its steps,
---   q is below 0.05 and z above 3.5 (work_scores); its cause is `gpu` where the time is that of kernels.  One that is not
---   slow is late if it waits for data by the same rule, or if late_ranks finds it so, unless it passes on what another
---   causes.
---   Unknown: it computes longer, but of two peers it cannot be told which is the odd one, or peers differ by as much, or
---   it may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
---   Devices whose power stands out (power_scores) are told beside ranks that are slow or unknown; which rank has such a
---   device, power files do not say.
+--   q is below 0.05 and z above 3.5 (work_scores); its cause is `gpu` where the time is that of kernels.  A rank
+--   that is not slow is late if it waits for data by the same rule, or if late_ranks says so and it does not pass on what
+--   another rank causes.
+--   Unknown: it computes longer, but with two peers nobody can tell which one is odd, or the peers differ by as much, or it
+--   may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
+--   Devices whose power stands out (power_scores) are named beside ranks that are slow or unknown.  Power files do not say
+--   which rank has such a device.
 --
 -- Sources: rank_work, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
 --

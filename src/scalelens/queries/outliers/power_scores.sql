@@ -4,7 +4,7 @@
 --   A device works where it draws more than the middle between its resting and its highest power, the 5 % and 95 %
 --   quantiles of its samples.  x = (power - median over the devices) / median, z = x / max(1.4826 MAD of x, 0.02), as in
 --   work_scores; of three devices or more one stands out with z beyond 3.5 and x beyond 10 %, to either side.  A power
---   of zero is no sensor's.  Which rank has the device, power files do not say.
+--   of zero is not a measurement.  Power files do not say which rank has the device.
 --
 -- Sources: power_readings
 --

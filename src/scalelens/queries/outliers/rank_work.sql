@@ -2,13 +2,13 @@
 --
 -- Answers: How long does a rank work in a step, apart from waiting for the others?
 --   From a trace: the union of its kernels that compute, that of its communication, and the spans of the DataLoader, in
---   the step that launched them; a trace without ProfilerStep annotations is one step.  The largest step of a trace
---   that has several is left out, for recording may stop within it, unless it has two.
+--   the step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace
+--   with three or more is left out, because recording may stop within it.
 --   From a log with records of each rank: the time it says it waited for data, and where Megatron's timers are printed
 --   rank by rank, forward and backward compute; of our own runners on the CPU, the processor time of the step, in which
---   waiting does not count.  The step time itself is no work of a rank's own.
+--   waiting does not count.  The step time itself is not a rank's own work.
 --
--- Helper: of late_ranks and outlier_gpus and work_scores
+-- Helper: used by late_ranks, outlier_gpus and work_scores
 --
 -- Sources: events, gpu_events, steps, metrics, runs, selected_runs
 --

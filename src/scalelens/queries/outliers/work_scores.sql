@@ -4,14 +4,14 @@
 --   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  In each step a rank is flagged if
 --   its time is 10 % over the median of its peers (waiting for data: 10 % of the step time over).  How far it stands out
 --   is judged over all steps together: z = x / max(1.4826 MAD of x, 0.02), x being the median over steps of
---   (time - peers' median) / peers' median (waiting for data: / step time).  Of two peers neither can stand out.
+--   (time - peers' median) / peers' median (waiting for data: / step time).  With two peers, neither can stand out.
 --   Against the MAD of a single step z would miss it: of four ranks whose times scatter by 7 %, one slower by a fifth
 --   stands out in a quarter of its steps, however many there are.
---   p: were a rank flagged in one step of twenty, or as often as its peers by their median where that is more, the
---   probability of so many flags in so many steps (binomial; the steps are taken as independent).  q: p after Benjamini
---   and Hochberg over the ranks of the run.
+--   p: the probability of so many flags in so many steps, if a rank were flagged in one step of twenty, or as often as
+--   the median of its peers where that is more (binomial; the steps are taken as independent).  q: p after Benjamini and
+--   Hochberg over the ranks of the run.
 --
--- Helper: of outlier_gpus
+-- Helper: used by outlier_gpus
 --
 -- Sources: rank_work
 --
@@ -68,16 +68,11 @@ tested AS (
         CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, greatest(often, 0.05)) END AS p,
         CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
     FROM compared),
--- Benjamini and Hochberg: p times the number of ranks over its place among them, from the largest p downwards.
-stepped AS (
-    SELECT *, p * count(p) OVER (PARTITION BY run_id)
-            / count(p) OVER (PARTITION BY run_id ORDER BY p) AS stepped,
-        data_p * count(data_p) OVER (PARTITION BY run_id)
-            / count(data_p) OVER (PARTITION BY run_id ORDER BY data_p) AS data_stepped
-    FROM tested)
-SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p,
-    CASE WHEN p IS NOT NULL THEN min(stepped) OVER (PARTITION BY run_id ORDER BY p DESC) END AS q,
-    n_data_steps, data_ratio, data_z, data_flagged,
-    CASE WHEN data_p IS NOT NULL THEN min(data_stepped) OVER (PARTITION BY run_id ORDER BY data_p DESC) END AS data_q
-FROM stepped
+adjusted AS (
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
+        unnest(benjamini_hochberg(list(data_p))) AS data_q
+    FROM tested GROUP BY run_id)
+SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p, q, n_data_steps,
+    data_ratio, data_z, data_flagged, data_q
+FROM tested JOIN adjusted USING (run_id, rank)
 ORDER BY run_id, rank

@@ -20,14 +20,14 @@
 WITH
 candidates AS (
     SELECT run_id, file_id, line, key, value, unit, origin,
-        coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS said
+        coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
     FROM params
     WHERE run_id IN (FROM selected_runs(runs := runs)) AND key IN (SELECT column_name FROM (DESCRIBE runs))),
 taken AS (
-    SELECT run_id, key, coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS said
+    SELECT run_id, key, coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
     FROM (UNPIVOT (SELECT run_id, COLUMNS(* EXCLUDE (run_id))::VARCHAR FROM runs)
         ON COLUMNS(* EXCLUDE (run_id)) INTO NAME key VALUE value)),
-disputed AS (SELECT run_id, key FROM candidates GROUP BY run_id, key HAVING count(DISTINCT said) > 1)
-SELECT run_id, file_id, line, key, value, unit, origin, coalesce(c.said = t.said, false) AS chosen
+disputed AS (SELECT run_id, key FROM candidates GROUP BY run_id, key HAVING count(DISTINCT normal_value) > 1)
+SELECT run_id, file_id, line, key, value, unit, origin, coalesce(c.normal_value = t.normal_value, false) AS chosen
 FROM candidates AS c JOIN disputed USING (run_id, key) LEFT JOIN taken AS t USING (run_id, key)
 ORDER BY run_id, key, chosen DESC, origin, file_id, line, value

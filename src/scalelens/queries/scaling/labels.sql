@@ -5,7 +5,7 @@
 --   the sizes of a series (devices, batch, parallel sizes, ...), and what tells repeats apart (repeat, trial, seed).
 --   Each label is a column label_NAME of `runs` besides.
 --
--- Helper: of energy_by_batch and energy_fixed_part and scaling_points
+-- Helper: used by energy_by_batch, energy_fixed_part and scaling_points
 --
 -- Sources: params
 --

@@ -3,7 +3,7 @@
 -- Answers: Which runs can be compared, and with which numbers does `scaling` do it?
 --   Work is the global batch, time that of a step; runs without devices, batch or a step time are not here.
 --
--- Helper: of scaling_series
+-- Helper: used by scaling_series
 --
 -- Sources: runs, step_times, batch_stats, labels, model_flops
 --

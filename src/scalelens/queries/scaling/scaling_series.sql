@@ -7,7 +7,7 @@
 --   `mixed` if the model grows with the devices.  What is left then is in no series, and not here.
 --   Runs equal in all that, in devices, batch and layout are repeats: one row, and the run is the unit.
 --
--- Helper: of scaling
+-- Helper: used by scaling
 --
 -- Sources: scaling_points
 --

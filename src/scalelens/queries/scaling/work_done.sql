@@ -1,10 +1,10 @@
 -- Work of each run: steps, samples, tokens and epochs that it processed.
 --
 -- Answers: How much was done in all, warm-up and repeated steps included?
---   Of a log that prints every tenth step the nine between count too: a record stands for the steps since the one before
+--   Where a log prints every tenth step, the nine between count too: a record stands for the steps since the one before
 --   it in its attempt, else for as many as it is a mean of.
 --
--- Helper: of energy_efficiency
+-- Helper: used by energy_efficiency
 --
 -- Sources: selected_steps, phases, epochs_logged, selected_runs
 --

@@ -2,7 +2,7 @@
 --
 -- Answers: How long does a step take, how sure is that, and what was left out of it?
 --   The interval of the median is distribution-free and allows for neighbouring steps that are alike
---   (`median_interval` in statistics.py).  It speaks of this run only, not of what another run would give.
+--   (`median_interval` in statistics/medians.py).  It is about this run only: another run may differ by more.
 --
 -- Sources: selected_steps
 --
@@ -34,7 +34,7 @@
 --   timed_s              DOUBLE s            seconds that they took
 --   value_kinds          VARCHAR             what the records are: instant, interval_mean, ...
 --   n_excluded           BIGINT              records left out (exclusions)
---   note                 VARCHAR             why there is no 95 % interval; what the records cannot say
+--   note                 VARCHAR             why there is no 95 % interval; what the records do not show
 WITH
 records AS (FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 statistics AS (

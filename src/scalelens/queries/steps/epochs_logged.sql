@@ -2,7 +2,7 @@
 --
 -- Answers: Of which epochs is the first, or the last, batch known to be in the log?
 --
--- Helper: of selected_steps and work_done
+-- Helper: used by selected_steps and work_done
 --
 -- Sources: step_times, selected_runs
 --

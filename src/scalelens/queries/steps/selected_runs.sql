@@ -4,7 +4,7 @@
 --   Every query takes it and asks here.  A quote within the condition is doubled:
 --   selected_runs(runs := 'system = ''lumi'' AND devices >= 8')
 --
--- Helper: many queries build on it
+-- Helper: used by many queries
 --
 -- Sources: members, [runs]
 --

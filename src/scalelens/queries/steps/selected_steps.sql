@@ -9,10 +9,10 @@
 --                   has no time stamp of its own (Megatron before core 0.6 and its forks, there single steps as well)
 --   checkpoint      the same of saving a checkpoint
 --   skipped         iterations of it were skipped (loss scale overflow)
---   summary         running mean, or mean of an epoch or a run, where the steps are logged one by one as well, or whose
---                   mean is said before: JUBE's analysis before the tables made of it
+--   summary         a running mean, or the mean of an epoch or a run, where the steps are logged one by one as well, or
+--                   where the log gives the same mean before (JUBE prints its analysis, then tables of it)
 --
--- Helper: many queries build on it
+-- Helper: used by many queries
 --
 -- Sources: step_times, runs, phases, selected_runs, epochs_logged
 --
@@ -55,7 +55,7 @@ records AS (
         bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
         value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
             PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
-        ) > 1 AS said_before
+        ) > 1 AS is_repeated
     FROM step_times AS t JOIN runs USING (run_id)
     WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
 evaluations AS (
@@ -72,7 +72,7 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-            CASE WHEN said_before OR run_has_steps AND is_smoothed
+            CASE WHEN is_repeated OR run_has_steps AND is_smoothed
                 OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
         ], lambda rule: rule IS NOT NULL) AS rules
     FROM records AS r

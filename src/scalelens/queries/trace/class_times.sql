@@ -4,7 +4,7 @@
 --   One sweep over the work of a rank: at each instant a device is in one of these states, so that they add up to the
 --   span. `temporal_breakdown` and `comm_overlap` are sums of them. Times are whole nanoseconds.
 --
--- Helper: of comm_overlap and temporal_breakdown
+-- Helper: used by comm_overlap and temporal_breakdown
 --
 -- Sources: gpu_classes
 --

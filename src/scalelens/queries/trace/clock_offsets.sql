@@ -1,9 +1,9 @@
 -- Clocks of the hosts against each other, from the common ends of their collectives.
 --
--- Answers: By how much do the ranks' clocks differ, and can that be told?
+-- Answers: By how much do the ranks' clocks differ, and can it be known?
 --   All ranks leave an all_reduce, all_gather, reduce_scatter, all_to_all or barrier at about the same time.  The offset
 --   of a host is the median, over such collectives of one process group, of how much later than on the host of the
---   group's lowest rank they end by its clock.  A host whose name the traces do not tell is a rank.
+--   group's lowest rank they end by its clock.  Where the traces do not name hosts, each rank counts as one.
 --   Offsets below `tolerance_us` are 0: ends differ by that much where clocks do not (7 us among eight GPUs of a node).
 --   So are those below four times spread / sqrt(collectives), about three standard errors of the median.
 --

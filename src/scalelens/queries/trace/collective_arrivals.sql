@@ -2,7 +2,9 @@
 --
 -- Answers: Who waits for whom, collective by collective?
 --   Starts are compared after the offset of the clocks is taken off (clock_offsets); where that is not known they are
---   compared as they stand, and the note says so.  A rank that was traced alone waits for no one that is known.
+--   compared as they stand, and the note says so.  Where a rank was traced alone it is not known for whom it waits.
+--   Blame: the last to arrive is charged, for each of the others, what it is later than the last but one: the waiting
+--   that would not have been, had it come with the rest.  Where two come last together, no one is charged.
 --
 -- Sources: collective_calls, clock_offsets
 --
@@ -29,6 +31,8 @@
 --   group_size       BIGINT          ranks of the group, as the trace says
 --   in_bytes         BIGINT bytes    what the rank puts in
 --   note             VARCHAR         what to doubt
+--   blame_ns         BIGINT ns       waiting of the others that it causes, as defined above: above 0 where it comes last,
+--                                    alone; NULL where no other rank of the group was traced
 WITH
 asked AS MATERIALIZED (FROM query(CASE WHEN calls <> '' THEN 'FROM ' || calls
     ELSE 'FROM collective_calls(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
@@ -41,7 +45,8 @@ placed AS (
     WHERE call IS NOT NULL AND rank IS NOT NULL),
 compared AS (
     SELECT *, min(arrived_ns) OVER same AS first_ns, max(arrived_ns) OVER same AS last_ns, min(left_ns) OVER same
-        AS first_left_ns, max(left_ns) OVER same AS last_left_ns, count(*) OVER same AS ranks
+        AS first_left_ns, max(left_ns) OVER same AS last_left_ns, count(*) OVER same AS ranks,
+        max(arrived_ns, 2) OVER same AS last_two_ns
     FROM placed WINDOW same AS (PARTITION BY run_id, call))
 SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arrived_ns) OVER (PARTITION BY run_id, call)
         AS train_step, rank, arrived_ns - first_ns AS lateness_ns, last_ns - arrived_ns AS wait_ns, duration_ns,
@@ -53,6 +58,7 @@ SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arri
         CASE WHEN kind IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier')
                 AND first_left_ns < last_ns
             THEN 'a rank leaves before the last arrives: the clocks differ, or these are not one collective' END),
-        '') AS note
+        '') AS note,
+    CASE WHEN ranks > 1 THEN greatest(arrived_ns - last_two_ns[2], 0) * (ranks - 1) END AS blame_ns
 FROM compared
 ORDER BY run_id, call, rank

@@ -8,7 +8,7 @@
 --   Otherwise they are not matched, and the note says what is missing.  Send and recv are matched between two ranks.
 --   Without a process group the ranks' communication streams take its place, in the order of their numbers.
 --
--- Helper: of clock_offsets and collective_arrivals and collectives
+-- Helper: used by clock_offsets, collective_arrivals and collectives
 --
 -- Sources: events, selected_runs, dtype_sizes
 --
@@ -74,7 +74,7 @@ calls AS (
     WHERE NOT starts_with(name, 'nccl:') AND file_id NOT IN (SELECT file_id FROM kernels)),
 read AS (
     SELECT *,
-        replace(replace(lower(coalesce(collective, annotation, name)), '_', ''), '-', '') AS said,
+        replace(replace(lower(coalesce(collective, annotation, name)), '_', ''), '-', '') AS word,
         nullif(lower(coalesce(dtype, regexp_extract(annotated, '"Input type"\s*:\s*\[\s*"([^"]+)"', 1))), '') AS type,
         TRY_CAST(regexp_extract(args, '"Seq"\s*:\s*(\d+)', 1) AS BIGINT) AS sequence,
         TRY_CAST(regexp_extract(args, '"In msg nelems"\s*:\s*(\d+)', 1) AS BIGINT) AS in_elements,
@@ -87,11 +87,11 @@ read AS (
     FROM calls),
 kinds AS (
     SELECT r.*, CASE
-            WHEN said LIKE '%barrier%' THEN 'barrier' WHEN said LIKE '%allreduce%' THEN 'all_reduce'
-            WHEN said LIKE '%reducescatter%' THEN 'reduce_scatter' WHEN said LIKE '%allgather%' THEN 'all_gather'
-            WHEN said LIKE '%alltoall%' THEN 'all_to_all' WHEN said LIKE '%broadcast%' THEN 'broadcast'
-            WHEN said LIKE '%send%' OR said LIKE '%recv%' THEN 'send_recv' WHEN said LIKE '%gather%' THEN 'gather'
-            WHEN said LIKE '%scatter%' THEN 'scatter' WHEN said LIKE '%reduce%' THEN 'reduce'
+            WHEN word LIKE '%barrier%' THEN 'barrier' WHEN word LIKE '%allreduce%' THEN 'all_reduce'
+            WHEN word LIKE '%reducescatter%' THEN 'reduce_scatter' WHEN word LIKE '%allgather%' THEN 'all_gather'
+            WHEN word LIKE '%alltoall%' THEN 'all_to_all' WHEN word LIKE '%broadcast%' THEN 'broadcast'
+            WHEN word LIKE '%send%' OR word LIKE '%recv%' THEN 'send_recv' WHEN word LIKE '%gather%' THEN 'gather'
+            WHEN word LIKE '%scatter%' THEN 'scatter' WHEN word LIKE '%reduce%' THEN 'reduce'
             ELSE coalesce(collective, annotation, regexp_extract(name, '^\w+'), name) END AS kind,
         CASE WHEN source_rank IS NOT NULL OR target_rank IS NOT NULL
             THEN coalesce(source_rank, rank) || ' to ' || coalesce(target_rank, rank) END AS pair,

@@ -1,9 +1,8 @@
 -- Which rank keeps the others waiting at collectives.
 --
 -- Answers: Who arrives last, how often, and how much waiting of the others does that cost?
---   Blame: the last to arrive is charged, for each of the others, what it is later than the last but one: the waiting
---   that would not have been, had it come with the rest.  Whether it is late by a slow GPU, its host, its data or
---   because it waited for another itself, is not said here but by `outlier_gpus`.
+--   Blame is that of collective_arrivals.  Why a rank is late, by its GPU, its host, its data or because it waits for
+--   another rank itself, `outlier_gpus` says.
 --
 -- Sources: collective_arrivals
 --
@@ -15,13 +14,13 @@
 --   run_id           VARCHAR    run
 --   rank             INTEGER    rank
 --   collectives      BIGINT     collectives compared with at least one other rank
---   times_last       BIGINT     of which it arrived last (of equals the lowest rank)
+--   times_last       BIGINT     collectives at which it arrived last (of equals the lowest rank)
 --   last_share       DOUBLE     the same as a share
---   times_first      BIGINT     of which it arrived first (of equals the highest rank)
+--   times_first      BIGINT     collectives at which it arrived first (of equals the highest rank)
 --   wait_ns          BIGINT ns    total time it waited for the last
 --   mean_wait_ns     DOUBLE ns     mean over its collectives
 --   busy_ns          BIGINT ns    total time it was in collectives
---   blame_ns         BIGINT ns    waiting of the others that it caused, as defined above
+--   blame_ns         BIGINT ns    waiting of the others that it caused, as in collective_arrivals
 --   blame_share      DOUBLE     the same as a share of the run's
 --   offset_ns        DOUBLE ns     largest offset of its clock that was taken off; NULL where one is not known
 --   note             VARCHAR    what to doubt
@@ -29,15 +28,13 @@ WITH
 ordered AS (
     SELECT *,
         row_number() OVER (PARTITION BY run_id, call ORDER BY wait_ns, rank) AS from_last,
-        row_number() OVER (PARTITION BY run_id, call ORDER BY lateness_ns, rank DESC) AS from_first,
-        min(wait_ns) FILTER (WHERE wait_ns > 0) OVER (PARTITION BY run_id, call) AS next_ns,
-        count(*) FILTER (WHERE wait_ns = 0) OVER (PARTITION BY run_id, call) AS together
+        row_number() OVER (PARTITION BY run_id, call ORDER BY lateness_ns, rank DESC) AS from_first
     FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
 summed AS (
     SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE from_last = 1) AS times_last,
         count(*) FILTER (WHERE from_first = 1) AS times_first, sum(wait_ns)::BIGINT AS wait_ns,
         avg(wait_ns) AS mean_wait_ns, sum(duration_ns)::BIGINT AS busy_ns,
-        coalesce(sum(next_ns * (ranks - 1)) FILTER (WHERE from_last = 1 AND together = 1), 0)::BIGINT AS blame_ns,
+        sum(blame_ns)::BIGINT AS blame_ns,
         CASE WHEN count(offset_ns) = count(*) THEN max(offset_ns) END AS offset_ns,
         string_agg(DISTINCT note, '; ' ORDER BY note) AS note
     FROM ordered GROUP BY run_id, rank)

@@ -1,7 +1,7 @@
 -- Collectives: how long they take once all have arrived, at which bandwidth, and who kept the others waiting.
 --
--- Answers: Is the network as fast as it should be, or is it waiting that fills the time?
---   The time of a collective is the shortest duration over its ranks: that of the last to arrive, who waits for no one.
+-- Answers: Is the network as fast as it should be, or does waiting fill the time?
+--   The time of a collective is the shortest duration over its ranks: that of the last to arrive, which waits for no one.
 --   Where ranks of the group were not traced it holds waiting too, so that the bandwidth is a lower bound.
 --   Algorithm bandwidth is message over time; bus bandwidth is that times 2(n-1)/n for all_reduce, (n-1)/n for
 --   all_gather, reduce_scatter and all_to_all, 1 for broadcast, reduce and send_recv.  The message is what a rank puts
@@ -21,7 +21,7 @@
 --   process_group    VARCHAR         process group
 --   kind             VARCHAR         what it does, as in collective_calls
 --   group_size       BIGINT          ranks of the group; where the trace does not say, all of the run if all were traced
---   ranks            BIGINT          of which were traced
+--   ranks            BIGINT          ranks of the group that were traced
 --   dtype            VARCHAR         element type
 --   message_bytes    BIGINT bytes    message by the side that counts
 --   time_ns          BIGINT ns       shortest duration over the ranks
@@ -36,8 +36,8 @@
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   note             VARCHAR         what to doubt
 WITH
-found AS MATERIALIZED (FROM collective_calls(runs := runs)),
-arrivals AS (FROM collective_arrivals(tolerance_us := tolerance_us, calls := 'found')),
+all_calls AS MATERIALIZED (FROM collective_calls(runs := runs)),
+arrivals AS (FROM collective_arrivals(tolerance_us := tolerance_us, calls := 'all_calls')),
 waits AS (
     SELECT run_id, call, max(wait_ns) AS skew_ns, avg(wait_ns) AS mean_wait_ns, max(early_end_ns) AS end_skew_ns,
         arg_min(rank, (lateness_ns, -rank)) AS first_rank, arg_max(rank, (lateness_ns, -rank)) AS last_rank,
@@ -49,7 +49,7 @@ grouped AS (
         count(DISTINCT rank) AS ranks, any_value(dtype) AS dtype,
         max(CASE kind WHEN 'all_gather' THEN out_bytes ELSE in_bytes END) AS message_bytes,
         min(duration_ns) AS time_ns, matched_by, min(start_ns) AS start_ns, min(c.note) AS unmatched
-    FROM found AS c LEFT JOIN runs AS r USING (run_id)
+    FROM all_calls AS c LEFT JOIN runs AS r USING (run_id)
     GROUP BY run_id, call, process_group, kind, matched_by, CASE WHEN call IS NULL THEN (file_id, line) END)
 SELECT run_id, call, train_step, process_group, kind, group_size, ranks, dtype, message_bytes, time_ns,
     message_bytes / nullif(time_ns, 0) AS algo_gb_per_s,

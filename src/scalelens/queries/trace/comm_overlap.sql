@@ -1,4 +1,4 @@
--- How much of the communication compute hides.
+-- How much of the communication is hidden behind compute.
 --
 -- Answers: Which share of a rank's communication ran while it computed?
 --   Unions of intervals: two collectives at once count once. HTA prints the share in percent.
@@ -16,8 +16,8 @@
 --   rank                INTEGER       global rank
 --   train_step          BIGINT        step, NULL per rank
 --   communication_ns    BIGINT ns     communication
---   overlapped_ns       BIGINT ns     of it beside compute
---   exposed_ns          BIGINT ns     of it without compute
+--   overlapped_ns       BIGINT ns     communication beside compute
+--   exposed_ns          BIGINT ns     communication without compute
 --   overlap_share       DOUBLE        overlapped over all, 0 to 1; NULL without communication
 WITH
 parts AS (

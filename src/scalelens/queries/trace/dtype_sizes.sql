@@ -3,7 +3,7 @@
 -- Answers: How large is an element of this dtype?
 --   Names in lower case: those of PyTorch's collectives (`BFloat16`) and those of its operators (`c10::BFloat16`).
 --
--- Helper: of collective_calls and op_work
+-- Helper: used by collective_calls and op_work
 --
 -- Sources: -
 --

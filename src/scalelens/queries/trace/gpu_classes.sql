@@ -2,7 +2,7 @@
 --
 -- Answers: Which work counts for which row?
 --
--- Helper: of class_times and kernel_summary
+-- Helper: used by class_times and kernel_summary
 --
 -- Sources: gpu_work, [gpu_events]
 --

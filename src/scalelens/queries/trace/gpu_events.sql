@@ -1,14 +1,14 @@
 -- Work of the devices in a trace: kernels, copies and fills, with the call that launched each.
 --
 -- Answers: What ran on which stream, when, for which step, and when was it launched?
---   Waits, annotations and operators of the host are no work, whatever stream they name.
+--   Waits, annotations and operators of the host are not work, even where they name a stream.
 --   `steps := 'complete'` takes the work of annotated steps (ProfilerStep#N), without the last of a trace that has
 --   several: recording may stop within it. Traces without annotations have none.
 --   `steps := 'hta'` is the selection of Holistic Trace Analysis 0.6.1, file by file. Of a trace with two step names
 --   or more it keeps the work launched by calls that start before the last start of an annotation so named, the
 --   device's twin of it included, once per such call; of others all work on a stream.
 --
--- Helper: many queries build on it
+-- Helper: used by many queries
 --
 -- Sources: events, gpu_work
 --

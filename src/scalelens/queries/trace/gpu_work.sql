@@ -1,9 +1,9 @@
 -- Kernels, copies and fills of the devices in a trace, whatever launched them.
 --
 -- Answers: What ran on which stream, and when?
---   Waits, annotations and operators of the host are no work, whatever stream they name.
+--   Waits, annotations and operators of the host are not work, even where they name a stream.
 --
--- Helper: of gpu_classes and gpu_events
+-- Helper: used by gpu_classes and gpu_events
 --
 -- Sources: events, [selected_runs]
 --

@@ -14,7 +14,8 @@
 --   run_id       VARCHAR       run
 --   file_id      VARCHAR       file of the trace
 --   rank         INTEGER       global rank
---   operators    VARCHAR       names from the outermost in, with ' / ' between them; NULL where none is around the launch, or the trace lacks the launch
+--   operators    VARCHAR       names from the outermost in, with ' / ' between them; NULL where none is
+--                              around the launch, or the trace lacks the launch
 --   class        VARCHAR       compute, communication or memory
 --   name         VARCHAR       kernel, copy or fill
 --   calls        BIGINT        times it ran

@@ -34,8 +34,8 @@ rates AS (
     FROM changes
     WINDOW so_far AS (PARTITION BY run_id, file_id, rank, kind ORDER BY changed_ns, sign, line ROWS UNBOUNDED PRECEDING))
 SELECT run_id, file_id, rank, kind, count(*) AS changes, avg(rate) AS mean_gb_per_s, stddev_samp(rate) AS stddev_gb_per_s,
-    min(rate) AS min_gb_per_s, quantile_cont(rate, 0.25) AS p25_gb_per_s, median(rate) AS median_gb_per_s, quantile_cont(rate, 0.75) AS p75_gb_per_s,
-    max(rate) AS max_gb_per_s
+    min(rate) AS min_gb_per_s, quantile_cont(rate, 0.25) AS p25_gb_per_s,
+    median(rate) AS median_gb_per_s, quantile_cont(rate, 0.75) AS p75_gb_per_s, max(rate) AS max_gb_per_s
 FROM rates WHERE running > 0 AND rate > 0
 GROUP BY run_id, file_id, rank, kind
 ORDER BY run_id, rank, file_id, kind

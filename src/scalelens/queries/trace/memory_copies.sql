@@ -1,7 +1,7 @@
 -- Copies and fills of device memory: how many, how much, how fast.
 --
 -- Answers: What moves between host and device, at which rate?
---   The rate is all bytes over all time, of the copies whose bytes the trace tells. 1 GB is 10^9 bytes.
+--   The rate is all bytes over all time, for the copies whose bytes the trace gives. 1 GB is 10^9 bytes.
 --
 -- Sources: memory_events
 --

@@ -2,7 +2,7 @@
 --
 -- Answers: What was copied when, how large was it, how fast?
 --
--- Helper: of memory_bandwidth and memory_copies
+-- Helper: used by memory_bandwidth and memory_copies
 --
 -- Sources: gpu_events, events
 --
@@ -29,8 +29,8 @@ copies AS (
     WHERE g.class = 'memory'),
 sized AS (
     SELECT *, TRY_CAST(coalesce(args ->> '$.bytes', args ->> '$.size') AS BIGINT) AS moved_bytes,
-        TRY_CAST(args ->> '$."memory bandwidth (GB/s)"' AS DOUBLE) AS said
+        TRY_CAST(args ->> '$."memory bandwidth (GB/s)"' AS DOUBLE) AS stated_gb_per_s
     FROM copies)
 SELECT run_id, file_id, line, rank, train_step, stream, regexp_extract(name, '^(Memcpy \w+|\w+)') AS kind,
-    start_ns, duration_ns, moved_bytes, coalesce(said, moved_bytes / nullif(duration_ns, 0)) AS gb_per_s
+    start_ns, duration_ns, moved_bytes, coalesce(stated_gb_per_s, moved_bytes / nullif(duration_ns, 0)) AS gb_per_s
 FROM sized

@@ -4,7 +4,7 @@
 --   Calls on a thread are nested. Work belongs to the innermost operator around its launching call; `subtree` is what
 --   the calls within launched too.
 --
--- Helper: of kernel_tree and op_summary
+-- Helper: used by kernel_tree and op_summary
 --
 -- Sources: events, gpu_events, selected_runs
 --
@@ -23,10 +23,10 @@
 --   parent_line          BIGINT        place of the innermost of them
 --   start_ns             BIGINT ns     start
 --   duration_ns          BIGINT ns     duration
---   self_ns              BIGINT ns     of it outside of the operators within
+--   self_ns              BIGINT ns     the part of it outside of the operators within
 --   kernels              BIGINT        pieces of device work that it launched itself
 --   kernel_ns            BIGINT ns     sum of their durations
---   subtree_kernels      BIGINT        those of the operators within as well
+--   subtree_kernels      BIGINT        with those of the operators within
 --   subtree_kernel_ns    BIGINT ns     sum of their durations
 WITH
 ops AS (

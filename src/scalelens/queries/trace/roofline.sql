@@ -5,7 +5,7 @@
 --   follows from the dense peak for the element type and the memory's bandwidth: those given, else the catalog's for
 --   the device of the run (float32 as such, not TF32); where neither is known it is NULL.
 --   The roofline is the time that the slower of both would take: a share near 1 cannot be improved by a faster kernel;
---   above 1 the shapes tell more than is moved (a cache), or the peak is not that of this device.
+--   above 1, less is moved than the shapes say (a cache), or the peak is that of another device.
 --
 -- Sources: op_work, run_devices
 --

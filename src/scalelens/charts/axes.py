@@ -1,0 +1,59 @@
+"""Axes that several charts have: the counts that were run, values from 0, values over several decades."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from scalelens.charts import words
+
+HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
+LOGARITHMIC_FROM = 10  # highest value over lowest
+OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
+
+
+def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = OVERHANG) -> Any:
+    """The x axis of numbers of devices."""
+    return of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
+
+
+def of_counts(field: str, title: str, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
+    """A logarithmic x axis with a tick at each count that was run."""
+    values = sorted(set(counts))
+    domain = [values[0], values[-1]] if len(values) > 1 else [values[0] / 2, values[0] * 2]
+    padding = max(overhang, words.text_width(f"{values[-1]}") / 2)
+    return alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=padding),
+        axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="greedy", labelSeparation=3),
+    )
+
+
+def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
+    """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
+    values = ticks(highest)
+    return alt.Y(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(domain=[0, HEADROOM * values[-1]], nice=False),
+        axis=alt.Axis(values=values, tickCount=len(values), **options),
+    )
+
+
+def ticks(highest: float) -> list[float]:
+    """Round values from 0 to the first that is not below `highest`, at most seven."""
+    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
+    return [n * step for n in range(math.ceil(highest / step) + 1)]
+
+
+def is_logarithmic(low: float, high: float) -> bool:
+    """Whether the values differ so much that a linear axis could not show the low ones apart."""
+    return high >= LOGARITHMIC_FROM * low > 0
+
+
+def ticks_of_decades(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of each decade from that of `low` to that above `high`."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]

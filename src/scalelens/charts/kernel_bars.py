@@ -1,0 +1,74 @@
+"""Bars of device work with their names inside, as kernel_summary and kernel_tree draw them.
+
+A bar is a row with `place` from the top, `share` of all device time in percent, `total_ms`, `kind`, `text` and, where
+the text stands further right, `indent`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+# Colours under text, hence light; and what the legend calls them.
+KINDS_OF_WORK = {
+    "operator": ("operator", "#dfe7e1"),
+    "compute": ("compute", "#a6cee3"),
+    "communication": ("communication", "#fdbf6f"),
+    "memory": ("copies and fills", "#d9d9d9"),
+}
+TEXT_START = 2  # points from the left edge of a bar
+
+
+def check_work(rows: pl.DataFrame) -> None:
+    """Raises UserError where nothing ran on a device."""
+    if rows.is_empty() or rows["total_ns"].sum() <= 0:
+        raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
+
+
+def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> str:
+    """First sentence of the caption: how many traces, and which part of them."""
+    traces = words.counted([rows["file_id"].n_unique()], "trace")
+    return f"{traces}, {words.part_of_traces(parameters)}: sums over all."
+
+
+def bar_text(name: str, calls: int, indent: float, width: style.Width) -> str:
+    """Name and number of calls, as short as a figure of that width needs them."""
+    room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
+    times = f" · {words.short_number(calls)} ×"
+    return words.shorten(name, room - words.text_width(times)) + times
+
+
+def panel(bars: Sequence[Row]) -> Any:
+    """The bars, the shares as labels of the y axis, and the texts over the bars."""
+    shares = " : ".join(f"datum.value == {bar['place']} ? '{bar['share']}'" for bar in bars) + " : ''"
+    y = alt.Y("place:O", title="share of device time [%]", axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
+    x = alt.X(
+        "total_ms:Q",
+        title="sum of durations [ms]",
+        scale=alt.Scale(domainMin=0, nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    kinds = _kinds(bars)
+    colours = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
+    colour = alt.Color("kind:N", scale=colours, legend=None)
+    texts = [
+        alt.Chart(style.values([bar for bar in bars if bar.get("indent", 0) == indent]))
+        .mark_text(align="left", baseline="middle", dx=TEXT_START + indent)
+        .encode(y=y, x=alt.value(0), text="text:N")
+        for indent in sorted({bar.get("indent", 0) for bar in bars})
+    ]
+    return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, colour), *texts)
+
+
+def legend(bars: Sequence[Row]) -> list[style.Look]:
+    """An entry for each kind of work that is drawn."""
+    return [style.swatch(*KINDS_OF_WORK[kind]) for kind in _kinds(bars)]
+
+
+def _kinds(bars: Sequence[Row]) -> list[str]:
+    return [kind for kind in KINDS_OF_WORK if any(bar["kind"] == kind for bar in bars)]

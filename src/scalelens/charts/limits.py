@@ -1,0 +1,22 @@
+"""What one figure can show.  Each check raises a UserError that says how to ask for less."""
+
+import polars as pl
+
+from scalelens.errors import UserError
+
+
+def check_one_run(rows: pl.DataFrame, what: str) -> None:
+    """A figure shows `what` of one run only."""
+    runs = sorted(set(rows["run_id"]))
+    if len(runs) > 1:
+        names = f"{', '.join(runs[:4])}{' and others' if len(runs) > 4 else ''}"
+        raise UserError(
+            f"a figure shows {what} of one run, not of {len(runs)}",
+            f"choose one, for example runs=\"run_id = '{runs[0]}'\"; there are {names}",
+        )
+
+
+def check_count(count: int, most: int, what: str, hint: str) -> None:
+    """At most so many things of a kind."""
+    if count > most:
+        raise UserError(f"{count} {what} are more than one chart can show ({most})", hint)

@@ -1,0 +1,86 @@
+"""A warehouse filled by hand, for tests of queries."""
+
+import atexit
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from conftest import FIXTURES as ALL_FIXTURES
+from scalelens.parsing.kernel_classes import kernel_class
+from scalelens.queries import load as queries
+from scalelens.tables import documented, schema
+
+FIXTURES = ALL_FIXTURES / "queries"
+QUERIES = queries.load()
+TABLES = documented()
+
+MEMBERS_OF_RUNS = """
+INSERT INTO members BY NAME SELECT run_id AS file_id, 0 AS part, run_id, 'file' AS why FROM runs ANTI JOIN members USING (run_id)
+"""
+
+Row = dict[str, Any]
+
+
+def empty_warehouse() -> duckdb.DuckDBPyConnection:
+    """The documented tables without a row, and the queries."""
+    connection = duckdb.connect(config={"threads": 4})
+    for name, columns in TABLES.items():
+        connection.register("arrow", schema(columns).empty_table())
+        connection.execute(f"CREATE TABLE {name} AS FROM arrow")
+        connection.unregister("arrow")
+    queries.create_macros(connection, QUERIES)
+    return connection
+
+
+@cache
+def shared_warehouse() -> duckdb.DuckDBPyConnection:
+    return empty_warehouse()
+
+
+atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connection that Python leaves open at its end
+
+
+class Warehouse:
+    """A warehouse filled by hand."""
+
+    def __init__(self) -> None:
+        self.connection = shared_warehouse()
+        for name in TABLES:
+            self.connection.execute(f"DELETE FROM {name}")
+
+    def insert(self, table: str, rows: Sequence[Row]) -> None:
+        if table == "events":
+            rows = [{"class": kernel_class(row.get("name"), row.get("category")), **row} for row in rows]
+        if rows:
+            fields = [column for column in TABLES[table] if any(column.name in row for row in rows)]
+            self.connection.register("arrow", pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))
+            self.connection.execute(f"INSERT INTO {table} BY NAME FROM arrow")
+            self.connection.unregister("arrow")
+        if table == "runs":
+            self.connection.execute(MEMBERS_OF_RUNS)
+
+    def run(
+        self, run_id: str, times: Sequence[float] = (), *, steps: Row | None = None, first: int = 1, **facts: Any
+    ) -> None:
+        """A run with its facts and one record per time; `steps` are further columns of the records."""
+        common: Row = {"averaged_steps": 1, "value_kind": "instant", "attempt": 0} | (steps or {})
+        self.insert("runs", [{"run_id": run_id, **facts}])
+        self.insert(
+            "step_times",
+            [
+                {"run_id": run_id, "file_id": run_id, "line": line, "step_s": step_s, **common}
+                | {"step": first + line * common["averaged_steps"]}
+                for line, step_s in enumerate(times)
+            ],
+        )
+
+    def ask(self, query: str) -> list[Row]:
+        cursor = self.connection.execute(query)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def column(self, query: str) -> list[Any]:
+        return [row[0] for row in self.connection.execute(query).fetchall()]

@@ -1,0 +1,174 @@
+"""The house: the map in ARCHITECTURE.md leads to what is there, functions are short, names that users import stay."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import quantiles
+
+import pytest
+
+from conftest import ROOT
+from recipes import code_blocks
+from scalelens.tabular.preset import preset_text
+
+PACKAGE = ROOT / "src" / "scalelens"
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+
+
+# Where is ...?
+
+
+def paths_of(page: str, heading: str, column: int) -> list[str]:
+    """What stands in backquotes in a column of the tables below a heading of a page."""
+    section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip().strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    return [path for row in rows for path in re.findall(r"`([^`]+)`", row[column])]
+
+
+def defined(text: str) -> set[str]:
+    """Names that a module defines: functions, classes, assignments and, with a dot, the members of its classes."""
+    names: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def dead_ends(paths: list[str], package: Path) -> list[str]:
+    """Paths, `folder/file.py:name`, that lead to nothing in a package."""
+    ends: list[str] = []
+    for path in paths:
+        file, _, name = path.partition(":")
+        place = package / file
+        if not place.exists() or (name and name not in defined(place.read_text())):
+            ends.append(path)
+    return ends
+
+
+def test_the_map_leads_to_what_is_there() -> None:
+    rooms, places = paths_of(ARCHITECTURE, "The way of a file", 0), paths_of(ARCHITECTURE, "Where is ...?", 1)
+    assert len(places) >= 20 and "parsers/" in rooms
+    assert dead_ends(rooms + places, PACKAGE) == []
+
+
+def test_every_room_is_on_the_map() -> None:
+    rooms = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms - set(paths_of(ARCHITECTURE, "The way of a file", 0)) == set()
+
+
+def test_a_dead_end_of_a_map_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("X = 1\nY: int = 2\n\nclass C:\n    def m(self): ...\n\ndef f(): ...\n")
+    (tmp_path / "room").mkdir()
+    page = "\n## Where is ...?\n\n| question | path |\n|---|---|\n| `f`? | {} |\n\n## Next\n\n| no | `nowhere.py` |\n"
+    there = "`room/` | `a.py`, `a.py:f`, `a.py:C`, `a.py:C.m`, `a.py:X`, `a.py:Y`"
+    assert paths_of(page.format("`a.py:f`, `b.py`"), "Where is ...?", 1) == ["a.py:f", "b.py"]
+    assert dead_ends(re.findall("`(.+?)`", there), tmp_path) == []
+    ends = ["b.py", "a.py:m", "a.py:g", "room/b.py", "a.py:C.f"]
+    assert dead_ends(ends, tmp_path) == ends
+
+
+# Short functions
+
+LONGEST, USUAL = 60, 32  # lines; five functions of a hundred may be longer than the usual
+
+
+def function_lengths() -> Iterator[tuple[str, int]]:
+    """Lines of each function, decorators apart."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno
+                yield f"{path.relative_to(PACKAGE)}:{node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_functions_are_read_without_scrolling() -> None:
+    lengths = list(function_lengths())
+    long = {name: lines for name, lines in lengths if lines > LONGEST}
+    assert len(lengths) > 500
+    assert long == {}
+    assert quantiles([lines for _, lines in lengths], n=20)[-1] <= USUAL
+
+
+# Names that users' files import
+
+PROMISED = ("scalelens.charts.style", "scalelens.charts.words")
+
+
+def pages_of_users() -> dict[str, str]:
+    """Texts that show code to be copied, by where they stand."""
+    pages = {name: (ROOT / name).read_text() for name in ("CONTRIBUTING.md", "docs/generic.md")}
+    return pages | {"identify --preset": preset_text("metrics.csv", ["step"], [])}
+
+
+def imports(text: str) -> list[ast.Import | ast.ImportFrom]:
+    """Statements in the code of a page, or in a file, that import from ScaleLens."""
+    lines = re.findall(r"^[ \t]*((?:from|import) scalelens\b.*)$", text, re.MULTILINE)
+    return [node for line in lines for node in ast.parse(line).body if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def names_of(node: ast.Import | ast.ImportFrom) -> dict[str, object]:
+    """What an import binds.  Raises ImportError where it does not work."""
+    if isinstance(node, ast.Import):
+        return {alias.asname or alias.name: importlib.import_module(alias.name) for alias in node.names}
+    assert node.module
+    values: dict[str, object] = {}
+    for alias in node.names:
+        bound: dict[str, object] = {}
+        exec(f"from {node.module} import {alias.name} as name", bound)
+        values[alias.asname or alias.name] = bound["name"]
+    return values
+
+
+def broken_promises(text: str) -> list[str]:
+    """Imports of a text that fail, and attributes of what it imports that are not there."""
+    broken: list[str] = []
+    for node in imports(text):
+        try:
+            values = names_of(node)
+        except ImportError:
+            broken.append(ast.unparse(node))
+            continue
+        for name, value in values.items():
+            used = set(re.findall(rf"(?<![\w./]){re.escape(name)}\.(\w+)", text))
+            broken += [f"{name}.{attribute}" for attribute in sorted(used) if not hasattr(value, attribute)]
+    return broken
+
+
+@pytest.mark.parametrize("page", pages_of_users())
+def test_what_a_page_imports_is_there(page: str) -> None:
+    assert broken_promises(pages_of_users()[page]) == []
+
+
+def test_a_preset_imports_what_reads_tables() -> None:
+    assert [ast.unparse(node) for node in imports(pages_of_users()["identify --preset"])] == [
+        "from scalelens import tabular"
+    ]
+
+
+def test_code_of_the_pages_is_python_or_sql() -> None:
+    blocks = code_blocks((ROOT / "CONTRIBUTING.md").read_text())
+    python = [block for block in blocks if not block.startswith("--")]
+    assert len(blocks) > len(python) >= 2
+    for block in python:
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("module", PROMISED)
+def test_what_charts_are_drawn_with_can_be_imported(module: str) -> None:
+    assert importlib.import_module(module).__doc__
+
+
+def test_a_broken_promise_is_named() -> None:
+    text = "1. So:\n\n   ```python\n   from scalelens import tabular, tables\n   import scalelens.nowhere\n   ```\n"
+    assert broken_promises(text) == ["import scalelens.nowhere"]
+    assert broken_promises(text + "   tabular.read_as(); tabular.write_as()\n") == [
+        "tabular.write_as",
+        "import scalelens.nowhere",
+    ]
+    assert broken_promises("from scalelens.tables import NOTHING\n") == ["from scalelens.tables import NOTHING"]
