@@ -18,7 +18,8 @@ from scalelens.parsers import generic_csv
 from scalelens.parsing.format_file import name_of
 from scalelens.queries import load as queries
 from scalelens.tables import documented
-from scalelens.tabular.roles import ROLES, SPELLINGS, UNITS
+from scalelens.tabular.column_names import SPELLINGS
+from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 
 PRINTED = "Printed from the code; do not edit.\n\n"
 
@@ -88,7 +89,7 @@ def test_generic_page(golden) -> None:
         "tokens_per_s": "`tokens/s`, `tok/s/gpu`, ...",
     }
     for role in ROLES:
-        units = " ".join(UNITS.get(role.kind, ()))
+        units = " ".join(UNITS_OF_KIND.get(role.kind, ()))
         names = rates.get(role.name) or ", ".join(f"`{name}`" for name in role.names)
         pages.append(f"| {role.name} | {role.meaning} | {units} | {names} |\n")
     pages.append("\nUnits as a name may spell them:\n\n| unit | spellings |\n|---|---|\n")

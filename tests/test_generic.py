@@ -15,7 +15,10 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
-from scalelens.tabular.roles import ROLES, UNITS, Seen, assign, claim, mapped
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_values import ColumnValues
+from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
+from scalelens.tabular.roles import assign, mapped
 
 LOADED = formats.load()
 
@@ -80,7 +83,7 @@ def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tup
     ],
 )
 def test_a_name_says_a_role_and_a_unit(name: str, role: str | None, unit: str | None) -> None:
-    assert claim(name) == (role, unit)
+    assert read_name(name) == (role, unit)
 
 
 def test_each_name_of_the_table_claims_its_role_and_no_other() -> None:
@@ -88,10 +91,10 @@ def test_each_name_of_the_table_claims_its_role_and_no_other() -> None:
     assert len(names) == len(set(names))
     for role in ROLES:
         for name in role.names:
-            assert claim(name).role == role.name, name
+            assert read_name(name).role == role.name, name
 
 
-@pytest.mark.parametrize(("unit", "seconds"), UNITS["time"].items())
+@pytest.mark.parametrize(("unit", "seconds"), UNITS_OF_KIND["time"].items())
 def test_times_become_seconds(unit: str, seconds: float, tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "step,dt,loss", "1,3,2.5", "2,2,2.5", "3,4,2.5")
     found = asked(path, tmp_path, "SELECT step_s FROM steps ORDER BY step", f"batch_time=dt:{unit}")
@@ -415,7 +418,7 @@ def test_a_preset_with_a_wrong_role_or_column_says_so(tmp_path: Path) -> None:
     found = answer(tmp_path / "w", "SELECT reason FROM problems").fetchall()
     assert found == [("there is no column it, which is to be step",)]
     (folder / "mine.py").write_text(text.replace('"step": "step"', '"stride": "step"'))
-    with pytest.raises(UserError, match="stride is no role"):
+    with pytest.raises(UserError, match="stride is not a role"):
         ingest([path], tmp_path / "v", jobs=1, format_folders=(folder,))
 
 
@@ -457,7 +460,7 @@ def test_summaries_of_several_sizes_are_a_series(tmp_path: Path) -> None:
 
 
 def test_values_alone_decide_nothing_without_a_name() -> None:
-    seen = {name: Seen() for name in ("alpha", "beta")}
+    seen = {name: ColumnValues() for name in ("alpha", "beta")}
     for values in seen.values():
         values.numbers = 30
     assert [one.role for one in assign(seen, {})] == [None, None]

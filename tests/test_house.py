@@ -76,12 +76,6 @@ def test_a_dead_end_of_a_map_is_named(tmp_path: Path) -> None:
 # Short functions
 
 LONGEST, USUAL = 60, 32  # lines; five functions of a hundred may be longer than the usual
-KNOWN_TO_BE_LONG = {
-    "cli/label.py:label",
-    "runners/language.py:main",
-    "runners/vision.py:main",
-    "bench/launching.py:script",
-}
 
 
 def function_lengths() -> Iterator[tuple[str, int]]:
@@ -97,8 +91,7 @@ def test_functions_are_read_without_scrolling() -> None:
     lengths = list(function_lengths())
     long = {name: lines for name, lines in lengths if lines > LONGEST}
     assert len(lengths) > 500
-    assert {name: lines for name, lines in long.items() if name not in KNOWN_TO_BE_LONG} == {}
-    assert KNOWN_TO_BE_LONG - long.keys() == set(), "no longer long: take it off the list"
+    assert long == {}
     assert quantiles([lines for _, lines in lengths], n=20)[-1] <= USUAL
 
 

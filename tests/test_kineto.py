@@ -197,7 +197,7 @@ def test_events_do_not_depend_on_the_blocks_they_come_in(size: int, monkeypatch:
     ],
 )  # fmt: skip
 def test_times_are_exact(text: str, nanoseconds: int | None) -> None:
-    assert events.exactly(msgspec.Raw(text.encode())) == nanoseconds
+    assert events.decimal_nanoseconds(msgspec.Raw(text.encode())) == nanoseconds
 
 
 @pytest.mark.parametrize(

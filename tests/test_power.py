@@ -16,8 +16,9 @@ from conftest import FIXTURES, answer, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, stamp_of, watts
+from scalelens.parsing.sensors import epoch, stamp_of, watts
 from scalelens.parsing.source import Source, open_source
 
 LOADED = formats.load()
@@ -167,7 +168,7 @@ def test_a_counter_is_named_by_its_file() -> None:
 def test_a_list_of_numbers_is_refused() -> None:
     tables = read("28.44\n28.45\n71.50\n", "power_log.csv")
     assert list(tables) == ["problems"]
-    assert "neither their unit nor their times" in tables["problems"][0]["reason"]
+    assert "their unit and their times are not known" in tables["problems"][0]["reason"]
 
 
 READING = ':::MLLOG {{"namespace": "", "time_ms": {}, "event_type": "POINT_IN_TIME", "key": "power_reading", "value": {}, "metadata": ""}}\n'

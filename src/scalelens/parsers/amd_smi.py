@@ -8,7 +8,7 @@ Source: amdsmi_cli/amdsmi_commands.py, metric_gpu() and monitor(); amdsmi_logger
 Columns change with each release and are found by name: timestamp (seconds since 1970, with -w alone), gpu,
 socket_power, average_socket_power, current_socket_power or power_usage in watts, total_energy_consumption (-E) in joules
 since the driver was loaded.  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
-Of JSON the records of all devices are read, be they a list, below gpu_data, or several documents behind one another.
+Of JSON the records of all devices are read: in a list, below gpu_data, or in several documents one after the other.
 
 A device is a GPU; where only even ones give power (MI250X), each is a whole OAM.
 
@@ -25,6 +25,7 @@ from typing import Any
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 2
@@ -50,14 +51,14 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    found: set[str] = set()
+    devices: set[str] = set()
     powered: set[str] = set()
     for _, _, values in records(source):
         if values:
-            found.add(values["gpu"])
+            devices.add(values["gpu"])
             if any((watts(values.get(name, "")) or 0) > 0 for name in POWERS):
                 powered.add(values["gpu"])
-    packages = whole_packages(found, powered)
+    packages = whole_packages(devices, powered)
     samples = Samples(rows)
     timeless = 0
     for number, text, values in records(source):
@@ -67,7 +68,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         stamp = stamp_of(values["timestamp"]) if "timestamp" in values else None
         if stamp is None and "timestamp" in values:
-            rows.problem(number, "the time is none", text)
+            rows.problem(number, UNREADABLE_TIME, text)
             continue
         timeless = timeless or (0 if stamp else number)
         sensor = Sensor(None, values["gpu"], "oam" if values["gpu"] in packages else "gpu")
@@ -81,7 +82,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def records(source: Source) -> Iterator[Record]:
-    """Records of a table, a CSV or JSON; None for the values of a line that is none."""
+    """Records of a table, a CSV or JSON; the values are None where the line cannot be read."""
     header: list[str] = []
     in_table = False
     for number, text, whole in lines_of(source):
@@ -112,7 +113,7 @@ def of_json(source: Source) -> Iterator[Record]:
             return
         listed = document.get("gpu_data", [document]) if isinstance(document, dict) else document
         for record in listed if isinstance(listed, list) else ():
-            values = {name: said(value) for name, value in inner(record)}
+            values = {name: text_of(value) for name, value in inner(record)}
             yield number, json.dumps(record)[:200], values if "gpu" in values else None
         number, end = number + text.count("\n", start, stop), stop
 
@@ -126,7 +127,7 @@ def inner(record: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def said(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A value that may stand beside its unit."""
     if isinstance(value, dict):
         unit = value.get("unit", "")

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount
 from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
@@ -57,7 +58,7 @@ def read(source: Source, rows: Rows) -> None:
         if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
             if count:
                 rows.new_part()
-            one(tracker, rows)
+            tracker_rows(tracker, rows)
             count += 1
             tracker = []
         if row:
@@ -66,26 +67,26 @@ def read(source: Source, rows: Rows) -> None:
 
 def readable(source: Source, rows: Rows) -> list[Row]:
     """All rows that can be read."""
-    found, header = [], []
+    readable_rows, header = [], []
     for number, row, whole in rows_of(source):
         if {*row} >= ALWAYS:
             header = row
             continue
         values = dict(zip(header, row, strict=False))
-        duration = number_of(values.get("duration", ""))
+        duration = amount(values.get("duration", ""))
         if not whole or len(row) != len(header):
             rows.problem(
                 number, f"the row has {len(row)} columns, the header {len(header)}, or it is cut", ",".join(row)
             )
         elif duration is None or stamp_of(values["timestamp"]) is None:
-            rows.problem(number, "the row has no duration or no time", ",".join(row))
+            rows.problem(number, "the row has no duration, or no time that can be read", ",".join(row))
         else:
-            found.append(Row(number, values.get("run_id") or None, duration, values))
-    return found
+            readable_rows.append(Row(number, values.get("run_id") or None, duration, values))
+    return readable_rows
 
 
-def one(tracker: list[Row], rows: Rows) -> None:
-    """Rows of one tracker: of each energy the last that it wrote."""
+def tracker_rows(tracker: list[Row], rows: Rows) -> None:
+    """Rows of one tracker: the last value that it wrote of each energy."""
     last = tracker[-1]
     rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")
     for fact in FACTS:
@@ -93,9 +94,9 @@ def one(tracker: list[Row], rows: Rows) -> None:
     for column, scope in PARTS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         text = row.values.get(column, "")
-        energy = number_of(text)
+        energy = amount(text)
         if energy is None and text:
-            rows.problem(row.line, f"{column} is no number of kilowatt-hours", text)
+            rows.problem(row.line, f"{column} is not a number of kilowatt-hours", text)
         elif energy:
             rows.add(
                 "energy", row.line, device=DEVICES[column], scope=scope, energy_j=energy * JOULES,
@@ -103,13 +104,5 @@ def one(tracker: list[Row], rows: Rows) -> None:
             )  # fmt: skip
     for column, unit in EMISSIONS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
-        if (amount := number_of(row.values.get(column, ""))) is not None:
-            rows.metric(row.line, None, None, None, column, amount, unit)
-
-
-def number_of(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e15 else None
+        if (emitted := amount(row.values.get(column, ""))) is not None:
+            rows.metric(row.line, None, None, None, column, emitted, unit)

@@ -47,31 +47,29 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if found := GPUS.match(line.text):
+        if match := GPUS.match(line.text):
             self.finish()
             self.claims = GPU
-            if found[1] and GPU.match(found[1]):
-                self.device(found[1], line.number)
-            elif found[1] and not UNKNOWN.match(
-                found[1]
-            ):  # of ROCm the first device, without saying how many there are
-                name = found[1].partition(" (gfx")[0]
+            if match[1] and GPU.match(match[1]):
+                self.device(match[1], line.number)
+            elif match[1] and not UNKNOWN.match(match[1]):  # ROCm: the first device only, and not how many there are
+                name = match[1].partition(" (gfx")[0]
                 self.rows.param("device_model", name, line.number, origin="environment")
             return True
-        found = FACT.match(line.text)
-        if not found or found[1] not in FACTS:
+        match = FACT.match(line.text)
+        if not match or match[1] not in FACTS:
             return False
-        if not UNKNOWN.match(found[2]):
-            self.rows.param(FACTS[found[1]], found[2], line.number, origin="environment")
+        if not UNKNOWN.match(match[2]):
+            self.rows.param(FACTS[match[1]], match[2], line.number, origin="environment")
         return True
 
     def more(self, line: Line) -> None:
         self.device(line.text, line.number)
 
     def device(self, text: str, line: int) -> None:
-        if found := GPU.match(text):
-            self.seen.add(int(found[1]))
-            self.rows.param("device_model", found[2], line, origin="environment")
+        if match := GPU.match(text):
+            self.seen.add(int(match[1]))
+            self.rows.param("device_model", match[2], line, origin="environment")
 
     def finish(self) -> None:
         if self.seen:

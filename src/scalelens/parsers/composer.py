@@ -46,12 +46,12 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        rows, found = self.rows, ENTRY.match(line.text)
-        if not found:
+        rows, match = self.rows, ENTRY.match(line.text)
+        if not match:
             if ": <" not in line.text and line.text.lstrip().startswith("Train "):  # an image, printed as an object
-                rows.problem(line.number, "the value is no number", line.text)
+                rows.problem(line.number, "the value is not a number", line.text)
             return
-        name, value = found[1], float(found[2])
+        name, value = match[1], float(match[2])
         self.values[name] = value
         if name == "throughput/samples_per_sec":
             batches = self.values.get("throughput/batches_per_sec")

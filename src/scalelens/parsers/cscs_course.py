@@ -8,7 +8,7 @@ Source: train.py of the course, train() and its logging block
 Tokens per second are those of one process and one device, over the steps since the line before; the first step is
 printed whatever the interval, with its compilation.  With the batch and the sequence length of the arguments, which
 are of one process, the time of a step follows.  TFLOP/s are of the script's own formula; forks divide them by the
-devices, or add them up.  `Training tokens` are those that are no padding, a share of all.
+devices, or add them up.  `Training tokens` are those that are not padding, a share of all.
 
 Samples:
     2025-03-04 05:06:07,812 - root - INFO - Step: 230 | Loss: 7.29 | Tokens per second: 7789.90 | Training tokens per second (%): 13.66 | MFU (%): 40.60 | TFLOPs: 401.50
@@ -17,11 +17,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
@@ -41,8 +41,8 @@ class Reader:
         self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts
 
     def take(self, line: Line) -> bool:
-        if found := RECORD.search(line.text):
-            self.record(found, line)
+        if match := RECORD.search(line.text):
+            self.record(match, line)
             return True
         if "Experiment args: Namespace(" not in line.text:
             return False
@@ -51,20 +51,20 @@ class Reader:
             self.rows.param(FACTS[name], int(value), line.number)
         return bool(arguments)
 
-    def record(self, found: re.Match[str], line: Line) -> None:
+    def record(self, match: re.Match[str], line: Line) -> None:
         values: dict[str, float] = {}
-        text, end = line.text, found.end() - len("Tokens per second: ")
+        text, end = line.text, match.end() - len("Tokens per second: ")
         while field := FIELD.match(text, end):
             values[field[1]] = float(field[2]) * (2**30 if field[3] else 1)
             end = field.end()
         if end < len(text.rstrip()) or "TFLOPs" not in values or not re.search(r"\.\d\d(?: GB)?\s*\|?\s*\Z", text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
-        rows, step = self.rows, int(found[1])
+        rows, step = self.rows, int(match[1])
         last, attempt = self.last.get((line.rank, line.place), (0, 0))
         if step <= last:
             last, attempt = 0, attempt + 1
-        steps = step - last if last or step == 1 else None  # a run that was resumed says nothing of where
+        steps = step - last if last or step == 1 else None  # a resumed run does not print its first step
         self.last[line.rank, line.place] = step, attempt
         rows.attempt = max(rows.attempt, attempt)
         rows.step, rows.steps_line = step, line.number
@@ -72,21 +72,14 @@ class Reader:
         speed = values["Tokens per second"]
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
         row |= {"step": step, "averaged_steps": steps, "value_kind": "instant" if steps == 1 else "interval_mean"}
-        row |= {"nan_steps": 1} if found[2] == "nan" else {"loss": float(found[2])}
+        row |= {"nan_steps": 1} if match[2] == "nan" else {"loss": float(match[2])}
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
         row |= {"step_s": size * length / speed if size and length and speed > 0 else None}
         row |= {"peak_memory_bytes": values.pop("VRAM peak", None)}
-        if (stamp := STAMP.search(text)) and (ts := moment(stamp[1])):
+        if (stamp := STAMP.search(text)) and (ts := iso_time(stamp[1])):
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
         units = {"Tokens per second": "tokens/s"}
         named = [(name, value, "%" if name.endswith("(%)") else units.get(name)) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.place, step, named)
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -35,7 +35,7 @@ SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = next((found for line in head_lines(head)[:3] if (found := HEADER.fullmatch(line.rstrip()))), None)
+    first = next((match for line in head_lines(head)[:3] if (match := HEADER.fullmatch(line.rstrip()))), None)
     return bool(first) and bool({*(first[2] if first else "").split()} & {*POWERS, ENERGY})
 
 
@@ -45,10 +45,10 @@ def read(source: Source, rows: Rows) -> None:
     units: dict[str, str] = {}
     timeless = 0
     for number, text, whole in lines_of(source):
-        if found := HEADER.fullmatch(text.rstrip()):
-            header = found[2].split()
-        elif found := ROW.fullmatch(text.rstrip()):
-            before, kind, device, rest = found.groups()
+        if match := HEADER.fullmatch(text.rstrip()):
+            header = match[2].split()
+        elif match := ROW.fullmatch(text.rstrip()):
+            before, kind, device, rest = match.groups()
             values = rest.split()
             if not whole or len(values) != len(header):
                 rows.problem(number, "the line is cut, or has other columns than the header", text)
@@ -61,11 +61,11 @@ def read(source: Source, rows: Rows) -> None:
                     samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, "W"), 1.0))
                 elif name == ENERGY:
                     samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
-        elif found := UNITS.fullmatch(text.rstrip()):
-            said = found[2].split()
-            units = dict(zip(header, said, strict=True)) if len(said) == len(header) else {}
+        elif match := UNITS.fullmatch(text.rstrip()):
+            names = match[2].split()
+            units = dict(zip(header, names, strict=True)) if len(names) == len(header) else {}
         else:
-            rows.problem(number, "neither a header nor a row", text)
+            rows.problem(number, "the line is neither a header nor a row", text)
     samples.finish(ENERGY)
     if timeless:
         rows.problem(timeless, "the samples have no time (dcgmi dmon prints none): no energy follows from their powers")

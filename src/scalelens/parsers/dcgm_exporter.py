@@ -8,7 +8,7 @@ Source: dcgm-exporter internal/pkg/rendermetrics; etc/default-counters.csv
 DCGM_FI_DEV_POWER_USAGE and its _INSTANT are watts of a GPU, DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT of a Grace CPU,
 DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION millijoules since the driver was loaded.  Where there is both, the instant power is
 left out.  The time is the one behind the number (milliseconds), else that of a line with nothing but a time before it;
-a page by itself has none.  One reading of a counter is no energy but a metric.  The label device is not the number of
+a page by itself has none.  One reading of a counter is not an energy but a metric.  The label device is not the number of
 the GPU, gpu is.
 
 Samples:
@@ -41,19 +41,19 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
     mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines_of(source))
-    said = None
+    line_stamp = None
     timeless = 0
     for number, text, whole in lines_of(source):
         if not text.startswith(NAMES):
-            said = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or said
+            line_stamp = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or line_stamp
             continue
-        found = METRIC.fullmatch(text.strip())
-        if not found or not whole:
+        match = METRIC.fullmatch(text.strip())
+        if not match or not whole:
             rows.problem(number, "the line is cut or damaged", text)
             continue
-        name, labels, value, ms = found.groups()
+        name, labels, value, ms = match.groups()
         about = dict(LABEL.findall(labels))
-        stamp = stamp_of(ms) if ms else said
+        stamp = stamp_of(ms) if ms else line_stamp
         node, device = about.get("Hostname") or about.get("hostname"), about.get("gpu") or about.get("cpu")
         if "GPU_I_ID" in about:
             device = f"{device}/{about['GPU_I_ID']}"

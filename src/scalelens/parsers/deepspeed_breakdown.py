@@ -36,9 +36,9 @@ class Reader:
         if not head:
             return False
         timers, end = [], head.end()
-        while found := TIMER.match(line.text, end):
-            timers.append((found[1], float(found[2]), "ms"))
-            end = found.end()
+        while match := TIMER.match(line.text, end):
+            timers.append((match[1], float(match[2]), "ms"))
+            end = match.end()
         self.rows.metrics(line.number, int(head[1]), line.place, None, timers)
         if line.text[end:].strip() or not timers:
             self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)

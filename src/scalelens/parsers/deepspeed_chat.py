@@ -49,19 +49,19 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.steps: dict[str, int] = {}  # how many iterations each of the two forms has said
+        self.steps: dict[str, int] = {}  # iterations printed in each of the two forms
 
     def take(self, line: Line) -> bool:
         if engine := ENGINE.match(line.text):
             return self.engine(line, float(engine[1]))
-        if found := MEASURED.match(line.text):
-            self.iteration(line, found)
-        elif found := STAGE.match(line.text):
+        if match := MEASURED.match(line.text):
+            self.iteration(line, match)
+        elif match := STAGE.match(line.text):
             step = self.steps.get("measured", 0) - 1
-            self.metrics(line, step, [("Latency", found[2], "s"), ("TFLOPs", found[3], "TFLOP/s")], f"{found[1]} ")
-        elif found := LOSSES.match(line.text):
-            losses = [(name, value, None) for name, value in LOSS.findall(line.text, found.end())]
-            self.metrics(line, int(found[2]) if found[1] == "0" else None, losses)  # counted within the epoch
+            self.metrics(line, step, [("Latency", match[2], "s"), ("TFLOPs", match[3], "TFLOP/s")], f"{match[1]} ")
+        elif match := LOSSES.match(line.text):
+            losses = [(name, value, None) for name, value in LOSS.findall(line.text, match.end())]
+            self.metrics(line, int(match[2]) if match[1] == "0" else None, losses)  # counted within the epoch
         elif BEGIN.match(line.text):
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
         else:
@@ -86,13 +86,13 @@ class Reader:
             self.rows.problem(line.number, "the line is cut before its rates", line.text)
         return True
 
-    def iteration(self, line: Line, found: re.Match[str]) -> None:
+    def iteration(self, line: Line, match: re.Match[str]) -> None:
         step = self.steps.get("measured", 0)
         self.steps["measured"] = step + 1
-        batch = float(found[4])
+        batch = float(match[4])
         self.row(
-            line, step, float(found[1]), float(found[3]), samples=batch, tokens=batch * float(found[5]),
-            tflops_per_device=float(found[2]),
+            line, step, float(match[1]), float(match[3]), samples=batch, tokens=batch * float(match[5]),
+            tflops_per_device=float(match[2]),
         )  # fmt: skip
 
     def row(self, line: Line, step: int, step_s: float, rate: float | None, **more: float) -> None:

@@ -20,6 +20,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import number
 
 VERSION = 2
 ANCHORS = ("| comm op: ", "Comm. Op   ")
@@ -51,17 +52,17 @@ class Reader:
             return True
         if "| comm op: " not in line.text:
             return False
-        found = OPERATION.search(line.text)
-        size = number(found[4]) if found else None
-        if not found or size is None:
+        match = OPERATION.search(line.text)
+        size = number(match[4]) if match else None
+        if not match or size is None:
             self.rows.problem(line.number, "the operation is cut, or something else was printed into it", line.text)
             return True
-        name = found[2]
+        name = match[2]
         self.rows.metrics(
-            line.number, int(found[1]), line.place, None,
+            line.number, int(match[1]), line.place, None,
             [
-                (f"comm {name} time", float(found[3]), "ms"), (f"comm {name} size", size * SCALE[found[5]], "bytes"),
-                (f"comm {name} algbw", float(found[6]), "Gbps"), (f"comm {name} busbw", float(found[7]), "Gbps"),
+                (f"comm {name} time", float(match[3]), "ms"), (f"comm {name} size", size * SCALE[match[5]], "bytes"),
+                (f"comm {name} algbw", float(match[6]), "Gbps"), (f"comm {name} busbw", float(match[7]), "Gbps"),
             ],
         )  # fmt: skip
         return True
@@ -86,10 +87,3 @@ class Reader:
         self.rows.metrics(*place, [(f"{name} count", float(row[2]), None), (f"{name} total time", float(row[3]), "ms")])
         means = [(f"{name} time", float(row[4]), "ms"), (f"{name} algbw", float(row[5]), "Gbps")]
         self.rows.metrics(*place, [*means, (f"{name} busbw", float(row[6]), "Gbps")], "mean")
-
-
-def number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

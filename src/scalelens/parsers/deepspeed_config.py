@@ -35,10 +35,10 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        found = SETTING.search(line.text)
-        if not found:
+        match = SETTING.search(line.text)
+        if not match:
             return False
-        key, value = found[1], found[2]
+        key, value = match[1], match[2]
         if key in FACTS and value.isdecimal():
             self.rows.param(FACTS[key], int(value), line.number)
         elif key in PRECISIONS and value == "True":

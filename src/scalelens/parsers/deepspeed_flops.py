@@ -21,7 +21,7 @@ VERSION = 2
 ANCHORS = ("Profile Summary at step ",)
 
 HEAD = re.compile(r"Profile Summary at step (\d+):\s*$")
-# The summary ends at a line of dashes, behind the notations and an empty line that stand before the values.
+# The summary ends at a line of dashes.  Notations and an empty line come before the values.
 BLOCK = re.compile(r"(?!-{9}).{0,200}$")
 VALUE = re.compile(r"([A-Za-z][^:]{2,119}):\s+(-?\d+(?:\.\d+)?)(?: +([KMGTPkmun]?)([A-Za-z]*))?\s*$")
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9}
@@ -49,10 +49,10 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        found = VALUE.match(line.text)
-        if not found:
+        match = VALUE.match(line.text)
+        if not match:
             return  # notations, empty lines
-        label, value, prefix, unit = found[1].strip(), float(found[2]), found[3] or "", found[4] or ""
+        label, value, prefix, unit = match[1].strip(), float(match[2]), match[3] or "", match[4] or ""
         if unit == BILLION and not prefix:
             value, unit = value * 1e9, ""
         if label in FACTS and not prefix and not unit and value.is_integer():

@@ -48,17 +48,17 @@ class Reader:
         self.first: dict[str, Any] | None = None  # the first row of an attempt, until its interval is known
 
     def take(self, line: Line) -> bool:
-        found = RECORD.search(line.text)
-        if not found:
+        match = RECORD.search(line.text)
+        if not match:
             if not line.text.startswith("steps: "):
                 return False  # other tools print an iter time
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         self.release()
         if "train_iters" not in self.rows.params and "framework" not in self.rows.params:
-            self.held = (line, found)
+            self.held = (line, match)
         else:
-            self.record(line, found)
+            self.record(line, match)
         return True
 
     def finish(self) -> None:
@@ -69,10 +69,10 @@ class Reader:
         if held:
             self.record(*held)
 
-    def record(self, line: Line, found: re.Match[str]) -> None:
-        rows, step = self.rows, int(found[1])
-        losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(found[3])]
-        step_s, rate = float(found[5]), float(found[6])
+    def record(self, line: Line, match: re.Match[str]) -> None:
+        rows, step = self.rows, int(match[1])
+        losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(match[3])]
+        step_s, rate = float(match[5]), float(match[6])
         if "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON):
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
             rows.metrics(line.number, line.rank, line.place, step, losses)
@@ -91,7 +91,7 @@ class Reader:
         batch = rows.params.get("global_batch_size") or whole_batch(step_s, rate)
         row: dict[str, Any] = {
             "attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
-            "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(found[2]),
+            "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(match[2]),
             "samples": float(batch) if batch else None, "samples_per_s": rate, "rate_scope": "global",
         }  # fmt: skip
         rows.put("steps", line.number, row)

@@ -19,12 +19,12 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
 """
 
-import math
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import amount
 
 VERSION = 2
 ANCHORS = ("SamplesPerSec=", ", skipped=")
@@ -34,7 +34,7 @@ STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
 PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
 RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={N}, Curr)?SamplesPerSec={N}(?=,|\s*$)")
 MEMORY = re.compile(rf", MemAllocated={N}GB, MaxMemAllocated={N}GB")
-# What may stand before: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Else it is a quotation.
+# What may stand before a record: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Other text means that the record is quoted.
 LOGGER = re.compile(
     r"(?:(?:.*\| *\d+/\d+ \[[^]]*\] *)?|stdout: |\[\d{1,6}\] )"
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
@@ -49,7 +49,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.step: int | None = None  # of our last row of steps
-        self.said: tuple[int, float | None] | None = None  # step and learning rate of the line before
+        self.before: tuple[int, float | None] | None = None  # step and learning rate of the line before
         self.memory = False  # whether the records end with the memory
 
     def take(self, line: Line) -> bool:
@@ -61,7 +61,7 @@ class Reader:
         if rates := RATES.match(line.text, place.end()):
             self.record(line, place, rates)
         else:
-            self.rows.problem(line.number, "the record is cut, or its rate is no number", line.text)
+            self.rows.problem(line.number, "the record is cut, or its rate is not a number", line.text)
         return True
 
     def progress(self, line: Line) -> bool:
@@ -69,27 +69,27 @@ class Reader:
         begin = line.text.find("[Rank ")
         if begin < 0 or not LOGGER.match(line.text[:begin]) or "] step=" not in line.text:
             return False
-        found = PROGRESS.match(line.text, begin)
-        if not found:
+        match = PROGRESS.match(line.text, begin)
+        if not match:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
-        rates = [number(text) for text in found[4].split(",")]
-        self.said = (int(found[2]), rates[0])
+        rates = [amount(text) for text in match[4].split(",")]
+        self.before = (int(match[2]), rates[0])
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
-        skipped = ("skipped", float(found[3]), "steps")
-        self.rows.metrics(line.number, int(found[1]), line.place, int(found[2]), [skipped, *named])
+        skipped = ("skipped", float(match[3]), "steps")
+        self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
         return True
 
     def record(self, line: Line, place: re.Match[str], rates: re.Match[str]) -> None:
         rows = self.rows
-        mean, rate, memory = number(rates[1]), number(rates[2]), MEMORY.match(line.text, rates.end())
+        mean, rate, memory = amount(rates[1]), amount(rates[2]), MEMORY.match(line.text, rates.end())
         if self.memory and not memory:
-            rows.problem(line.number, "the record is cut, and its last number may be", line.text)
-        said, self.said, self.memory = self.said, None, self.memory or bool(memory)
-        step = int(place[2]) if place[2] else said[0] if said else int(place[4]) if int(place[3]) == 0 else None
+            rows.problem(line.number, "the record is cut, and its last number may be cut too", line.text)
+        progress, self.before, self.memory = self.before, None, self.memory or bool(memory)
+        step = int(place[2]) if place[2] else progress[0] if progress else int(place[4]) if int(place[3]) == 0 else None
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]
         if memory:
-            others.append(("MemAllocated", number(memory[1], 1 << 30), "bytes"))
+            others.append(("MemAllocated", in_bytes(memory[1]), "bytes"))
         megatron = "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON)
         if megatron:
             others.append(("CurrSamplesPerSec" if rates[1] else "SamplesPerSec", rate, "samples/s"))
@@ -100,15 +100,16 @@ class Reader:
         if step is not None:
             rows.attempt += self.step is not None and step < self.step
             self.step = rows.step = step
-        batch = number(str(rows.params.get("global_batch_size"))) if place[2] else None
-        ts = moment(STAMP.search(line.text), line, rows)
+        batch = amount(rows.params.get("global_batch_size")) if place[2] else None
+        stamp = STAMP.search(line.text)
+        ts = line_time(stamp[1] if stamp else None, line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
-            learning_rate=said[1] if said and said[0] == step else None,
-            peak_memory_bytes=number(memory[2], 1 << 30) if memory else None,
+            learning_rate=progress[1] if progress and progress[0] == step else None,
+            peak_memory_bytes=in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
         rows.steps_line = line.number
@@ -116,18 +117,6 @@ class Reader:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
 
 
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None
-
-
-def number(text: str | None, unit: int = 1) -> float | None:
-    """A number above or at zero: the timer prints -inf before it has measured."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value * unit if math.isfinite(value) and value >= 0 else None
+def in_bytes(gibibytes: str) -> float | None:
+    size = amount(gibibytes)
+    return None if size is None else size * 2**30

@@ -34,6 +34,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time, whole
 
 VERSION = 2
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
@@ -65,7 +66,7 @@ Record = tuple[Any, dict[str, Any], datetime, str]  # step, data, time and its z
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.at: tuple[int, ...] = ()  # epoch and iteration of the last record
@@ -74,7 +75,7 @@ class Log:
         self.last = self.attempt = 0
         self.bases: dict[int, int] = {}  # steps before an epoch
         self.held: list[tuple[int, dict[str, Any]]] = []  # rows that later lines may complete
-        self.batches: list[float] = []  # the global batch, as rates and time stamps say it
+        self.batches: list[float] = []  # estimates of the global batch, from rates and time stamps
 
 
 class Reader:
@@ -85,11 +86,11 @@ class Reader:
         self.logs: dict[tuple[int | None, str | None], Log] = {}
         self.units: dict[str, str | None] = {}
         self.ends: dict[str, str] = {}  # what stands behind a record's last number on the console
-        self.said: dict[str, str] = {}  # parameters of this part
+        self.settings: dict[str, str] = {}  # parameters of this part
 
     def take(self, line: Line) -> bool:
         alone = line.text.startswith(ALONE) and line.text.count('{"timestamp": ') == 1
-        starts = [0] if alone else [found.start() for found in PIECE.finditer(line.text)]
+        starts = [0] if alone else [match.start() for match in PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
             read = self.console(text) if CONSOLE.match(text) else in_json(text)
@@ -107,7 +108,7 @@ class Reader:
     def console(self, text: str) -> Record | None:
         head = CONSOLE.match(text)
         step = STEP.match(text, head.end()) if head else None
-        stamp = moment(head[1]) if head else None
+        stamp = iso_time(head[1]) if head else None
         if not step or not stamp:
             return None
         keys = list(KEY.finditer(text, step.end()))
@@ -139,26 +140,28 @@ class Reader:
             means = [(f"{name}: {key}", value, self.units.get(key)) for key, value in data.items() if value is not None]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
 
-    def parameters(self, said: dict[str, str], line: Line) -> None:
-        if said.keys() & self.said.keys() and any(log.at for log in self.logs.values()):  # launched again
+    def parameters(self, parameters: dict[str, str], line: Line) -> None:
+        if parameters.keys() & self.settings.keys() and any(log.at for log in self.logs.values()):  # launched again
             self.finish()
-            if any(self.said.get(key, said[key]) != said[key] for key in SETTINGS if key in said):
+            if any(self.settings.get(key, parameters[key]) != parameters[key] for key in SETTINGS if key in parameters):
                 self.rows.new_part()
-                self.logs, self.said = {}, {}
+                self.logs, self.settings = {}, {}
             for log in self.logs.values():
                 log.at, log.trained, log.attempt = (), (), log.attempt + 1
-        self.said |= said
-        for key, value in said.items():
+        self.settings |= parameters
+        for key, value in parameters.items():
             self.rows.param(key, value, line.number)
-        self.rows.param("model", said.get("arch"), line.number)
-        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in said), None)
+        self.rows.param("model", parameters.get("arch"), line.number)
+        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in parameters), None)
         self.rows.param("framework", framework, line.number, origin="inferred")
-        size = "global_batch_size" if "kv_store" in self.said else "micro_batch_size"
-        self.rows.param(size, whole(said.get("batch_size")), line.number)
-        self.rows.param("devices", whole(said.get("world_size")), line.number)
-        precision = DTYPES.get(said.get("dtype", ""))
-        if not precision and ("amp" in said or "fp16" in said):
-            precision = "amp" if said.get("amp") == "True" else "fp16" if said.get("fp16") == "True" else "fp32"
+        size = "global_batch_size" if "kv_store" in self.settings else "micro_batch_size"
+        self.rows.param(size, whole(parameters.get("batch_size")), line.number)
+        self.rows.param("devices", whole(parameters.get("world_size")), line.number)
+        precision = DTYPES.get(parameters.get("dtype", ""))
+        if not precision and ("amp" in parameters or "fp16" in parameters):
+            precision = (
+                "amp" if parameters.get("amp") == "True" else "fp16" if parameters.get("fp16") == "True" else "fp32"
+            )
         self.rows.param("precision", precision, line.number)
 
     def row(self, at: tuple[int, ...], data: dict[str, Any], stamp: dict[str, Any], line: Line) -> None:
@@ -183,8 +186,10 @@ class Reader:
         if row["phase"] == "train":
             self.rows.step, self.rows.steps_line = row["step"], line.number
 
-    def begin(self, log: Log, at: tuple[int, ...], rate: float | None, one: bool, ts: datetime) -> dict[str, Any]:
-        """A new row, once those before it are on their way."""
+    def begin(
+        self, log: Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime
+    ) -> dict[str, Any]:
+        """A new row, after the rows before it are handed over."""
         if self.batch(log) or len(log.held) >= HELD:
             self.flush(log)
         train, (epoch, iteration) = len(at) == 2, at[:2]
@@ -194,9 +199,13 @@ class Reader:
         since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
         if epoch not in log.bases:
             anew = not log.trained or iteration <= log.trained[1]
-            base = log.last + ("kv_store" in self.said) if anew else log.bases[log.trained[0]]
+            base = log.last + ("kv_store" in self.settings) if anew else log.bases[log.trained[0]]
             log.bases[epoch] = base if log.bases else 0
-        interval = 1 if one else whole(self.said.get("print_freq", self.said.get("disp_batches"))) or since or at[-1]
+        interval = (
+            1
+            if is_instant
+            else whole(self.settings.get("print_freq", self.settings.get("disp_batches"))) or since or at[-1]
+        )
         if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)
         steps = max(interval if at[-1] else 1, 1)
@@ -215,7 +224,7 @@ class Reader:
         if "global_batch_size" not in params and size:
             if not devices and (last or len(log.batches) >= HELD) and log.batches:
                 count = statistics.median(log.batches) / size
-                unit = 1 if count < 32.5 else 8  # nobody runs on 37, and more than 2 % off is no sign
+                unit = 1 if count < 32.5 else 8  # nobody runs on 37 devices; more than 2 % off proves nothing
                 devices = unit * round(count / unit)
                 devices = devices if devices and abs(count / devices - 1) < 0.02 else 0
                 self.rows.param("devices", devices or None, origin="inferred")
@@ -258,16 +267,3 @@ def in_json(text: str) -> Record | None:
 def column_of(name: str) -> str | None:
     """The column of `steps` for a value; most have none."""
     return COLUMNS.get(name.removeprefix("train.").removeprefix("val."))
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-def whole(value: Any) -> int | None:
-    """A count, if it is one."""
-    text = str(value)
-    return int(text) if text.isdecimal() and 0 < len(text) < 9 else None

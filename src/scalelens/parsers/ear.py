@@ -8,7 +8,7 @@ Source: EAR src/common/output/, types/application.c and types/loop.c, create_app
 A row of the jobs' table is a job step on a node: mean powers over TIME_SEC, and energy as EAR counts it, their product.
 The step of the batch script holds the others: where a job has others too, its energy is in `jobs` alone.  A row of the
 loops' table holds the mean powers of an interval that ended at TIMESTAMP, in seconds since 1970; ITER_TIME_SEC is the
-time of a loop that EAR found in the program, which is no training step.  DC_NODE_POWER_W is the whole node, PCK the
+time of a loop that EAR found in the program, which is not a training step.  DC_NODE_POWER_W is the whole node, PCK the
 sockets, DRAM the memory; a power of 0 was not measured.
 
 Samples:
@@ -66,15 +66,15 @@ def step(number: int, cells: dict[str, str], rows: Rows, alone: bool) -> None:
     """A job step on a node."""
     span_s, node_w = positive(cells["TIME_SEC"]), positive(cells["DC_NODE_POWER_W"])
     if span_s is None:
-        rows.problem(number, "TIME_SEC is no time", ";".join(cells.values()))
+        rows.problem(number, "TIME_SEC is not a time", ";".join(cells.values()))
         return
     rows.add(
         "jobs", number, job_id=cells["JOBID"], step_id=cells["STEPID"], node_list=cells["NODENAME"], nodes=1,
         elapsed_s=span_s, energy_j=node_w * span_s if node_w else None,
     )  # fmt: skip
     for name, cell in cells.items() if cells["STEPID"] not in BATCH or alone else ():
-        if (found := COLUMN.fullmatch(name)) and (power := positive(cell)):
-            device, scope = sensor(found)
+        if (match := COLUMN.fullmatch(name)) and (power := positive(cell)):
+            device, scope = sensor(match)
             rows.add(
                 "energy", number, node=cells["NODENAME"], device=device, scope=scope, energy_j=power * span_s,
                 span_s=span_s, method="ear",
@@ -86,14 +86,14 @@ def loop(number: int, cells: dict[str, str], samples: Samples) -> None:
     ended = positive(cells.get("TIMESTAMP", ""))
     stamp = (round(ended * 1e9), "utc") if ended and 946_684_800 < ended < 4_102_444_800 else None
     for name, cell in cells.items():
-        if (found := COLUMN.fullmatch(name)) and positive(cell) is not None:
-            samples.power(number, Sensor(cells["NODENAME"], *sensor(found)), cell, stamp)
+        if (match := COLUMN.fullmatch(name)) and positive(cell) is not None:
+            samples.power(number, Sensor(cells["NODENAME"], *sensor(match)), cell, stamp)
 
 
-def sensor(found: re.Match[str]) -> tuple[str | None, str]:
+def sensor(match: re.Match[str]) -> tuple[str | None, str]:
     """Device and scope of a column."""
-    scope = "node_dc" if found[1] else "memory" if found[2] else "cpu" if found[3] else "gpu"
-    return found[4], scope
+    scope = "node_dc" if match[1] else "memory" if match[2] else "cpu" if match[3] else "gpu"
+    return match[4], scope
 
 
 def positive(text: str) -> float | None:

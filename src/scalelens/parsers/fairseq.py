@@ -17,8 +17,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -47,8 +47,8 @@ class Reader:
         values = dict[str, str]()
         if head := HEAD.match(line.text):
             end = head.end()
-            while found := FIELD.match(line.text, end):
-                values[found[1]], end = found[2], found.end()
+            while match := FIELD.match(line.text, end):
+                values[match[1]], end = match[2], match.end()
             cut = end < len(line.text.rstrip())
         elif head := JSON.match(line.text):
             values, cut = dict(PAIR.findall(line.text, head.end())), False
@@ -58,7 +58,7 @@ class Reader:
         else:
             return False
         if "num_updates" not in values and not head[1] and not cut:
-            return False  # the first versions, which say no step
+            return False  # the first versions do not print the step
         if cut or not values.get("num_updates", "").isdigit():
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
@@ -78,7 +78,7 @@ class Reader:
             rows.problem(line.number, "the rate contradicts the clock of the same records: no time is read", line.text)
             step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
-        ts = moment(head[1], line, rows)
+        ts = line_time(head[1], line, rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
@@ -89,11 +89,3 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, named)
         rows.steps_line = line.number
         rows.param("framework", "fairseq", line.number)
-
-
-def moment(stamp: str | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

@@ -6,7 +6,7 @@ Yields: params, metrics
 Source: Graphcore's command line tools
 
 Attributes are params `gc_info.*`, as printed.  Power, clock and temperature are of the moment of the dump, which is not
-said: metrics, of the device whose id the dump says.  `-l` lists each IPU, and then groups of them under ids of their own, which are no devices.
+said: metrics, of the device whose id the dump says.  `-l` lists each IPU, and then groups of them under ids of their own, which are not devices.
 
 Samples:
     -+- Id:  [0], target: [Fabric], IPU-M host:  [10.1.5.1], IPU#: [3]
@@ -23,7 +23,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-# The heading, or attributes that no other tool names so, open the dump; the plainer ones are known in it alone.
+# The heading opens the dump, or an attribute that only this tool prints; common names count only within the dump.
 ANCHORS = (
     "total board power: ", "ipu power: ", "ipu utilisation: ", "ipu utilisation (session): ", "board ipu index: ",
     "process start time: ", "Device Info:", "Device info:", "-+- Id:", "|--- Id:",
@@ -46,36 +46,36 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if found := LISTED.match(line.text):
-            if "IPU#" in found[3] or found[2] == "PCIe":
-                self.single.setdefault(found[1], line.number)
+        if match := LISTED.match(line.text):
+            if "IPU#" in match[3] or match[2] == "PCIe":
+                self.single.setdefault(match[1], line.number)
             return True
         if MEMBER.match(line.text):
             return True
         if HEADING.match(line.text):
             self.device, self.claims = None, ATTRIBUTE
             return True
-        if not (found := ATTRIBUTE.match(line.text)):
+        if not (match := ATTRIBUTE.match(line.text)):
             return False
         self.more(line)
         self.claims = ATTRIBUTE
         return True
 
     def more(self, line: Line) -> None:
-        found = ATTRIBUTE.match(line.text)
-        if found is None or found[2] in ("N/A", "n/a"):
+        match = ATTRIBUTE.match(line.text)
+        if match is None or match[2] in ("N/A", "n/a"):
             return
-        if found[1] == "id" and found[2].isdecimal():
-            self.device = f"ipu {found[2]}"
+        if match[1] == "id" and match[2].isdecimal():
+            self.device = f"ipu {match[2]}"
             return
-        amount = AMOUNT.match(found[2])
+        amount = AMOUNT.match(match[2])
         if amount:
             unit, factor = UNITS[amount[2]]
             self.rows.metric(
-                line.number, line.rank, self.device or line.place, None, found[1], float(amount[1]) * factor, unit
+                line.number, line.rank, self.device or line.place, None, match[1], float(amount[1]) * factor, unit
             )
         else:
-            self.rows.param(f"gc_info.{found[1]}", found[2], line.number)
+            self.rows.param(f"gc_info.{match[1]}", match[2], line.number)
 
     def finish(self) -> None:
         if self.single:

@@ -38,9 +38,9 @@ class Reader:
         if not ROW.match(line.text):
             return False
         cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
-        clock = next((found for cell in cells if (found := CLOCK.fullmatch(cell))), None)
-        power = next((found for cell in cells if (found := POWER.fullmatch(cell))), None)
-        celsius = [float(found[1]) for cell in cells if (found := CELSIUS.fullmatch(cell))]
+        clock = next((match for cell in cells if (match := CLOCK.fullmatch(cell))), None)
+        power = next((match for cell in cells if (match := POWER.fullmatch(cell))), None)
+        celsius = [float(match[1]) for cell in cells if (match := CELSIUS.fullmatch(cell))]
         if not clock or not cells[0].isdecimal():
             return False
         by_process = len(cells) > 6 and cells[4].isdecimal()  # process, command, age, user, device, sensors

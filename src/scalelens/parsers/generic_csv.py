@@ -26,15 +26,15 @@ Samples:
 from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular import cells as records
+from scalelens.tabular import cells
 
 VERSION = 2
 LAST = True  # any other format comes first
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(records.csv_header(head))
+    return bool(cells.csv_header(head))
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    return tabular.read(source, rows, records.csv_records)
+    return tabular.read(source, rows, cells.csv_records)

@@ -25,6 +25,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import whole
 
 VERSION = 1
 ANCHORS = ("] Batch[", "]\tSpeed: ", "]\tValidation-", "] speed: ", "] training: ", "] validation: ")
@@ -50,8 +51,8 @@ class Reader:
         text = line.text.rstrip()
         if head := HEAD.search(text):
             epoch, rank, batch, text = int(head[1]), head[2], head[3], text[head.end() :]
-        elif found := CV.search(text):
-            epoch, rank, batch, text = int(found[1]), None, None, text[found.start(2) :]
+        elif match := CV.search(text):
+            epoch, rank, batch, text = int(match[1]), None, None, text[match.start(2) :]
         else:
             return False
         label = line.rank if line.rank is not None or rank is None else int(rank), line.place
@@ -86,8 +87,7 @@ class Reader:
             rows.attempt += at <= self.at
             steps = at[1] - (self.at[1] if self.at[0] == epoch and self.at < at else 0)
             rows.step = epoch * self.batches + at[1]
-            said = str(rows.params.get("global_batch_size", ""))
-            size = int(said) if said.isdecimal() and len(said) < 9 else None
+            size = whole(rows.params.get("global_batch_size"))
             row |= {"step": rows.step, "averaged_steps": steps, "value_kind": "interval_mean", "attempt": rows.attempt}
             row |= {"samples": size, "step_s": size / rate if size and rate else None}
             self.at = at

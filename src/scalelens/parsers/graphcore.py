@@ -5,7 +5,7 @@ Versions: Poplar SDK 1.2 to 3.3
 Yields: steps, phases, params, metrics
 Source: graphcore/examples nlp/gpt2/pytorch/train_gpt2.py; nlp/bert/*; vision/cnns/*; nlp/gpt3*/popxl
 
-Throughput is in samples, be they sequences or images, of the whole job: never tokens.
+Throughput is in samples, sequences or images, of the whole job: never tokens.
 GPT-2 compiles, or loads, within step 0: that one is of phase `warmup`, and a row of phases `compile` where no other line
 says how long it took.  A printed step is
 `device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
@@ -34,14 +34,14 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time, whole
 
 VERSION = 2
-LATER = ("step_s", "samples")  # BERT says its batch at its end
+LATER = ("step_s", "samples")  # BERT prints its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "throughput=", "throughput = '", " sequences/s", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
     "[INFO] Total replicas: ", "[INFO] Global batch size: ", "[INFO] Number of IPUs required: ", "batches_per_step: ",
@@ -50,7 +50,7 @@ ANCHORS = (
     "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
 )  # fmt: skip
 
-N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # taken whole: half of one is no number
+N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # whole or not at all: half of a number is another number
 RECORDS = {
     "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), [tT]hroughput: (?P<rate>{N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{N}))?"),
     "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - (?:total loss|Loss): (?P<loss>{N})(?: - (?:mlm_loss|Loss/MLM): {N} - (?:nsp_loss|Loss/NSP): {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %| - Acc/MLM: (?P<accuracy>{N}) - Acc/NSP: {N})?.{{0,200}}?(?:throughput: (?P<rate>{N}) samples/sec|(?P<sequences>{N}) sequences/s)"),
@@ -94,7 +94,7 @@ CUT = re.compile(
     r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
 )
 COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
-WAITING = 100_000  # records that wait for the batch to be said
+WAITING = 100_000  # records that wait until the batch is printed
 
 
 class Reader:
@@ -113,37 +113,37 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.compiled = self.compiled or COMPILED.search(line.text) is not None
         for kind, pattern in RECORDS.items():
-            if found := pattern.search(line.text):
+            if match := pattern.search(line.text):
                 if kind == "epoch":
-                    self.of_epoch(found, line)
+                    self.of_epoch(match, line)
                 elif kind == "bert":
-                    self.wait(found, line)
+                    self.wait(match, line)
                 else:
-                    self.record(kind, found, line)
+                    self.record(kind, match, line)
                 return True
-        if found := EPOCH.search(line.text):
-            self.epoch[found[1].strip(":").lower()] = float(found[2])
+        if match := EPOCH.search(line.text):
+            self.epoch[match[1].strip(":").lower()] = float(match[2])
         elif line.text.lstrip().startswith("Arguments: Namespace("):
             self.settings(line)
-        elif found := FACTS.match(line.text):
-            key = found[1]
+        elif match := FACTS.match(line.text):
+            key = match[1]
             if key == "Steps per epoch":
-                self.per_epoch = int(found[2])
-            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(found[2]), line.number)
-        elif found := BENCHMARK.search(line.text):
+                self.per_epoch = int(match[2])
+            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(match[2]), line.number)
+        elif match := BENCHMARK.search(line.text):
             self.rows.add(
                 "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
-                value_kind="run_mean", samples_per_s=float(found[1]), rate_scope="global", **stamp_of(line),
+                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **logged_at(line),
             )  # fmt: skip
             self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        elif found := MEAN_RATE.search(line.text):
+        elif match := MEAN_RATE.search(line.text):
             self.rows.metric(
                 line.number,
                 line.rank,
                 line.place,
                 self.rows.step,
                 "mean throughput",
-                float(found[1]),
+                float(match[1]),
                 "samples/s",
                 "mean",
             )
@@ -176,10 +176,10 @@ class Reader:
             replicas *= whole(self.arguments.get("popdist_size")) or 1
         return batch * accumulated * replicas, replicas, updates
 
-    def record(self, kind: str, found: re.Match[str], line: Line) -> None:
-        said = {key: float(text) for key, text in found.groupdict().items() if text and text != "nan"}
-        printed, rate, time = int(said["step"]), said.get("rate", said.get("sequences")), said.get("time")
-        epoch = said.get("epoch")
+    def record(self, kind: str, match: re.Match[str], line: Line) -> None:
+        values = {key: float(text) for key, text in match.groupdict().items() if text and text != "nan"}
+        printed, rate, time = int(values["step"]), values.get("rate", values.get("sequences")), values.get("time")
+        epoch = values.get("epoch")
         since = printed - self.last[1] if 0 <= self.last[1] < printed else None
         step = self.count(printed, epoch, kind)
         sizes = self.sizes() if kind == "gpt2" else None
@@ -188,21 +188,21 @@ class Reader:
         if batch is None and rate and time:
             batch = round(rate * time) if rate * time < 1e12 else None
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
-            batch = whole(str(self.rows.params.get("global_batch_size", "")))
+            batch = whole(self.rows.params.get("global_batch_size"))
             if kind == "bert" and batch:
-                updates = whole(str(self.rows.params.get("device_iterations", ""))) or 1
+                updates = whole(self.rows.params.get("device_iterations")) or 1
                 batch *= updates
         if time is None and batch and rate:
             time = batch / rate
         compiles = kind == "gpt2" and printed == 0 and not epoch
-        percent = said.get("percent")
+        percent = values.get("percent")
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
             phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
             averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
-            samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=said.get("loss"),
-            accuracy=percent / 100 if percent is not None else said.get("accuracy"), learning_rate=said.get("lr"),
-            **stamp_of(line),
+            samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=values.get("loss"),
+            accuracy=percent / 100 if percent is not None else values.get("accuracy"), learning_rate=values.get("lr"),
+            **logged_at(line),
         )  # fmt: skip
         if compiles and time and not self.compiled:
             self.rows.add(
@@ -213,8 +213,8 @@ class Reader:
         self.rows.step, self.rows.steps_line = step, line.number
 
     def count(self, printed: int, epoch: float | None, kind: str) -> int:
-        """The step in the whole run; going back in it is a restart."""
-        within = kind in WITHIN  # by TensorFlow without saying in which epoch
+        """The step in the whole run.  A step that is not above the last one means a restart."""
+        within = kind in WITHIN  # TensorFlow does not print the epoch
         last_epoch, last = self.last
         now = epoch if epoch is not None else last_epoch + (within and printed <= last)
         if within and now > last_epoch and printed <= last:
@@ -228,23 +228,23 @@ class Reader:
         self.last = now, printed
         return self.before + printed
 
-    def wait(self, found: re.Match[str], line: Line) -> None:
-        """A drawing of BERT's bar: the last of a step counts."""
-        if self.waiting and self.waiting[-1][1]["step"] == found["step"]:
-            self.waiting[-1] = self.waiting[-1][0], found
+    def wait(self, match: re.Match[str], line: Line) -> None:
+        """Keeps a drawing of BERT's bar: the last one of a step counts."""
+        if self.waiting and self.waiting[-1][1]["step"] == match["step"]:
+            self.waiting[-1] = self.waiting[-1][0], match
         else:
-            self.waiting.append((line, found))
-        self.rows.step, self.rows.steps_line = int(found["step"]), line.number
+            self.waiting.append((line, match))
+        self.rows.step, self.rows.steps_line = int(match["step"]), line.number
         if len(self.waiting) > WAITING:
             self.finish()
 
-    def of_epoch(self, found: re.Match[str], line: Line) -> None:
-        """The mean of an epoch, behind its number, loss and accuracy."""
+    def of_epoch(self, match: re.Match[str], line: Line) -> None:
+        """The mean of an epoch; its number, loss and accuracy come before it."""
         epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
         values: dict[str, Any] = {"loss": self.epoch.get("loss")}
         values["accuracy"] = accuracy / 100 if accuracy is not None else None
-        batch = whole(str(self.rows.params.get("global_batch_size", "")))
-        rate = float(found["rate"])
+        batch = whole(self.rows.params.get("global_batch_size"))
+        rate = float(match["rate"])
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
@@ -255,18 +255,12 @@ class Reader:
 
     def finish(self) -> None:
         waiting, self.waiting = self.waiting, []
-        for line, found in waiting:
-            self.record("bert", found, line)
+        for line, match in waiting:
+            self.record("bert", match, line)
 
 
-def stamp_of(line: Line) -> dict[str, Any]:
-    """The time of a logger's line."""
-    found = STAMP.match(line.text)
-    try:
-        return {"ts": datetime.fromisoformat(found[1]), "ts_origin": "naive"} if found else {}
-    except ValueError:
-        return {}
-
-
-def whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+def logged_at(line: Line) -> dict[str, Any]:
+    """The columns of the time that a logger puts before a line."""
+    stamp = STAMP.match(line.text)
+    time = iso_time(stamp[1]) if stamp else None
+    return {"ts": time, "ts_origin": "naive"} if time else {}

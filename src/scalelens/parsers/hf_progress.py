@@ -43,8 +43,8 @@ class Reader:
         self.attempt = 0
 
     def take(self, line: Line) -> bool:
-        if found := BAR.match(line.text):
-            return self.bar(line, found)
+        if match := BAR.match(line.text):
+            return self.bar(line, match)
         fact = FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
         if not fact or fact[1] not in FACTS or not digits.isdigit():
@@ -54,24 +54,24 @@ class Reader:
             self.total = digits
         return True
 
-    def bar(self, line: Line, found: re.Match[str]) -> bool:
+    def bar(self, line: Line, match: re.Match[str]) -> bool:
         rows = self.rows
         if self.total is None and rows.params.get("framework") == "transformers":
             self.total = self.last
-        self.last = found[2]
-        rate = float(found[3])
-        if found[2] != self.total or not rate:
+        self.last = match[2]
+        rate = float(match[3])
+        if match[2] != self.total or not rate:
             return False
         if self.attempt != rows.attempt:
             self.attempt, self.top = rows.attempt, 0
-        step = int(found[1])
+        step = int(match[1])
         if step <= self.top:
             return True
         self.top = step
         batch = rows.params.get("global_batch_size")
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
-            step_s=rate if found[4] == "s/it" else 1 / rate, value_kind="running_mean",
+            step_s=rate if match[4] == "s/it" else 1 / rate, value_kind="running_mean",
             samples=float(batch) if batch else None,
         )  # fmt: skip
         rows.step, rows.steps_line = step, line.number

@@ -26,6 +26,7 @@ import re
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import json_number_or_nan
 
 VERSION = 1
 
@@ -47,12 +48,11 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace")
     try:
-        said = json.loads(text)  # it may hold NaN, which stricter readers refuse
+        summary = json.loads(text)  # it may hold NaN, which stricter readers refuse
     except (ValueError, RecursionError):
         rows.problem(1, "the JSON is cut or damaged", text)
         return
-    numbers = {name: value for name, value in said.items() if type(value) in (int, float)}
-    values = {name: float(value) for name, value in numbers.items() if type(value) is float or abs(value) < 1e300}
+    values = {name: value for name, field in summary.items() if (value := json_number_or_nan(field)) is not None}
     epoch = values.pop("epoch", None)
     rows.param("framework", "transformers", 1)
     for name in [name for name in values if name.endswith("_runtime")]:

@@ -32,7 +32,7 @@ VERSION = 2
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
-# What may stand before: a bar without a line's end, or a logger's prefix.
+# What may stand before a record: a bar without a line's end, or a logger's prefix.
 WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"
@@ -139,12 +139,12 @@ class Reader:
 
     def more(self, line: Line) -> None:
         """A line of a table of metrics."""
-        found = ENTRY.match(line.text)
-        if not found or found[1].endswith(SAID):
+        match = ENTRY.match(line.text)
+        if not match or match[1].endswith(SAID):
             return
-        if not (amount := AMOUNT.match(found[2])):
-            self.rows.problem(line.number, f"'{found[1]}' is no number", line.text)
+        if not (amount := AMOUNT.match(match[2])):
+            self.rows.problem(line.number, f"'{match[1]}' is not a number", line.text)
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
         value = float(amount[1]) * scale
-        self.rows.metric(line.number, line.rank, line.place, self.rows.step, found[1], value, unit)
+        self.rows.metric(line.number, line.rank, line.place, self.rows.step, match[1], value, unit)

@@ -6,7 +6,7 @@ Yields: steps, phases, metrics, params
 Source: transformers/trainer_callback.py, TrainerState.save_to_json()
 
 `log_history` holds the dictionaries that the trainer printed, here with their step; `line` is the number of the record
-in it.  There are no times but with include_num_input_tokens_seen, since 4.50: then each record has the time since the
+in it.  Only with include_num_input_tokens_seen, since 4.50, are there times: then each record has the time since the
 start, and the difference of two is that of the steps between, with evaluations and checkpoints.  A checkpoint later in
 the run repeats the records of those before it.
 
@@ -28,6 +28,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import json_number_or_nan, json_whole
 
 VERSION = 2
 
@@ -45,7 +46,7 @@ def read(source: Source, rows: Rows) -> None:
     try:
         state = json.loads(b"".join(source.utf8()))  # it may hold NaN, which stricter readers refuse
     except (ValueError, RecursionError) as error:
-        rows.problem(None, f"the file is no whole JSON object ({error})")
+        rows.problem(None, f"the file is not a whole JSON object ({error})")
         return
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
@@ -55,8 +56,8 @@ def read(source: Source, rows: Rows) -> None:
     for key, fact in FACTS.items():
         if isinstance(value := state.get(key), int):
             rows.param(fact, value)
-    if flos := number(state.get("total_flos")):
-        rows.metric(None, None, None, whole(state.get("global_step")), "total_flos", flos, "flops")
+    if flos := json_number_or_nan(state.get("total_flos")):
+        rows.metric(None, None, None, json_whole(state.get("global_step")), "total_flos", flos, "flops")
     before: Before = None
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
@@ -68,8 +69,8 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> Before:
-    """A dictionary of the history: of a step, of an evaluation, or of the whole training; returns when a step was."""
-    values = {key: value for key, field in entry.items() if (value := number(field)) is not None}
+    """A dictionary of the history: of a step, an evaluation or the whole training.  Returns step and time of the last step."""
+    values = {key: value for key, field in entry.items() if (value := json_number_or_nan(field)) is not None}
     step, epoch = entry["step"], values.pop("epoch", None)
     values.pop("step", None)
     prefix, phase = ("train_", "run") if "train_runtime" in values else ("eval_", "evaluation")
@@ -89,15 +90,5 @@ def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> 
         rows.step, rows.steps_line = step, position
         before = (step, time) if time is not None else None
     named = [(key, value, "tokens/s" if key == "train_tokens_per_second" else None) for key, value in values.items()]
-    rows.metrics(position, None, None, whole(step), named)
+    rows.metrics(position, None, None, json_whole(step), named)
     return before
-
-
-def number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
-
-
-def whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and abs(value) < 1 << 63 else None

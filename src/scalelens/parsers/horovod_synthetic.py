@@ -45,21 +45,21 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.facts: dict[str, tuple[str, int]] = {}  # of the header, with its lines; others print the like
+        self.facts: dict[str, tuple[str, int]] = {}  # of the header, with its lines; other scripts print similar lines
         self.last: dict[tuple[int | None, str | None], tuple[int, str, int]] = {}  # iteration, its text, restarts
         self.said: set[tuple[int, str]] = set()
 
     def take(self, line: Line) -> bool:
-        if found := ITERATION.search(line.text):
-            self.iteration(found, line)
-        elif found := MEAN.search(line.text):
-            if (self.rows.part, found[0]) not in self.said:  # one copy for each node
-                self.said.add((self.rows.part, found[0]))
-                name = re.sub(r" on \d+ [GC]PU\(s\)", "", found[1])
-                values = [(name, float(found[4]), "samples/s"), (f"{name} +-", float(found[5]), "samples/s")]
+        if match := ITERATION.search(line.text):
+            self.iteration(match, line)
+        elif match := MEAN.search(line.text):
+            if (self.rows.part, match[0]) not in self.said:  # one copy for each node
+                self.said.add((self.rows.part, match[0]))
+                name = re.sub(r" on \d+ [GC]PU\(s\)", "", match[1])
+                values = [(name, float(match[4]), "samples/s"), (f"{name} +-", float(match[5]), "samples/s")]
                 self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values, "mean")
-                if found[2]:
-                    self.rows.param("devices", int(found[2]), line.number)
+                if match[2]:
+                    self.rows.param("devices", int(match[2]), line.number)
         elif CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
@@ -69,10 +69,10 @@ class Reader:
             return False
         return True
 
-    def iteration(self, found: re.Match[str], line: Line) -> None:
-        step, rate = int(found[1]), float(found[2])
+    def iteration(self, match: re.Match[str], line: Line) -> None:
+        step, rate = int(match[1]), float(match[2])
         last, text, attempt = self.last.get((line.rank, line.place), (-1, "", 0))
-        if text == found[0]:
+        if text == match[0]:
             return  # another node's copy
         if step < last and self.settle():  # other settings
             last, attempt = -1, 0
@@ -80,8 +80,8 @@ class Reader:
         attempt += step < last
         if not self.last:
             self.settle()
-            self.header(found[3].lower(), line.number)
-        self.last[line.rank, line.place] = step, found[0], attempt
+            self.header(match[3].lower(), line.number)
+        self.last[line.rank, line.place] = step, match[0], attempt
         self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         params = self.rows.params
@@ -94,8 +94,8 @@ class Reader:
 
     def settle(self) -> bool:
         """Whether the header before this iteration opens another run."""
-        said = {key: value for key, (value, _) in self.facts.items()}
-        if self.last and any(str(self.rows.params.get(key, value)) != value for key, value in said.items()):
+        facts = {key: value for key, (value, _) in self.facts.items()}
+        if self.last and any(str(self.rows.params.get(key, value)) != value for key, value in facts.items()):
             self.rows.new_part()
             return True
         return False

@@ -21,7 +21,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
-LATER = ("ts", "ts_origin")  # stands behind the power
+LATER = ("ts", "ts_origin")  # printed after the power
 ANCHORS = ("Instantaneous power reading: ",)
 
 READING = re.compile(r"\s*Instantaneous power reading: +(\d{1,7}) Watts\s*\Z")
@@ -39,36 +39,38 @@ class Reader:
         self.timeless = False
 
     def take(self, line: Line) -> bool:
-        found = READING.match(line.text)
-        self.claims = OTHERS if found else None
-        if found:
-            power = float(found[1])
+        match = READING.match(line.text)
+        self.claims = OTHERS if match else None
+        if match:
+            power = float(match[1])
             self.row = {"scope": "node_ac", "power_w": power, "flag": None if power else "zero"}
             self.rows.put("power", line.number, self.row)
-        return bool(found)
+        return bool(match)
 
     def more(self, line: Line) -> None:
-        found = OTHERS.match(line.text)
-        if not found or not found[1]:
+        match = OTHERS.match(line.text)
+        if not match or not match[1]:
             return
-        if stamp := stamp_of(found[1]):
+        if stamp := bmc_time(match[1]):
             self.row["ts"], self.row["ts_origin"] = stamp
         elif not self.timeless:
             self.timeless = True
-            self.rows.problem(line.number, "the controller's clock says no time: no energy follows", line.text)
+            self.rows.problem(
+                line.number, "the controller's clock is not set: no energy follows from its powers", line.text
+            )
 
 
-def stamp_of(text: str) -> tuple[datetime, str] | None:
+def bmc_time(text: str) -> tuple[datetime, str] | None:
     zone = None
-    if found := STAMP.match(text):
-        said, form = f"{found[2]} {found[1]} {found[4]} {found[3]}", "%d %b %Y %H:%M:%S"
-    elif (found := SLASHES.match(text)) and (found[5] or "/20" not in text[:8]):  # en_US, or no language at all
-        said, form, zone = f"{found[1]} {found[2]} {found[3]} {found[4]}", "%m %d %y %H:%M:%S", found[6]
-        said, form = (f"{said} {found[5]}", "%m %d %y %I:%M:%S %p") if found[5] else (said, form)
+    if match := STAMP.match(text):
+        printed, form = f"{match[2]} {match[1]} {match[4]} {match[3]}", "%d %b %Y %H:%M:%S"
+    elif (match := SLASHES.match(text)) and (match[5] or "/20" not in text[:8]):  # en_US, or no language at all
+        printed, form, zone = f"{match[1]} {match[2]} {match[3]} {match[4]}", "%m %d %y %H:%M:%S", match[6]
+        printed, form = (f"{printed} {match[5]}", "%m %d %y %I:%M:%S %p") if match[5] else (printed, form)
     else:
         return None
     try:
-        time = datetime.strptime(said, form)
+        time = datetime.strptime(printed, form)
     except ValueError:
         return None
     return (time, "utc" if zone in ("UTC", "GMT") else "naive") if time.year >= 2000 else None

@@ -65,7 +65,7 @@ SCHEDULER = (
     ("cancelled", re.compile(r"TERM_(?:OWNER|FORCE_OWNER|ADMIN|FORCE_ADMIN|PREEMPT): job killed")),
     ("error", re.compile(r"^Exited with (?:exit code [1-9]\d*|signal termination: .{1,40})\.\s*\Z|PBS: job killed: ")),
 )
-TEXTS = (  # the gravest first
+TEXTS = (  # the worst first
     (
         "oom",
         re.compile(
@@ -104,7 +104,7 @@ TEXTS = (  # the gravest first
 )
 ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
-TERMINATED = "-15"  # by torchrun, as another rank had failed
+TERMINATED = "-15"  # torchrun ended it, as another rank had failed
 
 
 class Reader:
@@ -133,13 +133,13 @@ class Reader:
                 return True
         for outcome, pattern in TEXTS:
             if pattern.search(line.text):
-                found = RANK.search(line.text)
-                rank = int(found[1]) if found else line.rank
+                match = RANK.search(line.text)
+                rank = int(match[1]) if match else line.rank
                 key = (self.rows.part, outcome)
                 if key not in self.ends or self.ends[key][0] < self.rows.steps_line:
                     self.ends[key] = (line.number, rank)
                 elif rank is not None and self.ends[key][1] is None and "srun: " not in line.text:
-                    self.ends[key] = (self.ends[key][0], rank)  # whose end it was is said later
+                    self.ends[key] = (self.ends[key][0], rank)  # a later line says whose end it was
                 if FAILED.search(line.text):
                     self.failed = line.number
                 return True
@@ -149,12 +149,12 @@ class Reader:
         return False
 
     def more(self, line: Line) -> None:
-        found = CAUSE.match(line.text)
-        if not found or not found[1]:
+        match = CAUSE.match(line.text)
+        if not match or not match[1]:
             return
-        self.cause.setdefault(found[1], found[2])
+        self.cause.setdefault(match[1], match[2])
         code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
-        if found[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
+        if match[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
             self.causes.append((self.cause.get("time", ""), line.number, int(rank)))
 
     def finish(self) -> None:

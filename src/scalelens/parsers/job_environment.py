@@ -43,16 +43,16 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        found = ASSIGNMENT.match(line.text)
-        if not found:
+        match = ASSIGNMENT.match(line.text)
+        if not match:
             return False
-        value = found[2] or found[3] or found[4] or ""
-        fact, form = FACTS.get(found[1], (None, None))
+        value = match[2] or match[3] or match[4] or ""
+        fact, form = FACTS.get(match[1], (None, None))
         if fact is None or not value:
             return True
         fits = form.fullmatch(value) if form else None
         if form and not fits:
-            self.rows.problem(line.number, f"{found[1]} is not what it should be", line.text)
+            self.rows.problem(line.number, f"{match[1]} is not what it should be", line.text)
             return True
         self.rows.param(fact, fits[fits.re.groups] if fits else value, line.number, origin="environment")
         return True

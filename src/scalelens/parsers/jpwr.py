@@ -25,8 +25,9 @@ Samples:
 
 import re
 
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes, watts
+from scalelens.parsing.sensors import epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import rows_of
 
@@ -57,7 +58,7 @@ def read(source: Source, rows: Rows) -> None:
         stamp, unit = epoch(fields[time]) if whole and len(fields) == len(header) else (None, None)
         if unit != "s":
             cut = not whole or len(fields) != len(header)
-            why = "the line is cut" if cut else "the time is no number of seconds since 1970"
+            why = "the line is cut" if cut else "the time is not a number of seconds since 1970"
             rows.problem(number, why, ",".join(fields))
             continue
         node = fields[named] if named is not None else host
@@ -66,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
         for k, label in labels.items():
             power = watts(fields[k])
             if power is None:
-                rows.problem(number, f"the power of {label} is no number", ",".join(fields))
+                rows.problem(number, f"the power of {label} is not a number", ",".join(fields))
                 continue
             flag = "na" if power != power else "forced_zero" if k in unpowered else None if power else "zero"
             rows.add(
@@ -76,7 +77,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
-    """Columns of rocm, or of what may be, that never hold a power."""
+    """Columns of rocm, or that may be of rocm, in which no power is above zero."""
     silent = {k for k, label in labels.items() if label.startswith("rocm:") or label.isdecimal()}
     for _, fields, whole in rows_of(source) if silent else ():
         if whole and len(fields) > max(labels) and any(fields[k] != label for k, label in labels.items()):

@@ -19,13 +19,13 @@ Samples:
 import re
 from typing import Any
 
+from scalelens.parsing.jpwr_names import jpwr_scopes
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import jpwr_scopes
 
 VERSION = 1
 ANCHORS = ("Energy data:", "Energy-per-GPU-list ", "energy_from_counter:")
-LATER = ("node", "scope")  # known when the last of a block's lines has come
+LATER = ("node", "scope")  # known after the last line of a block
 
 HEADING = re.compile(
     r"\s*(?:Energy data:|energy_from_counter:|Energy-per-GPU-list (integrated|from [\w-]{1,40}) ?\(Wh\): ?(.*))\s*"
@@ -49,12 +49,12 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        found = HEADING.fullmatch(line.text)
-        if not found:
+        match = HEADING.fullmatch(line.text)
+        if not match:
             return False
-        self.method = "riemann_right" if found[1] == "integrated" or "data:" in line.text else "counter"
+        self.method = "riemann_right" if match[1] == "integrated" or "data:" in line.text else "counter"
         self.block, self.columns = [], []
-        rest = (found[2] or "").strip()
+        rest = (match[2] or "").strip()
         if listed := LIST.fullmatch(rest):
             for k, text in enumerate(listed[1].split(",") if listed[1].strip() else ()):
                 self.add(line, str(k), text.strip())
@@ -68,8 +68,8 @@ class Reader:
         text = line.text.strip()
         if DEVICES.fullmatch(text):
             self.columns = text.split()
-        elif found := ENERGY.fullmatch(text):
-            self.add(line, found[1], found[2])
+        elif match := ENERGY.fullmatch(text):
+            self.add(line, match[1], match[2])
         elif self.columns and re.match(r"\d", text):
             values = text.split()[1:]
             if len(values) == len(self.columns):
@@ -82,7 +82,7 @@ class Reader:
             for row in self.block:
                 row["node"] = text.partition(" ")[2].strip()
         elif ":" in text[:8] and not text.startswith(("dtype:", "Name:")):
-            self.rows.problem(line.number, "the line is cut, or no energy of a device", line.text)
+            self.rows.problem(line.number, "the line is cut, or does not hold the energy of a device", line.text)
 
     def add(self, line: Line, device: str, text: str) -> None:
         try:
@@ -90,7 +90,7 @@ class Reader:
         except ValueError:
             energy = -1.0
         if not 0 <= energy < 1e12:
-            self.rows.problem(line.number, f"the energy of {device} is no number of watt-hours", line.text)
+            self.rows.problem(line.number, f"the energy of {device} is not a number of watt-hours", line.text)
             return
         row = {
             "node": None,

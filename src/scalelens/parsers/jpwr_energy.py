@@ -22,8 +22,8 @@ Samples:
 import math
 import re
 
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.source import Source
 
 VERSION = 2
@@ -45,7 +45,7 @@ def read(source: Source, rows: Rows) -> None:
     lines = [line.rstrip("\r").split(",") for line in whole.split("\n")]
     header = lines[0]
     by_device = header == ["", "0"]
-    # jpwr writes one table with a device in each column, and CARAML turns that one round under the same name.
+    # jpwr writes a table with a column for each device; CARAML transposes it under the same name.
     counter = COUNTER.search(source.name) or (not by_device and "nodename" not in header)
     method = "counter" if counter else "riemann_right"
     records: list[list[tuple[int, list[str]]]] = []
@@ -76,14 +76,14 @@ def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str,
         elif re.match(DEVICE, label):
             energy = watt_hours(value)
             if energy is None:
-                rows.problem(line, f"the energy of {label} is no number of watt-hours", ",".join(fields))
+                rows.problem(line, f"the energy of {label} is not a number of watt-hours", ",".join(fields))
             else:
                 energies[label] = line, energy
         elif label == "rank":
             if re.fullmatch(r"\d{1,9}", value):
                 rows.param("measured_by_rank", int(value), line)
         else:
-            rows.problem(line, "neither a device nor a node", ",".join(fields))
+            rows.problem(line, "the row names neither a device nor a node", ",".join(fields))
     scopes = jpwr_scopes(energies, {label for label, (_, energy) in energies.items() if energy})
     for label, (line, energy) in energies.items():
         rows.add(

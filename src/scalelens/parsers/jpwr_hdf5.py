@@ -15,8 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, jpwr_host, jpwr_rank, jpwr_scopes
+from scalelens.parsing.sensors import epoch
 from scalelens.parsing.source import Source
 
 VERSION = 1
@@ -31,7 +32,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    import h5py  # 15 MB that hardly any folder needs
+    import h5py  # 15 MB of memory that few folders need
 
     try:
         with h5py.File(io.BytesIO(source.read()), "r") as file:
@@ -49,7 +50,7 @@ def read(source: Source, rows: Rows) -> None:
             for line, energy in enumerate(columns[label], 1):
                 whole = math.isfinite(energy) and energy >= 0
                 if not whole:
-                    rows.problem(line, f"the energy of {label} is no number of watt-hours", str(energy))
+                    rows.problem(line, f"the energy of {label} is not a number of watt-hours", str(energy))
                     continue
                 rows.add(
                     "energy", line, node=host, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
@@ -59,12 +60,12 @@ def read(source: Source, rows: Rows) -> None:
     for line, seconds in enumerate(columns["timestamps"], 1):
         stamp, unit = epoch(repr(seconds))
         if unit != "s":
-            rows.problem(line, "the time is no number of seconds since 1970", str(seconds))
+            rows.problem(line, "the time is not a number of seconds since 1970", str(seconds))
             continue
         for label in labels:
             power = columns[label][line - 1]
             if math.isinf(power) or power < 0:
-                rows.problem(line, f"the power of {label} is no number", str(power))
+                rows.problem(line, f"the power of {label} is not a number", str(power))
                 continue
             forced = label.startswith("rocm:") and label not in powered
             flag = "na" if power != power else "forced_zero" if forced else None if power else "zero"

@@ -22,7 +22,6 @@ Samples:
     <workpackages><workpackage id="0"><step iteration="0" cycle="0">train</step></workpackage></workpackages>
 """
 
-import math
 import re
 from collections import Counter
 from typing import Any
@@ -30,6 +29,7 @@ from xml.parsers import expat
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import number
 
 VERSION = 1
 
@@ -62,18 +62,18 @@ class Element:
     def all(self, tag: str) -> list["Element"]:
         return [child for child in self.children if child.tag == tag]
 
-    def said(self, tag: str) -> str:
+    def text_of(self, tag: str) -> str:
         """Text of the first child of that name."""
         return next((child.text.strip() for child in self.all(tag)), "")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    found = ROOT.search(head[:1000])
-    return bool(found) and b"<" not in re.sub(rb"<[?!][^>]*>", b"", head[: found.start()] if found else b"")
+    match = ROOT.search(head[:1000])
+    return bool(match) and b"<" not in re.sub(rb"<[?!][^>]*>", b"", head[: match.start()] if match else b"")
 
 
 def read(source: Source, rows: Rows) -> None:
-    packages: list[tuple[Element, str]] = []  # whole ones, each with the step that analyse.xml has them in
+    packages: list[tuple[Element, str]] = []  # the whole ones, each with its step in analyse.xml
     stack: list[Element] = []
     parser = expat.ParserCreate()
 
@@ -105,7 +105,7 @@ def read(source: Source, rows: Rows) -> None:
         if not NUMBER.fullmatch(element.attributes.get("id", "")):
             rows.problem(element.line, "a workpackage without a number")
     if any(element.all("pattern") for element, _ in numbered):
-        for number, (element, step) in enumerate(sorted(numbered, key=lambda one: int(one[0].attributes["id"]))):
+        for number, (element, step) in enumerate(sorted(numbered, key=lambda item: int(item[0].attributes["id"]))):
             if number:
                 rows.new_part()
             analysed(element, step, rows)
@@ -116,48 +116,48 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def parameters(packages: dict[int, Element], rows: Rows) -> None:
-    """A part for each run: a workpackage with those that depend on it alone."""
+    """A part for each run: a workpackage, and the chain of those that depend on it only."""
     parents = {
-        id: [int(text) for text in package.said("parents").split(",") if NUMBER.fullmatch(text.strip())]
+        id: [int(text) for text in package.text_of("parents").split(",") if NUMBER.fullmatch(text.strip())]
         for id, package in packages.items()
     }
-    siblings = Counter((parents[id][0], package.said("step")) for id, package in packages.items() if parents[id])
+    siblings = Counter((parents[id][0], package.text_of("step")) for id, package in packages.items() if parents[id])
 
     def run_of(id: int, depth: int = 0) -> int:
         above = parents[id]
-        alone = len(above) == 1 and above[0] in packages and siblings[above[0], packages[id].said("step")] == 1
+        alone = len(above) == 1 and above[0] in packages and siblings[above[0], packages[id].text_of("step")] == 1
         return run_of(above[0], depth + 1) if alone and depth < len(packages) else id
 
     runs: dict[int, list[int]] = {}
     for id in sorted(packages):
         runs.setdefault(run_of(id), []).append(id)
-    for number, (root, ids) in enumerate(sorted(runs.items())):
-        if number:
+    for position, (root, ids) in enumerate(sorted(runs.items())):
+        if position:
             rows.new_part()
         for id in ids:
-            rows.param("describes_folder", folder(id, packages[id].said("step")), packages[id].line)
-        said: dict[str, tuple[str, int]] = {}
+            rows.param("describes_folder", folder(id, packages[id].text_of("step")), packages[id].line)
+        parameters: dict[str, tuple[str, int]] = {}
         for id in (*ids, *ancestors(root, parents)):
             for group in packages[id].all("parameterset") if id in packages else ():
                 for parameter in group.all("parameter"):
-                    value = parameter.said("selection") or parameter.said("value")
-                    said.setdefault(parameter.attributes.get("name", ""), (value, parameter.line))
-        for name, (value, line) in said.items():
+                    value = parameter.text_of("selection") or parameter.text_of("value")
+                    parameters.setdefault(parameter.attributes.get("name", ""), (value, parameter.line))
+        for name, (value, line) in parameters.items():
             if name and value and len(value) <= LONGEST and "\n" not in value:
                 fact(name, value, line, rows)
-        if "ipus_per_replica" in said:
-            rows.param("device_unit", "ipu", said["ipus_per_replica"][1], origin="inferred")
+        if "ipus_per_replica" in parameters:
+            rows.param("device_unit", "ipu", parameters["ipus_per_replica"][1], origin="inferred")
 
 
 def ancestors(id: int, parents: dict[int, list[int]]) -> list[int]:
-    """Those that a workpackage depends on, the nearest first."""
-    found: list[int] = []
+    """The workpackages that one depends on, the nearest first."""
+    above: list[int] = []
     waiting = list(parents.get(id, ()))
     while waiting:
-        if (nearest := waiting.pop(0)) not in found:
-            found.append(nearest)
+        if (nearest := waiting.pop(0)) not in above:
+            above.append(nearest)
             waiting += parents.get(nearest, ())
-    return found
+    return above
 
 
 def fact(name: str, value: str, line: int, rows: Rows) -> None:
@@ -178,7 +178,7 @@ def analysed(package: Element, step: str, rows: Rows) -> None:
     rows.param("describes_folder", folder(int(package.attributes["id"]), step), package.line)
     patterns = {pattern.attributes.get("name", ""): pattern for pattern in package.all("pattern")}
     bases = [name for name in patterns if f"{name}_cnt" in patterns] or list(patterns)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, pattern in patterns.items():
         base = next((base for base in bases if name == base or name.startswith(f"{base}_")), name)
         value = number(pattern.text) if pattern.attributes.get("type", "float") in ("int", "float") else None
@@ -188,20 +188,12 @@ def analysed(package: Element, step: str, rows: Rows) -> None:
                 rows.param(key, pattern.text.strip()[:LONGEST], pattern.line, origin="environment")
         else:
             rows.metric(pattern.line, None, None, None, name, value)
-            found.setdefault(name, value)
-    time = next((name for name in TIMES if f"{name}_avg" in found), None)
-    rate = next((name for name in RATES if f"{name}_avg" in found), None)
+            values.setdefault(name, value)
+    time = next((name for name in TIMES if f"{name}_avg" in values), None)
+    rate = next((name for name in RATES if f"{name}_avg" in values), None)
     if named := time or rate:
         rows.add(
             "steps", patterns[f"{named}_avg"].line, phase="train", value_kind="run_mean", rate_scope="global",
-            step_s=found[f"{time}_avg"] if time else None, samples_per_s=found[f"{rate}_avg"] if rate else None,
-            averaged_steps=int(found[f"{named}_cnt"]) if 0 < found.get(f"{named}_cnt", 0) < 1e9 else None,
+            step_s=values[f"{time}_avg"] if time else None, samples_per_s=values[f"{rate}_avg"] if rate else None,
+            averaged_steps=int(values[f"{named}_cnt"]) if 0 < values.get(f"{named}_cnt", 0) < 1e9 else None,
         )  # fmt: skip
-
-
-def number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""JUBE's notes on a benchmark, in which there is no number that its results do not hold.
+"""JUBE's notes on a benchmark, which hold no number that its results lack.
 
 Tool: JUBE
 Versions: JUBE 2.0 to 2.7

@@ -19,13 +19,13 @@ Samples:
 """
 
 import csv
-import math
 import re
 import sqlite3
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.values import number
 
 VERSION = 1
 
@@ -85,36 +85,36 @@ def read(source: Source, rows: Rows) -> None:
 def job(row: dict[str, str], line: int, rows: Rows) -> None:
     """A row of a table."""
     known = {title: value for title, value in row.items() if value.strip().lower() not in ("", "nan", "none")}
-    ipus = any(plain(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
-        IPU.search(value) for title, value in known.items() if plain(title) in ("system", "systemname", "queue")
+    ipus = any(bare_title(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
+        IPU.search(value) for title, value in known.items() if bare_title(title) in ("system", "systemname", "queue")
     )
     measured: dict[str, float | None] = {}
     for title, value in known.items():
-        measure, fact = MEASURES.get(plain(title)), FACTS.get(plain(title))
+        measure, fact = MEASURES.get(bare_title(title)), FACTS.get(bare_title(title))
         if measure:
             amount = number(value)
-            if amount is None:
-                rows.problem(line, f"{title} is no positive number", value)
+            if amount is None or amount <= 0:
+                rows.problem(line, f"{title} is not a positive number", value)
             elif measure == "tokens_per_s" and not ipus:
                 rows.metric(line, None, None, None, title, amount, "tokens/s", "mean")
             else:
                 measured.setdefault("samples_per_s" if measure == "tokens_per_s" else measure, amount)
         elif fact and fact in COUNTS and not NUMBER.fullmatch(value.strip()):
-            rows.problem(line, f"{title} is no whole number", value)
+            rows.problem(line, f"{title} is not a whole number", value)
         else:
             rows.param(fact or title, value.strip(), line, origin="environment")
     if ipus:
         rows.param("device_unit", "ipu", line, origin="inferred")
     rate, batch = (
         measured.get("samples_per_s"),
-        known.get(next((t for t in known if plain(t) == "globalbatchsize"), ""), ""),
+        known.get(next((t for t in known if bare_title(t) == "globalbatchsize"), ""), ""),
     )
     if rate and "step_s" not in measured and NUMBER.fullmatch(batch.strip()):
         measured["step_s"] = int(batch) / rate
     if measured:
         rows.add(
             "steps", line, phase="train", value_kind="run_mean", rate_scope="global",
-            averaged_steps=1 if ipus and any(plain(title) == "timeiterations" for title in known) else None, **measured,
+            averaged_steps=1 if ipus and any(bare_title(title) == "timeiterations" for title in known) else None, **measured,
         )  # fmt: skip
 
 
@@ -140,10 +140,10 @@ def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
             base.deserialize(content)
             names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for name in names:
-                found = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
-                header = [column[0] for column in found.description]
+                cursor = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
+                header = [column[0] for column in cursor.description]
                 if is_header(header):
-                    values = [["" if value is None else str(value) for value in row] for row in found]
+                    values = [["" if value is None else str(value) for value in row] for row in cursor]
                     yield [(0, header), *enumerate(values, 1)]
         except sqlite3.Error as error:
             rows.problem(None, f"the database is damaged ({error})")
@@ -156,23 +156,15 @@ def cells(line: str) -> list[str]:
         return [cell.strip() for cell in text.strip("|").split("|")]
     try:
         return next(csv.reader([text]), [])
-    except csv.Error:  # carriage returns and zeros of what is no text
+    except csv.Error:  # carriage returns and zeros of a file that is not text
         return []
 
 
-def plain(title: str) -> str:
+def bare_title(title: str) -> str:
     return re.sub(r"[^a-z0-9]", "", SUFFIX.sub("", title.strip().lower()))
 
 
 def is_header(titles: list[str]) -> bool:
-    """Whether titles are those of a result: what was set and what was measured."""
-    named = {plain(title) for title in titles} if len(titles) >= 3 else set()
+    """Whether titles are those of a result: they name a setting and a measurement."""
+    named = {bare_title(title) for title in titles} if len(titles) >= 3 else set()
     return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
-
-
-def number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value > 0 else None

@@ -28,7 +28,7 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
-LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again when the validation is over
+LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
 EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
 BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
@@ -39,13 +39,13 @@ ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_acc
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.epoch: int | None = None
         self.total: int | None = None  # steps of the epoch that is open
         self.attempt = 0
-        self.unknown = False  # whether what is held may not be the end of its epoch
+        self.unknown = False  # whether the bar that is held may not be the last of its epoch
         self.held: tuple[int, dict[str, Any], int, dict[str, float]] | None = None  # the bar may come again
 
 
@@ -79,7 +79,7 @@ class Reader:
     def bar(self, bar: re.Match[str], text: str, log: Log, line: Line) -> bool:
         values = {name: float(value) for name, value in VALUE.findall(text.rstrip()) if value != "nan"}
         spent = TIME.search(text.rstrip())
-        # predict() prints no loss, and what is cut no more than that; who has no count is the first after its header
+        # predict() prints no loss, like a cut line; a bar without a count is the first after its header
         if "loss" not in values or (not bar[1] and (log.epoch is None or log.held)):
             return False
         total, unknown = int(bar[1] or 0), bar[2] == "Unknown"

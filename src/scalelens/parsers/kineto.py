@@ -39,7 +39,8 @@ import pyarrow.compute as pc
 from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, nanoseconds, text_of, texts
+from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
+from scalelens.parsing.values import json_whole
 
 VERSION = 3
 
@@ -97,36 +98,36 @@ def read(source: Source, rows: Rows) -> str | None:
     facts(metadata, rows)
     job, named = metadata.get("distributedInfo"), NAME_RANK.search(source.name)
     rank = job.get("rank") if isinstance(job, dict) else None
-    rank = integer(int(named[1]) if rank is None and named else rank, 32)
-    base = integer(metadata.get("baseTimeNanoseconds"))
+    rank = json_whole(int(named[1]) if rank is None and named else rank, 32)
+    base = json_whole(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
         before = events.counts["M"]
-        found, columns = events.columns(items)
+        kept, columns = events.columns(items)
         if alone and events.counts["M"] > before:
             is_ascend |= any(
                 isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
             )
-        if found:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+        if kept:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
             columns["train_step"] = steps.at(columns, base or 0)
-            rows.put_columns("events", columns | arguments(found))
+            rows.put_columns("events", columns | arguments(kept))
     events.finish(trace)
     return ASCEND if is_ascend else None
 
 
 def facts(metadata: dict[str, Any], rows: Rows) -> None:
-    """Facts about the run from what stands around the events."""
+    """Facts about the run, from the metadata around the events."""
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
-    found = {key: metadata.get(key) for key in FACTS}
+    facts = {key: metadata.get(key) for key in FACTS}
     if isinstance(job, dict):
-        found |= {"devices": integer(job.get("world_size"), 32)}
-        found |= {key: job.get(key) for key in ("backend", "nccl_version")}
+        facts |= {"devices": json_whole(job.get("world_size"), 32)}
+        facts |= {key: job.get(key) for key in ("backend", "nccl_version")}
     names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
-    found["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
+    facts["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
     if metadata.keys() & {"schemaVersion", "distributedInfo", "deviceProperties"}:
         rows.param("framework", "pytorch", origin="inferred")
-    for key, value in found.items():
+    for key, value in facts.items():
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
@@ -137,7 +138,7 @@ def arguments(events: list[Event]) -> Columns:
     try:
         args = ARGS.decode(b"[" + joined + b"]")
     except UNREADABLE:
-        args = [readable(one) for one in raw]
+        args = [readable(text) for text in raw]
     streams = [a.stream for a in args]
     if b'"sycl queue"' in joined:
         streams = [a.queue if a.stream is None else a.stream for a in args]
@@ -146,7 +147,7 @@ def arguments(events: list[Event]) -> Columns:
         args = [NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])
         columns["process_group"] = texts([a.group for a in args])
-        columns["group_size"] = pa.array([integer(a.group_size, 32) for a in args], pa.int64())
+        columns["group_size"] = pa.array([json_whole(a.group_size, 32) for a in args], pa.int64())
         columns["message_bytes"] = integers([message_bytes(a) for a in args])
         columns["dtype"] = texts([a.dtype for a in args])
     return columns
@@ -160,7 +161,7 @@ def readable(raw: msgspec.Raw | bytes) -> Args:
 
 
 def message_bytes(args: Args) -> int | None:
-    elements, size = integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+    elements, size = json_whole(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
     return None if elements is None or size is None else elements * size
 
 
@@ -168,50 +169,46 @@ class Steps:
     """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
 
     def __init__(self, trace: Trace) -> None:
-        found: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
+        spans_of: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
         for items in trace.slices(b"ProfilerStep#"):
             spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and STEP.match(e.name)]
             exact = Exact in {*map(type, spans)}
-            starts, started = nanoseconds([event.ts for event in spans], exact)
-            durations, lasted = nanoseconds([event.dur for event in spans], exact)
+            starts, started = microseconds_as_nanoseconds([event.ts for event in spans], exact)
+            durations, lasted = microseconds_as_nanoseconds([event.dur for event in spans], exact)
             for k in np.flatnonzero(started & lasted):
                 event, start = spans[k], int(starts[k])
                 if event.ph == "X":
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    found[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
-        # That of the host first: where a stream has one of its own, that holds.
+                    spans_of[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
+        # The host comes first: a stream with spans of its own overrides it.
         self.spans = {
-            stream: np.array(sorted(found[stream])).T for stream in sorted(found, key=lambda s: s is not None)
+            stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
         }
 
     def at(self, columns: Columns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
-        found, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
+        step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
         for stream, (starts, ends, steps) in self.spans.items():
             k = np.searchsorted(starts, times, "right") - 1
             within = (k >= 0) & (times < ends[k])
             if stream:
                 within &= on(columns["process"], stream[0]) & on(columns["thread"], stream[1])
-            found, inside = np.where(within, steps[k], found), inside | within
-        return pa.array(found, mask=~inside)
+            step, inside = np.where(within, steps[k], step), inside | within
+        return pa.array(step, mask=~inside)
 
 
 def on(column: pa.Array, value: str | None) -> Any:
     """Where a column has a value."""
-    found = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
-    return found.to_numpy(zero_copy_only=False)
+    is_value = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
+    return is_value.to_numpy(zero_copy_only=False)
 
 
 def integers(values: list[Any]) -> pa.Array:
-    """A column of whole numbers, NULL for what is none."""
+    """A column of whole numbers, NULL for other values."""
     try:
         if {*map(type, values)} <= {int, NoneType}:
             return pa.array(values, pa.int64())
     except OverflowError:
         pass
-    return pa.array([integer(value) for value in values], pa.int64())
-
-
-def integer(value: Any, bits: int = 64) -> int | None:
-    return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
+    return pa.array([json_whole(value) for value in values], pa.int64())

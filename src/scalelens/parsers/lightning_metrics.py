@@ -45,18 +45,18 @@ def read(source: Source, rows: Rows) -> None:
         if not names:
             names = cells
             continue
-        found = dict(zip(names, cells, strict=False))
-        text = found.get("step", "")
+        named_cells = dict(zip(names, cells, strict=False))
+        text = named_cells.get("step", "")
         step = int(text) if text.isdecimal() and len(text) < 16 else None
         if not whole or len(cells) != len(names) or (step is None and text):
-            rows.problem(number, "the row is cut, or its step is no number", ",".join(cells))
+            rows.problem(number, "the row is cut, or its step is not a number", ",".join(cells))
             continue
         values = []
-        for name, cell in found.items():
+        for name, cell in named_cells.items():
             try:
                 value = float(cell or "nan")
             except ValueError:
-                rows.problem(number, f"{name} is no number", ",".join(cells))
+                rows.problem(number, f"{name} is not a number", ",".join(cells))
                 continue
             if name != "step" and value == value:
                 values.append((name, value, None))

@@ -44,12 +44,12 @@ class Reader:
         self.updated: tuple[int, int] | None = None  # iteration and step of the last line with an update
 
     def take(self, line: Line) -> bool:
-        if found := RECORD.match(line.text):
-            self.record(line, int(found[2]), int(found[3]), found[4], float(found[6]) / 1000, bool(found[7]), found[1])
-            if found[5]:
-                self.rows.metric(line.number, line.rank, line.place, int(found[3]), "val loss", float(found[5]))
-        elif found := EARLIER.match(line.text):
-            self.record(line, int(found[1]), int(found[2]), found[3], float(found[4]) / 1000, bool(found[5]))
+        if match := RECORD.match(line.text):
+            self.record(line, int(match[2]), int(match[3]), match[4], float(match[6]) / 1000, bool(match[7]), match[1])
+            if match[5]:
+                self.rows.metric(line.number, line.rank, line.place, int(match[3]), "val loss", float(match[5]))
+        elif match := EARLIER.match(line.text):
+            self.record(line, int(match[1]), int(match[2]), match[3], float(match[4]) / 1000, bool(match[5]))
         elif BEGUN.match(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:

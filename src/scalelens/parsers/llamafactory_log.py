@@ -16,16 +16,15 @@ Samples:
 """
 
 import json
-import re
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span, json_number_or_nan, number
 
 VERSION = 1
 ANCHORS = ('"current_steps": ',)
 
-TIME = re.compile(r"(?:(\d{1,5}) days?, )?(\d{1,5}):(\d\d):(\d\d)$")
 COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
 UNITS = {"throughput": "tokens/s", "total_tokens": "tokens"}
 NO_VALUE = ("current_steps", "total_steps", "epoch", "percentage", "elapsed_time", "remaining_time")
@@ -37,7 +36,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.step = 0
-        self.first: tuple[int, int] | None = None  # step and seconds of the first record
+        self.first: tuple[int, float] | None = None  # step and seconds of the first record
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
@@ -49,7 +48,7 @@ class Reader:
         except (ValueError, LookupError, RecursionError):
             step = of = None
         if not isinstance(step, int) or not isinstance(of, int) or not 0 <= step < 1 << 50:
-            self.rows.problem(line.number, "the record is cut, or says no step", text)
+            self.rows.problem(line.number, "the record is cut, or does not name a step", text)
             return True
         self.record(line, said, step)
         self.rows.param("framework", "transformers", line.number)
@@ -58,17 +57,18 @@ class Reader:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 
-    def record(self, line: Line, said: dict[str, Any], step: int) -> None:
-        rows, values = self.rows, {name: number(value) for name, value in said.items() if name not in NO_VALUE}
+    def record(self, line: Line, record: dict[str, Any], step: int) -> None:
+        rows, values = (
+            self.rows,
+            {name: number_or_nan(value) for name, value in record.items() if name not in NO_VALUE},
+        )
         if step < self.step:
             rows.attempt, self.first = rows.attempt + 1, None
         if values.get("loss") is not None:
-            time = TIME.match(str(said.get("elapsed_time")))
+            elapsed = clock_span(str(record.get("elapsed_time")))
             row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
-            row |= {"step": step, "epoch": number(said.get("epoch"))}
-            if time:
-                days, hours, minutes, seconds = (int(part or 0) for part in time.groups())
-                elapsed = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+            row |= {"step": step, "epoch": number_or_nan(record.get("epoch"))}
+            if elapsed is not None:
                 self.first = self.first or (step, elapsed)
                 if step > self.first[0]:
                     step_s = (elapsed - self.first[1]) / (step - self.first[0])
@@ -83,8 +83,6 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, named)
 
 
-def number(value: Any) -> float | None:
-    try:
-        return None if isinstance(value, bool) or value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
+def number_or_nan(value: Any) -> float | None:
+    """A number; the throughput is printed as text, and a loss may be NaN."""
+    return number(value) if isinstance(value, str) else json_number_or_nan(value)

@@ -45,20 +45,20 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows, whose = self.rows, (line.number, line.rank, line.place)
-        if found := TRAIN.match(line.text):
-            self.row(line, int(found[1]), found[2], found[4], found[3])
-        elif found := OTHER.match(line.text):
-            name = "validation loss" if found[2] == "tel" else "HellaSwag accuracy"
-            rows.metric(*whose, int(found[1]), name, float(found[3]))
-        elif found := CONSOLE.match(line.text):
-            self.row(line, int(found[1]), found[3], found[4], found[5], float(found[6]) / 1000)
-            rows.metric(*whose, rows.step, "tok/s", float(found[9]), "tokens/s")
-            if found[7] and not found[7].startswith("-"):
-                rows.metric(*whose, rows.step, f"{found[8]} MFU", float(found[7]), "%")
-            if found[1] == found[2]:
+        if match := TRAIN.match(line.text):
+            self.row(line, int(match[1]), match[2], match[4], match[3])
+        elif match := OTHER.match(line.text):
+            name = "validation loss" if match[2] == "tel" else "HellaSwag accuracy"
+            rows.metric(*whose, int(match[1]), name, float(match[3]))
+        elif match := CONSOLE.match(line.text):
+            self.row(line, int(match[1]), match[3], match[4], match[5], float(match[6]) / 1000)
+            rows.metric(*whose, rows.step, "tok/s", float(match[9]), "tokens/s")
+            if match[7] and not match[7].startswith("-"):
+                rows.metric(*whose, rows.step, f"{match[8]} MFU", float(match[7]), "%")
+            if match[1] == match[2]:
                 rows.param("outcome", "completed", line.number, origin="inferred")
-        elif found := TOTAL.match(line.text):
-            rows.metric(*whose, rows.step, "total average iteration time", float(found[1]) / 1000, "s")
+        elif match := TOTAL.match(line.text):
+            rows.metric(*whose, rows.step, "total average iteration time", float(match[1]) / 1000, "s")
         elif BEGUN.match(line.text):
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:

@@ -13,10 +13,12 @@ Samples:
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
+from scalelens.parsing.line_times import formed_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import as_utc
 
 VERSION = 1
 ANCHORS = ("Subject: Job ", "Started at ", "Terminated at ", "Results reported ", "Job was executed on host(s) <")
@@ -39,15 +41,16 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if found := SUBJECT.match(line.text):
-            self.subject, self.hosts, self.started = found, [], None
+        if match := SUBJECT.match(line.text):
+            self.subject, self.hosts, self.started = match, [], None
         elif self.subject is None:
             return False
-        elif found := HOST.match(line.text):
-            self.hosts, self.claims = [found[2]], HOST
-        elif found := TIME.match(line.text):
-            time = self.moment(found)
-            if found[1] == "Started":
+        elif match := HOST.match(line.text):
+            self.hosts, self.claims = [match[2]], HOST
+        elif match := TIME.match(line.text):
+            named = formed_time(f"{match[3]} {match[2]} {match[5]} {match[4]}", "%d %b %Y %H:%M:%S")
+            time = as_utc(named, self.rows.zone)
+            if match[1] == "Started":
                 self.started = time
             else:
                 self.job(self.subject, time, line.number)
@@ -56,11 +59,11 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if found := HOST.match(line.text):
-            self.hosts.append(found[2])
+        if match := HOST.match(line.text):
+            self.hosts.append(match[2])
 
     def job(self, subject: re.Match[str], ended: datetime | None, line: int) -> None:
-        """The row stands at the end's time, the last that is read."""
+        """The row's line is that of the end's time, the last line that is read."""
         hosts = self.hosts[1:] if len(self.hosts) > 2 else self.hosts
         hosts = list(dict.fromkeys(hosts))
         self.rows.add(
@@ -72,10 +75,3 @@ class Reader:
         for fact, value in facts.items():
             self.rows.param(fact, value, line, origin="scheduler")
         self.subject = None
-
-    def moment(self, found: re.Match[str]) -> datetime | None:
-        try:
-            time = datetime.strptime(f"{found[3]} {found[2]} {found[5]} {found[4]}", "%d %b %Y %H:%M:%S")
-        except ValueError:
-            return None
-        return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time

@@ -41,8 +41,8 @@ class Reader:
         if not head:
             return False
         rows, values, end = self.rows, dict[str, float](), head.end()
-        while found := FIELD.match(line.text, end):
-            values[found[1]], end = float(found[2]), found.end()
+        while match := FIELD.match(line.text, end):
+            values[match[1]], end = float(match[2]), match.end()
         if end < len(line.text.rstrip()) or "loss" not in values or "seconds" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True

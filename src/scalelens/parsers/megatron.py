@@ -22,13 +22,14 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import whole
 
 VERSION = 2
 ANCHORS = ("iteration ",)
@@ -76,11 +77,11 @@ class Layout:
         self.names = ["step_s" if column == "step_ms" else column for column, _, _ in targets if column]
         self.in_ms = [k for k in named if targets[k][0] == "step_ms"]
         self.counts = [k for k in named if targets[k][0] in COUNTS]
-        self.values = operator.itemgetter(*named, *named[:1])  # one more than named: a tuple even of a single value
+        self.values = operator.itemgetter(*named, *named[:1])  # of one, itemgetter gives no tuple
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
 
     def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
-        """What `columns` gives, for the values of a record; None where one is no plain number."""
+        """The result of `columns` for the values of a record; None if one of them is not a plain number."""
         try:
             numbers = NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
         except msgspec.MsgspecError:
@@ -109,8 +110,8 @@ class Reader:
         self.interval: int | None = None  # log_interval, else the smallest step between records so far
 
     def take(self, line: Line) -> bool:
-        if self.layout and (found := self.layout.pattern.match(line.text)):
-            stamp, step, of, *texts = found.groups()
+        if self.layout and (match := self.layout.pattern.match(line.text)):
+            stamp, step, of, *texts = match.groups()
             if values := self.layout.read(texts):
                 self.add(line, int(step), of, stamp, *values)
                 return True
@@ -167,15 +168,15 @@ class Reader:
             if not colon:  # 2019: `learning rate 1.5E-04`, without a colon
                 key, _, value = field.strip().rpartition(" ")
             key, value = key.strip(), value.strip()
-            if not (found := FIRST_NUMBER.match(value)):
+            if not (match := FIRST_NUMBER.match(value)):
                 if field.strip():
                     self.rows.problem(line.number, f"the field '{key or field.strip()}' holds no number", field)
                 continue
-            number = float(found[0].replace(",", ""))  # `current/average` of Primus: the current one
+            number = float(match[0].replace(",", ""))  # `current/average` of Primus: the current one
             if key == "approx flops per GPU":  # NeoX glues the unit to the number
-                key, number = "TFLOPs", number * SCALE.get(value[found.end() : found.end() + 1], 1e-12)
+                key, number = "TFLOPs", number * SCALE.get(value[match.end() : match.end() + 1], 1e-12)
             elif key == "consumed tokens":  # Apertus shortens it
-                number *= COUNTED.get(value[found.end() : found.end() + 1], 1)
+                number *= COUNTED.get(value[match.end() : match.end() + 1], 1)
             yield key, number
 
     def add(
@@ -186,7 +187,7 @@ class Reader:
             self.part, self.last, self.first, self.copy = rows.part, {}, None, None
         rank, place = line.rank, line.place
         if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
-            rank, place = None, str(rank)  # a label of `srun -l` that is not the last rank, which prints, is a node's
+            rank, place = None, str(rank)  # the last rank prints: another label of `srun -l` is that of a node
         previous = self.last.get(rank)
         if previous == step and self.copy and self.copy[1] == row["step_s"] and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
@@ -195,22 +196,9 @@ class Reader:
             rows.attempt += 1
             self.last, previous, self.first = {}, None, None
         self.last[rank] = step
-        if stamp:
-            try:
-                row["ts"], row["ts_origin"] = datetime.fromisoformat(stamp), "naive"
-            except ValueError:
-                rows.problem(line.number, "the time is not one", line.text)
-        timer_kept = bool(stamp and "." in stamp)
-        if previous is None:
-            self.first_step, self.interval = step, whole_number(rows.params.get("log_interval"))
-            averaged = 1 if timer_kept else self.interval
-        elif timer_kept and previous == self.first_step:
-            averaged = step - previous + 1
-        else:  # a wider gap than the interval is records that were lost
-            averaged = step - previous
-            if self.interval is None or averaged < self.interval:
-                self.interval = averaged
-            averaged = self.interval
+        if ts := line_time(stamp, line, rows):
+            row["ts"], row["ts_origin"] = ts, "naive"
+        averaged = self.averaged_steps(step, previous, timer_kept=bool(stamp and "." in stamp))
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
             row["samples"] = float(batch)
         sequence = row.pop("seqlen", None) or rows.params.get("seq_length")
@@ -218,13 +206,8 @@ class Reader:
             row["tokens"] = row["samples"] * float(sequence)
         row["step"], row["averaged_steps"] = step, averaged
         row["value_kind"] = "instant" if averaged == 1 else "interval_mean"
-        row["phase"], row["rate_scope"], row["attempt"], row["rank"], row["place"] = (
-            "train",
-            "global",
-            rows.attempt,
-            rank,
-            place,
-        )
+        row["phase"], row["rate_scope"] = "train", "global"
+        row["attempt"], row["rank"], row["place"] = rows.attempt, rank, place
         rows.put("steps", line.number, row)
         self.settle(row, averaged)
         if metrics:
@@ -234,6 +217,18 @@ class Reader:
             self.facts(line, row, metrics)
         if of == str(step):
             rows.param("outcome", "completed", line.number, origin="inferred")
+
+    def averaged_steps(self, step: int, previous: int | None, timer_kept: bool) -> int | None:
+        """How many steps the time of a record is a mean of; None for a first record without log_interval."""
+        if previous is None:
+            self.first_step, self.interval = step, whole(self.rows.params.get("log_interval"))
+            return 1 if timer_kept else self.interval
+        gap = step - previous
+        if timer_kept and previous == self.first_step:
+            return gap + 1
+        if self.interval is None or gap < self.interval:
+            self.interval = gap
+        return self.interval  # a wider gap means lost records
 
     def settle(self, row: dict[str, Any], averaged: int | None) -> None:
         """Gives the first record of an attempt the interval that the second one shows."""
@@ -296,9 +291,5 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
 
 def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
-    keys = [found[1] for field in fields if (found := PLAIN_FIELD.fullmatch(field))]
+    keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
     return Layout(keys) if len(keys) == len(fields) else None
-
-
-def whole_number(value: Any) -> int | None:
-    return int(value) if str(value).isdigit() else None

@@ -18,10 +18,10 @@ Samples:
 """
 
 import re
-from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import whole
 from scalelens.tables import RUN_FACTS
 
 VERSION = 1
@@ -84,11 +84,11 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        """A line of the dump; lines that are no argument (values of several lines) are passed over."""
-        if found := PRIMUS_ARGUMENT.match(line.text):
-            name, value = found[1], found[2]
-        elif (found := ARGUMENT.match(line.text)) and (found[2] or len(found[1]) > 24):
-            name, value = found[1], found[3].rstrip()
+        """A line of the dump; lines that are not an argument (values of several lines) are passed over."""
+        if match := PRIMUS_ARGUMENT.match(line.text):
+            name, value = match[1], match[2]
+        elif (match := ARGUMENT.match(line.text)) and (match[2] or len(match[1]) > 24):
+            name, value = match[1], match[3].rstrip()
             if neox := NEOX.match(value):
                 value = neox[1].rstrip(".")
         else:
@@ -138,7 +138,7 @@ class Reader:
                 self.rows.param(f"argument.{name}" if name in RESERVED else name, value, number)
         arguments = {name: value for name, (value, _) in dump.items()}
         self.unsized = (arguments, next(iter(dump.values()))[1])
-        if vocabulary := whole(arguments, "padded_vocab_size"):
+        if vocabulary := whole(arguments.get("padded_vocab_size")):
             self.shape(vocabulary)
 
     def shape(self, vocabulary: int | None) -> None:
@@ -146,10 +146,10 @@ class Reader:
         if not self.unsized:
             return
         (arguments, number), self.unsized = self.unsized, None
-        layers, hidden = whole(arguments, "num_layers"), whole(arguments, "hidden_size")
+        layers, hidden = whole(arguments.get("num_layers")), whole(arguments.get("hidden_size"))
         if not layers or not hidden:
             return
-        experts = whole(arguments, "num_experts") or whole(arguments, "moe_num_experts") or 0
+        experts = whole(arguments.get("num_experts")) or whole(arguments.get("moe_num_experts")) or 0
         size = ""
         if vocabulary and experts < 2:
             parameters = count_parameters(arguments, layers, hidden, vocabulary)
@@ -160,22 +160,17 @@ class Reader:
         )
 
 
-def whole(arguments: dict[str, Any], name: str) -> int | None:
-    value = str(arguments.get(name, ""))
-    return int(value) if value.isdigit() else None
-
-
 def count_parameters(arguments: dict[str, str], layers: int, hidden: int, vocabulary: int) -> int:
     """Parameters of a GPT as Megatron builds it from these arguments: attention, MLP, norms, embeddings."""
 
     def on(name: str, default: str = "False") -> bool:
         return arguments.get(name, default) == "True"
 
-    heads = whole(arguments, "num_attention_heads") or 1
-    width = (whole(arguments, "kv_channels") or hidden // heads) * heads
-    groups = whole(arguments, "num_query_groups") if on("group_query_attention") else None
+    heads = whole(arguments.get("num_attention_heads")) or 1
+    width = (whole(arguments.get("kv_channels")) or hidden // heads) * heads
+    groups = whole(arguments.get("num_query_groups")) if on("group_query_attention") else None
     keys = width * (groups or heads) // heads
-    inner = whole(arguments, "ffn_hidden_size") or 4 * hidden
+    inner = whole(arguments.get("ffn_hidden_size")) or 4 * hidden
     gates = 2 if on("swiglu") else 1
     biased = on("add_bias_linear", "True")
     norm = hidden if arguments.get("normalization") == "RMSNorm" else 2 * hidden
@@ -183,6 +178,6 @@ def count_parameters(arguments: dict[str, str], layers: int, hidden: int, vocabu
     biases = (width + 2 * keys + hidden + gates * inner + hidden) if biased else 0
     positions = 0
     if arguments.get("position_embedding_type", "learned_absolute").endswith("learned_absolute"):
-        positions = hidden * (whole(arguments, "max_position_embeddings") or 0)
+        positions = hidden * (whole(arguments.get("max_position_embeddings")) or 0)
     tables = 2 if on("untie_embeddings_and_output_weights") else 1
     return layers * (weights + biases + 2 * norm) + norm + tables * vocabulary * hidden + positions

@@ -30,9 +30,9 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        found = RECORD.search(line.text)
-        if found:
-            values = [("Step Time", float(found[1]), "s"), ("GPU utilization", float(found[2]), "TFLOP/s")]
+        match = RECORD.search(line.text)
+        if match:
+            values = [("Step Time", float(match[1]), "s"), ("GPU utilization", float(match[2]), "TFLOP/s")]
             self.rows.metrics(line.number, line.rank, line.place, None, values)
         elif "GPU utilization" in line.text:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)

@@ -31,9 +31,9 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        if found := TOTAL.search(line.text):
-            joules = float(found[1]) * 1e6
+        if match := TOTAL.search(line.text):
+            joules = float(match[1]) * 1e6
             self.rows.add("energy", line.number, scope="gpu", energy_j=joules or None, method="counter")
         else:
-            self.rows.problem(line.number, "the energy is cut, or no number of megajoules", line.text)
+            self.rows.problem(line.number, "the energy is cut, or is not a number of megajoules", line.text)
         return True

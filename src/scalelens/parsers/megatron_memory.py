@@ -43,7 +43,7 @@ class Reader:
                 try:
                     megabytes = float(value)
                 except ValueError:
-                    self.rows.problem(line.number, f"the memory '{name}' is no number", line.text)
+                    self.rows.problem(line.number, f"the memory '{name}' is not a number", line.text)
                     continue
                 self.rows.metric(
                     line.number, int(rank[1]) if rank else line.rank, line.place,

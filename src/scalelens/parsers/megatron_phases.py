@@ -20,8 +20,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -66,7 +66,7 @@ class Reader:
                         line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value)
                     )
                 except ValueError:
-                    self.rows.problem(line.number, f"the result '{metric.strip()}' is no number", text)
+                    self.rows.problem(line.number, f"the result '{metric.strip()}' is not a number", text)
             return True
         if saving := SAVING.match(text) or SAVED.search(text):
             self.phase(line, "checkpoint", int(saving[1]))
@@ -75,14 +75,12 @@ class Reader:
             self.rows.param("resumed_from_step", loaded[1], line.number)
             return True
         if moment := MOMENT.search(text):
-            return self.moment(line, moment[1], moment[2])
+            return self.at_time(line, moment[1], moment[2])
         return False
 
-    def moment(self, line: Line, name: str, stamp: str | None) -> bool:
-        try:
-            ts = datetime.fromisoformat(stamp) if stamp else None
-        except ValueError:
-            self.rows.problem(line.number, "the time is not one", line.text)
+    def at_time(self, line: Line, name: str, stamp: str | None) -> bool:
+        ts = line_time(stamp, line, self.rows)
+        if stamp and not ts:
             return True
         ending = ENDS.search(name)
         if ts:
@@ -97,7 +95,7 @@ class Reader:
         return bool(ts or ending or "exiting program" in name)
 
     def phase(self, line: Line, phase: str, step: int | None) -> None:
-        """Once for each step, however many ranks, data sets or lines speak of it."""
+        """A row for each phase of a step, however many ranks, data sets or lines name it."""
         key = (self.rows.part, self.rows.attempt, phase, step)
         if key not in self.seen:
             self.seen.add(key)

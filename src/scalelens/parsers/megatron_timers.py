@@ -51,30 +51,30 @@ class Reader:
         before, _, values = line.text.partition("time (ms) |")
         if not BEFORE.match(before.strip()):
             return False  # another tool's line, or text that quotes one
-        found = INLINE.findall(values)
-        for name, value in found:
+        timers = INLINE.findall(values)
+        for name, value in timers:
             self.metric(line, name.strip(), value, "value")
-        if values.strip() and (not found or values.count("|") + 1 - values.rstrip().endswith("|") > len(found)):
+        if values.strip() and (not timers or values.count("|") + 1 - values.rstrip().endswith("|") > len(timers)):
             self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)
         return True
 
     def more(self, line: Line) -> None:
-        if found := PAIR.match(line.text):
-            name = undotted(found[1])
+        if match := PAIR.match(line.text):
+            name = undotted(match[1])
             try:
-                low, high = float(found[2]), float(found[3])
+                low, high = float(match[2]), float(match[3])
             except ValueError:
                 self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
                 return
             self.rows.spread(line.number, line.rank, line.place, self.rows.step, name, low, high, "ms")
-        elif found := SINGLE.match(line.text):
-            name = undotted(found[1])
+        elif match := SINGLE.match(line.text):
+            name = undotted(match[1])
             if each := EACH_RANK.match(name):
-                self.metric(line, self.heading, found[2], "value", int(each[1]))
+                self.metric(line, self.heading, match[2], "value", int(each[1]))
             else:
-                self.metric(line, name, found[2], self.stat)
-        elif found := HEADING.match(line.text):
-            self.heading = found[1]
+                self.metric(line, name, match[2], self.stat)
+        elif match := HEADING.match(line.text):
+            self.heading = match[1]
 
     def metric(self, line: Line, name: str, value: str, stat: str, rank: int | None = None) -> None:
         try:

@@ -40,22 +40,22 @@ def read(source: Source, rows: Rows) -> None:
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             number += 1
-            last = one(line, name, number, last, rows)
+            last = point(line, name, number, last, rows)
     if rest.strip():  # without an end the step's last digits may be missing
         rows.problem(number + 1, "the line is cut", rest.decode("utf-8", "replace"))
 
 
-def one(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
-    """A line's value; the step is given back."""
+def point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
+    """The value of a line.  Returns its step."""
     if not line.strip():
         return last
     text = line.decode("utf-8", "replace")
-    found = LINE.fullmatch(text)
-    if not found:
-        rows.problem(number, "the line is no time, value and step", text)
+    match = LINE.fullmatch(text)
+    if not match:
+        rows.problem(number, "the line does not hold a time, a value and a step", text)
         return last
-    step = int(found[3])
+    step = int(match[3])
     rows.attempt += last is not None and step < last
-    values: list[tuple[str, float, str | None]] = [("wall_time", int(found[1]) / 1000, "s")]
-    rows.metrics(number, None, None, step, [*values, (name, float(found[2]), None)])
+    values: list[tuple[str, float, str | None]] = [("wall_time", int(match[1]) / 1000, "s")]
+    rows.metrics(number, None, None, step, [*values, (name, float(match[2]), None)])
     return step

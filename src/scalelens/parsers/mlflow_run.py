@@ -45,19 +45,19 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace")
-    said = {
-        found[1]: (found[2].strip("'\""), n)
+    entries = {
+        match[1]: (match[2].strip("'\""), n)
         for n, line in enumerate(text.splitlines(), 1)
-        if (found := ENTRY.match(line))
+        if (match := ENTRY.match(line))
     }
-    if "run_id" not in said and "run_uuid" not in said:
+    if "run_id" not in entries and "run_uuid" not in entries:
         return
     for key in ("run_name", "user_id", "source_name", "entry_point_name", "source_version"):
-        value, line = said.get(key, ("", None))
+        value, line = entries.get(key, ("", None))
         rows.param(key, value or None, line)
-    status, line = said.get("status", ("", None))
+    status, line = entries.get("status", ("", None))
     rows.param("outcome", OUTCOMES.get(status), line)
-    (began, _), (ended, line) = (said.get(key, ("", None)) for key in ("start_time", "end_time"))
+    (began, _), (ended, line) = (entries.get(key, ("", None)) for key in ("start_time", "end_time"))
     if MOMENT.match(began) and MOMENT.match(ended):
         rows.add(
             "phases", line, phase="run", span_s=(int(ended) - int(began)) / 1000, origin="logged", ts_origin="utc",

@@ -19,13 +19,13 @@ Samples:
 """
 
 import json
-import math
 import re
 from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
 VERSION = 2
@@ -83,7 +83,7 @@ class Reader:
                     )
             except (KeyError, TypeError, AttributeError, OverflowError):
                 self.rows.problem(
-                    line.number, "the record is not one of MLPerf's: its key, time or metadata is odd", line.text
+                    line.number, "the record does not have MLPerf's form: its key, time or metadata is wrong", line.text
                 )
             except (ValueError, RecursionError):
                 self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
@@ -139,7 +139,7 @@ class Reader:
 
     def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
         """Times and rates: a step if there is either, metrics for the rest."""
-        numbers = {name: float(known) for name, value in values.items() if (known := number(value)) is not None}
+        numbers = {name: known for name, value in values.items() if (known := number(value)) is not None}
         epoch, step, in_tokens = self.where(about)
         timed = next((name for name in TIMES if numbers.get(name, 0) > 0), None)
         rated = next((name for name in RATES if numbers.get(name, 0) > 0), None)
@@ -194,8 +194,8 @@ class Reader:
 
     def platform(self, text: str, line: int) -> None:
         """Nodes, machine and devices, as submitters write them into the name of the platform."""
-        if found := PLATFORM.fullmatch(text[:200]):
-            nodes, box, devices, model, whole = found.groups()
+        if match := PLATFORM.fullmatch(text[:200]):
+            nodes, box, devices, model, whole = match.groups()
             if not UNNAMED.search(text):
                 self.rows.param("system", box or whole, line)
             for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):
@@ -219,13 +219,3 @@ class Reader:
 def base(epoch: float) -> float:
     """Number of the first epoch, from the first one that is named."""
     return 1.0 if epoch >= 1 else 0.0
-
-
-def number(value: Any) -> float | None:
-    """A number, also one written as text."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None

@@ -15,13 +15,13 @@ Samples:
 """
 
 import json
-import math
 import re
 from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import json_number
 from scalelens.tables import RUN_FACTS
 
 VERSION = 1
@@ -49,12 +49,12 @@ class Reader:
         self.ended = False
 
     def take(self, line: Line) -> bool:
-        found = RECORD.search(line.text)
-        if not found:
+        match = RECORD.search(line.text)
+        if not match:
             return False
-        if found[0] != self.last:  # else printed twice
-            self.last = found[0]
-            benchmark, seconds, _, key, text = found.groups()
+        if match[0] != self.last:  # else printed twice
+            self.last = match[0]
+            benchmark, seconds, _, key, text = match.groups()
             try:
                 value, about = parsed(text)
             except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ class Reader:
 
     def record(self, key: str, value: Any, about: dict[str, Any], ts: datetime, line: Line) -> None:
         name, _, edge = key.rpartition("_")
-        epoch = number(about.get("epoch_num", about.get("epoch")))
+        epoch = json_number(about.get("epoch_num", about.get("epoch")))
         if name in SPANS and edge == "start":
             if name == "run" and self.ended:
                 self.rows.new_part()
@@ -84,14 +84,14 @@ class Reader:
                 if {"success", "status"} & about.keys():
                     good = about.get("success") is True or about.get("status") == "success"
                     self.rows.param("outcome", "completed" if good else "error", line.number)
-        elif (counted := number(value)) is not None and (epoch is not None or key.startswith("eval_")):
+        elif (counted := json_number(value)) is not None and (epoch is not None or key.startswith("eval_")):
             self.rows.metric(line.number, line.rank, line.place, None, key, counted)
         elif value is not None and not isinstance(value, dict):
             self.rows.param(FACTS.get(key, f"mllog.{key}" if key in RESERVED else key), value, line.number)
 
 
 def parsed(text: str | None) -> tuple[Any, dict[str, Any]]:
-    """Value and metadata.  Where it is no JSON it is plain text, or an object that Python printed."""
+    """Value and metadata.  If it is not JSON, it is plain text or an object that Python printed."""
     if text is None:
         return None, {}
     if not text.startswith("{"):
@@ -105,8 +105,3 @@ def parsed(text: str | None) -> tuple[Any, dict[str, Any]]:
         record = json.loads(text.replace("'", '"'))
     about = record.get("metadata")
     return record.get("value"), about if isinstance(about, dict) else record
-
-
-def number(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if known else None

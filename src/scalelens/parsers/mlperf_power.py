@@ -59,8 +59,8 @@ class Reader:
         self.began: dict[str | None, Any] = {}
 
     def take(self, line: Line) -> bool:
-        if found := TOTAL.fullmatch(line.text):
-            self.rows.add("energy", line.number, energy_j=float(found[1]) * JOULES[found[2]], method="mlperf")
+        if match := TOTAL.fullmatch(line.text):
+            self.rows.add("energy", line.number, energy_j=float(match[1]) * JOULES[match[2]], method="mlperf")
             return True
         taken = False
         for tag in TAG.finditer(line.text):
@@ -86,7 +86,7 @@ class Reader:
             switch = str(about.get("switch_id") or node or "")
             self.samples.power(line.number, Sensor(node, switch or None, "switch"), str(value), None)
         elif stamp is None:
-            self.rows.problem(line.number, "the time is no number of milliseconds since 1970", line.text)
+            self.rows.problem(line.number, "the time is not a number of milliseconds since 1970", line.text)
         elif key == "power_reading":
             self.samples.power(line.number, Sensor(node, "node", self.scope), str(value), stamp)
         elif key == "conversion_eff":
@@ -95,7 +95,7 @@ class Reader:
             if isinstance(value, int | float) and 0 < value <= 1:
                 self.rows.metric(line.number, None, node, None, key, float(value))
             else:
-                self.rows.problem(line.number, "the conversion efficiency is no number from 0 to 1", line.text)
+                self.rows.problem(line.number, "the conversion efficiency is not a number from 0 to 1", line.text)
         else:
             self.rows.metric(line.number, None, node, None, key, record["time_ms"] / 1000, "s")
             if key == "power_measurement_start":

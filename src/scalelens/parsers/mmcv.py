@@ -20,11 +20,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
@@ -90,7 +90,7 @@ class Reader:
 
     def train(self, head: re.Match[str], values: dict[str, float], place: dict[str, Any], line: Line) -> None:
         row: dict[str, Any] = place | {"rank": line.rank, "place": line.place, "phase": "train"}
-        if head[1] and (stamp := moment(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
+        if head[1] and (stamp := iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if "memory" in values:
@@ -103,10 +103,3 @@ class Reader:
         self.rows.put("steps", line.number, row)
         named = [(name, value, None) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.place, row["step"], named)
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -22,6 +22,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import json_count, json_number
 
 VERSION = 1
 ANCHORS = ('"mode": "train", "epoch": ', '"mode": "val", "epoch": ', '"data_time": ')
@@ -44,45 +45,46 @@ class Reader:
         if not text.startswith('{"'):
             return False
         try:
-            said = json.loads(text)
+            record = json.loads(text)
         except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
+            record = None
+        if not isinstance(record, dict):
             if BEGUN.match(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return bool(BEGUN.match(text))
-        counts = {key: said[key] for key in ("epoch", "iter", "step") if whole(said.get(key))}
-        if said.get("mode") == "val" or not {"time", "iter"} <= said.keys():
+        counts = {key: record[key] for key in ("epoch", "iter", "step") if json_count(record.get(key), 51) is not None}
+        if record.get("mode") == "val" or not {"time", "iter"} <= record.keys():
             values = [
-                (f"val {name}", float(said[name]), None) for name in said if name not in NO_VALUE and number(said[name])
+                (f"val {name}", value, None)
+                for name in record
+                if name not in NO_VALUE and (value := json_number(record[name])) is not None
             ]
             ours = bool(values) and (
-                "mode" in said or ("data_time" in said and "step" in counts and "loss" not in said)
+                "mode" in record or ("data_time" in record and "step" in counts and "loss" not in record)
             )
             if ours:
                 self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values)
             return ours
-        if not {"data_time", "epoch"} <= said.keys() or "iter" not in counts or "epoch" not in counts:
+        if not {"data_time", "epoch"} <= record.keys() or "iter" not in counts or "epoch" not in counts:
             return False
-        self.train(said, counts, line)
+        self.train(record, counts, line)
         return True
 
-    def train(self, said: dict[str, Any], counts: dict[str, int], line: Line) -> None:
+    def train(self, record: dict[str, Any], counts: dict[str, int], line: Line) -> None:
         rows = self.rows
         steps = self.position(counts)
         rows.step, rows.steps_line = self.step, line.number
         row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
         row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
         row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
-        row |= {column: float(said[name]) for name, column in COLUMNS.items() if number(said.get(name))}
-        if number(said.get("memory")):
-            row["peak_memory_bytes"] = float(said["memory"]) * 2**20
+        values = {name: value for name, field in record.items() if (value := json_number(field)) is not None}
+        row |= {column: values[name] for name, column in COLUMNS.items() if name in values}
+        if "memory" in values:
+            row["peak_memory_bytes"] = values["memory"] * 2**20
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
-        others = [name for name in said if name not in {*NO_VALUE, *COLUMNS} and number(said[name])]
-        rows.metrics(
-            line.number, line.rank, line.place, self.step, [(name, float(said[name]), None) for name in others]
-        )
+        others = [(name, value, None) for name, value in values.items() if name not in {*NO_VALUE, *COLUMNS}]
+        rows.metrics(line.number, line.rank, line.place, self.step, others)
 
     def position(self, counts: dict[str, int]) -> int | None:
         """Finds the step of a record; gives back the steps since the one before, where that is known."""
@@ -99,11 +101,3 @@ class Reader:
         first = self.epoch == 0 and epoch > 1
         self.epoch, self.last = epoch, index
         return None if restarted or first or self.step <= before else self.step - before
-
-
-def number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
-
-
-def whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 50

@@ -43,21 +43,21 @@ class Reader:
         if memory := MEMORY.match(line.text):
             rows.metric(line.number, line.rank, line.place, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes")
             return True
-        found = RECORD.match(line.text)
-        if not found:
+        match = RECORD.match(line.text)
+        if not match:
             if not BEGUN.match(line.text):
                 return False  # a line of the program itself
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, values = int(found[1]), {name: float(value) for name, value in VALUE.findall(found[3] + found[8])}
-        values["train_time"] = float(found[5]) / (1000 if found[6] == "ms" else 1)
+        step, values = int(match[1]), {name: float(value) for name, value in VALUE.findall(match[3] + match[8])}
+        values["train_time"] = float(match[5]) / (1000 if match[6] == "ms" else 1)
         if "train_loss" in values:
-            self.row(line, step, found[7], values.pop("train_loss"))
-        elif found[7] and found[7] != "nan":
-            values["step_avg"] = float(found[7]) / 1000
+            self.row(line, step, match[7], values.pop("train_loss"))
+        elif match[7] and match[7] != "nan":
+            values["step_avg"] = float(match[7]) / 1000
         named = [(name, value, "s" if name in ("train_time", "step_avg") else None) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.place, step, named)
-        if step == int(found[2]) and "val_loss" in values:
+        if step == int(match[2]) and "val_loss" in values:
             rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 

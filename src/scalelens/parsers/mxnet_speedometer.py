@@ -20,11 +20,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
@@ -45,7 +45,7 @@ class Reader:
         self.last = 0
         self.bases: dict[int, int] = {}  # steps before an epoch
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
-        self.said: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
+        self.printed: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
 
     def take(self, line: Line) -> bool:
         head = HEAD.search(line.text)
@@ -56,7 +56,7 @@ class Reader:
         values = VALUE.findall(" " + head[5] + text)
         _, _, attempt = self.at.get((rank, line.place), (0, 0, 0))
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.place, "epoch": epoch}
-        if head[1] and (stamp := moment(f"{head[1]}.{head[2]}")):
+        if head[1] and (stamp := iso_time(f"{head[1]}.{head[2]}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         if head[5] == "Batch [":
             return self.record(text, values, row, line)
@@ -69,24 +69,24 @@ class Reader:
         return bool(values) or head[5] == "Time cost="
 
     def record(self, text: str, values: list[tuple[str, str]], row: dict[str, Any], line: Line) -> bool:
-        found = RECORD.match(text)
-        if not found:
+        match = RECORD.match(text)
+        if not match:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        params, epoch, end = self.rows.params, row["epoch"], int(found[2])
+        params, epoch, end = self.rows.params, row["epoch"], int(match[2])
         label = row["rank"], line.place
         named = {name: float(value) for name, value in values if value != "nan"}
-        if self.said.get(label) == (said := (epoch, end, found[3])):
+        if self.printed.get(label) == (printed := (epoch, end, match[3])):
             self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])
             return True
-        self.said[label] = said
+        self.printed[label] = printed
         before, batch, attempt = self.at.get(label, (-1, -1, 0))
         row["attempt"] = attempt = attempt + ((epoch, end) <= (before, batch))
         self.at[label] = epoch, end, attempt
-        start = int(found[1]) if found[1] else batch if before == epoch and batch < end else 0
+        start = int(match[1]) if match[1] else batch if before == epoch and batch < end else 0
         step = self.bases.setdefault(epoch, self.last if self.bases else 0) + end
         self.last = max(self.last, step)
-        rate, size = float(found[3]), str(params.get("global_batch_size", ""))
+        rate, size = float(match[3]), str(params.get("global_batch_size", ""))
         row |= {"phase": "train", "step": step, "samples_per_s": rate}
         row |= {"averaged_steps": max(end - start, 1), "value_kind": "interval_mean"}
         if size.isdecimal() and len(size) < 9:
@@ -98,10 +98,3 @@ class Reader:
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, *label, step, [(name, named[name], None) for name in named])
         return True
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

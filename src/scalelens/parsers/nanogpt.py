@@ -20,6 +20,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -50,20 +51,22 @@ class Reader:
         date = DATE.match(line.text)
         if date:
             line = line._replace(text=line.text[date.end() :])
-        if found := RECORD.match(line.text):
-            fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, found.end())}
-            self.record(line, found[1], found[2], found[3], fields, date=moment(date, line, rows))
-        elif found := LLAMA2_C.match(line.text):
-            fields = {"mfu": (float(found[5]), "%")} if found[5] else {}
-            self.record(line, found[1], found[2], found[4], fields, rate=float(found[3]))
-        elif found := EVALUATION.match(line.text):
-            losses = [("train loss", float(found[2]), None), ("val loss", float(found[3]), None)]
-            rows.metrics(line.number, line.rank, line.place, int(found[1]), losses)
-        elif found := TOKENS.match(line.text):
-            self.tokens = float(found[1].replace(",", "").lstrip("0") or "nan")
+        if match := RECORD.match(line.text):
+            fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, match.end())}
+            self.record(
+                line, match[1], match[2], match[3], fields, date=line_time(date[1] if date else None, line, rows)
+            )
+        elif match := LLAMA2_C.match(line.text):
+            fields = {"mfu": (float(match[5]), "%")} if match[5] else {}
+            self.record(line, match[1], match[2], match[4], fields, rate=float(match[3]))
+        elif match := EVALUATION.match(line.text):
+            losses = [("train loss", float(match[2]), None), ("val loss", float(match[3]), None)]
+            rows.metrics(line.number, line.rank, line.place, int(match[1]), losses)
+        elif match := TOKENS.match(line.text):
+            self.tokens = float(match[1].replace(",", "").lstrip("0") or "nan")
             rows.param("tokens_per_step", int(self.tokens) if self.tokens < 1e18 else None, line.number)
-        elif found := PARAMETERS.match(line.text):
-            rows.param("parameters", round(float(found[1]) * 1e6), line.number)
+        elif match := PARAMETERS.match(line.text):
+            rows.param("parameters", round(float(match[1]) * 1e6), line.number)
         elif BEGUN.match(line.text) and self.step >= 0:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
@@ -91,11 +94,3 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)
-
-
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

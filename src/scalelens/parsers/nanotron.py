@@ -15,8 +15,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -59,10 +59,10 @@ class Reader:
 
     def record(self, line: Line, head: re.Match[str]) -> None:
         rows, values, rounded, end = self.rows, dict[str, float](), set[str](), head.end()
-        while found := FIELD.match(line.text, end):
-            values[found[1]], end = float(found[2]) * SCALE[found[3]], found.end()
-            if found[3]:
-                rounded.add(found[1])
+        while match := FIELD.match(line.text, end):
+            values[match[1]], end = float(match[2]) * SCALE[match[3]], match.end()
+            if match[3]:
+                rounded.add(match[1])
         time = next((values.pop(name) for name in TIMES if name in values), None)
         if end < len(line.text.rstrip()) or time is None or "global_batch_size" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
@@ -75,7 +75,7 @@ class Reader:
             rows.param("global_batch_size", int(batch), line.number)
         rows.attempt += step <= self.step
         self.step = rows.step = step
-        ts = moment(head[1], line, rows)
+        ts = line_time(head[1], line, rows, "%m/%d/%Y %H:%M:%S")
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=time / 1000, averaged_steps=1, value_kind="instant", samples=batch, rate_scope="global",
@@ -88,11 +88,3 @@ class Reader:
         rows.param("framework", "nanotron", line.number)
         if head[2] == head[3]:
             rows.param("outcome", "completed", line.number, origin="inferred")
-
-
-def moment(stamp: str, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.strptime(stamp, "%m/%d/%Y %H:%M:%S")
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

@@ -45,8 +45,8 @@ class Reader:
     def take(self, line: Line) -> bool:
         if self.part != self.rows.part:
             self.part, self.size, self.hosts = self.rows.part, (0, 0), {}
-        if found := RANK.search(line.text):
-            rank, ranks = int(found[2]), int(found[3])
+        if match := RANK.search(line.text):
+            rank, ranks = int(match[2]), int(match[3])
             if rank >= ranks:
                 self.rows.problem(line.number, "the rank is not below the number of ranks", line.text)
                 return True
@@ -54,10 +54,10 @@ class Reader:
                 self.size, self.hosts = (ranks, line.number), {}
                 self.rows.param("nccl_ranks", ranks, line.number, origin="nccl")
             if ranks == self.size[0]:
-                self.hosts.setdefault(rank, found[1])
+                self.hosts.setdefault(rank, match[1])
             return True
-        if found := NETWORK.search(line.text):
-            self.rows.param("network", found[1], line.number, origin="nccl")
+        if match := NETWORK.search(line.text):
+            self.rows.param("network", match[1], line.number, origin="nccl")
             return True
         versions = VERSIONS.findall(line.text)
         for kind, version in versions:

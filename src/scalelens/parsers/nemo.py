@@ -50,8 +50,8 @@ class Reader:
     def take(self, line: Line) -> bool:
         if head := LINE.search(line.text):
             values, end = dict[str, str](), head.end()
-            while found := ENTRY.match(line.text, end):
-                values[found[1]], end = found[2], found.end()
+            while match := ENTRY.match(line.text, end):
+                values[match[1]], end = match[2], match.end()
             cut = end < len(line.text.rstrip())
             step = int(head[1]) * (int(head[3]) + 1) + int(head[2])
         elif head := BAR.search(line.text):

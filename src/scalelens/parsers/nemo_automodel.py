@@ -15,11 +15,11 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = (" | epoch ",)
@@ -72,16 +72,9 @@ class Reader:
         row |= {"phase": "validation" if head[1] else "train", "epoch": int(head[3])}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem", None)
-        if (stamp := STAMP.search(line.text)) and (ts := moment(stamp[1])):
+        if (stamp := STAMP.search(line.text)) and (ts := iso_time(stamp[1])):
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.put("steps", line.number, row)
         named = [(name, value, "tokens/s" if name == "tps" else None) for name, value in values.items()]
         named += [("tps_per_gpu", each, "tokens/s")] if each is not None else []
         rows.metrics(line.number, line.rank, line.place, step, named)
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -43,13 +43,13 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if found := LISTED.match(line.text):
-            self.device(int(found[1]), found[2], line.number)
+        if match := LISTED.match(line.text):
+            self.device(int(match[1]), match[2], line.number)
             self.claims = LISTED
             return True
-        if found := HEADER.match(line.text):
+        if match := HEADER.match(line.text):
             self.close()
-            for fact, value in (("driver_version", found[2]), ("cuda_driver_version", found[3])):
+            for fact, value in (("driver_version", match[2]), ("cuda_driver_version", match[3])):
                 self.rows.param(fact, value, line.number, origin="environment")
             self.claims = TABLE
             return True
@@ -59,10 +59,10 @@ class Reader:
         return False
 
     def more(self, line: Line) -> None:
-        if found := LISTED.match(line.text) or DEVICE.match(line.text):
-            self.device(int(found[1]), found[2].removesuffix("...").rstrip(), line.number)
-        elif found := MEMORY.match(line.text):
-            self.rows.param("device_memory", found[1], line.number, "MiB", "environment")
+        if match := LISTED.match(line.text) or DEVICE.match(line.text):
+            self.device(int(match[1]), match[2].removesuffix("...").rstrip(), line.number)
+        elif match := MEMORY.match(line.text):
+            self.rows.param("device_memory", match[1], line.number, "MiB", "environment")
         elif line.text.lstrip().startswith("GPU0\t"):
             links = [link.strip() for link in line.text.strip().split("\t")]
             if len(links) > 2 and re.fullmatch(r"[A-Z]+\d*", links[2]):

@@ -7,7 +7,7 @@ Source: nvidia-smi dmon -h
 
 Columns depend on -s and on the driver, and are found by their names; the second line with a hash has the units.  Both
 come again every few rows.  Times are local (--tz) and there are none without -o DT, and no date with -o T: then the
-powers stand without a time, and a problem says so.  A dash is no value.
+powers stand without a time, and a problem says so.  A dash stands for no value.
 
 Samples:
     #Date       Time        gpu    pwr  gtemp  mtemp     sm
@@ -20,6 +20,7 @@ import re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, Stamp, stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
@@ -57,7 +58,7 @@ def read(source: Source, rows: Rows) -> None:
             date = DATE.sub(r"\1-\2-\3", values["Date"])
             stamp = stamp_of(f"{date} {values['Time']}")
             if stamp is None:
-                rows.problem(number, "the time is none", text)
+                rows.problem(number, UNREADABLE_TIME, text)
                 continue
         else:
             timeless = timeless or number

@@ -15,6 +15,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
@@ -47,10 +48,10 @@ class Reader:
         return self.claims is not None
 
     def more(self, line: Line) -> None:
-        if found := FIELD.match(line.text):
-            name, value = found[2], found[3]
+        if match := FIELD.match(line.text):
+            name, value = match[2], match[3]
             if name == "Timestamp":
-                self.time(value, line)
+                self.stamp = line_time(value, line, self.rows, "%a %b %d %H:%M:%S %Y") or self.stamp
             elif name in FACTS:
                 self.rows.param(FACTS[name], value, line.number, origin="environment")
             elif name == "Attached GPUs" and re.fullmatch(r"\d{1,3}", value):
@@ -59,13 +60,7 @@ class Reader:
                 stamp = (self.stamp, "naive") if self.stamp else None
                 self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
                 self.scope = ""  # the first one counts
-        elif found := DEVICE.match(line.text):
-            self.device, self.scope = found[1], ""
-        elif found := SECTION.match(line.text):
-            self.scope = SCOPES.get(found[1], "")
-
-    def time(self, text: str, line: Line) -> None:
-        try:
-            self.stamp = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)
+        elif match := DEVICE.match(line.text):
+            self.device, self.scope = match[1], ""
+        elif match := SECTION.match(line.text):
+            self.scope = SCOPES.get(match[1], "")

@@ -25,8 +25,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, nanoseconds, stamp_of
+from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import head_lines, rows_of
 
 VERSION = 2
@@ -37,7 +38,7 @@ NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 IN_WATTS = re.compile(r"\d+\.\d+ W")
 SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
-SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody asks more often than this
+SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -48,7 +49,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def has_power(cells: list[str]) -> bool:
-    names = [found[1] for cell in cells if (found := NAME.fullmatch(cell.strip()))]
+    names = [match[1] for cell in cells if (match := NAME.fullmatch(cell.strip()))]
     return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in POWERS for name in names)
 
 
@@ -57,7 +58,7 @@ class Layout:
 
     def __init__(self, header: list[str]) -> None:
         self.header = header
-        named = {found[1]: (k, found[2]) for k, cell in enumerate(header) if (found := NAME.fullmatch(cell))}
+        named = {match[1]: (k, match[2]) for k, cell in enumerate(header) if (match := NAME.fullmatch(cell))}
         self.time = named.get("timestamp", (None, None))[0]
         self.powers = [
             (scope, *named[name])
@@ -69,7 +70,7 @@ class Layout:
 
 
 def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
-    """Records with the layout of the header before them; what is none becomes a problem of `rows`."""
+    """Records with the layout of the header before them; a line that is neither becomes a problem of `rows`."""
     layout: Layout | None = None
     for number, cells, whole in rows_of(source):
         if has_power(cells):
@@ -78,7 +79,11 @@ def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list
             layout = without_header(cells)
             if layout is None:
                 if rows:
-                    rows.problem(number, "there is no header, and not one time and one power in watts", ",".join(cells))
+                    rows.problem(
+                        number,
+                        "there is no header, and the row does not hold one time and one power in watts",
+                        ",".join(cells),
+                    )
                 return
             yield number, cells, layout
         elif whole and len(cells) == len(layout.header) + 1 and (joined := with_fraction(cells, layout)):
@@ -117,10 +122,12 @@ def read(source: Source, rows: Rows) -> None:
     if device != named:
         rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
     if device == "index" and not has_power(next(rows_of(source))[1]):
-        rows.problem(1, "there is no header: the first column is taken for the number of the GPU")
+        rows.problem(1, "there is no header: the first column is read as the number of the GPU")
     places = in_sweeps(source) if device is None else {}
     if places is None:
-        rows.problem(1, "no column names the device, and sweeps are not all as long: whose power it is cannot be told")
+        rows.problem(
+            1, "no column names the device, and the sweeps differ in length: nobody can tell whose power it is"
+        )
         return
     if len(set(places.values())) > 1:
         rows.problem(1, f"no column names the device: numbered by their order in a sweep of {max(places.values()) + 1}")
@@ -131,7 +138,7 @@ def read(source: Source, rows: Rows) -> None:
         if layout.time is None:
             timeless = timeless or number
         elif stamp is None:
-            rows.problem(number, "the time is none", ",".join(cells))
+            rows.problem(number, UNREADABLE_TIME, ",".join(cells))
             continue
         column = layout.devices.get(device or "")
         named = cells[column] if column is not None else None
@@ -143,7 +150,7 @@ def read(source: Source, rows: Rows) -> None:
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
     if timeless:
-        rows.problem(timeless, "there is no column of times: these are powers, and no energy follows from them")
+        rows.problem(timeless, "there is no column of times: no energy follows from the powers")
 
 
 def device_of(source: Source) -> tuple[str | None, str | None]:
@@ -164,7 +171,7 @@ def in_sweeps(source: Source) -> dict[int, int] | None:
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
         if stamp is None:
             continue
-        ns = nanoseconds(stamp[0])
+        ns = nanoseconds_since_1970(stamp[0])
         if began is None or not 0 <= ns - began < SWEEP_NS:
             began = ns
             lengths.append(0)

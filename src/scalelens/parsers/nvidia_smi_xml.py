@@ -16,6 +16,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
@@ -62,10 +63,7 @@ class Reader:
 
     def field(self, name: str, value: str, line: Line) -> None:
         if name == "timestamp":
-            try:
-                self.stamp = datetime.strptime(value, "%a %b %d %H:%M:%S %Y")
-            except ValueError:
-                self.rows.problem(line.number, "the time is none", line.text)
+            self.stamp = line_time(value, line, self.rows, "%a %b %d %H:%M:%S %Y") or self.stamp
         elif name in FACTS:
             self.rows.param(FACTS[name], value, line.number, origin="environment")
         elif name == "attached_gpus" and re.fullmatch(r"\d{1,3}", value):

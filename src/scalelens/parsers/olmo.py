@@ -15,8 +15,8 @@ Samples:
 """
 
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -62,7 +62,7 @@ class Reader:
         try:
             value = float(text.replace(",", ""))
         except ValueError:
-            rows.problem(line.number, f"the value of '{name}' is no number", line.text)
+            rows.problem(line.number, f"the value of '{name}' is not a number", line.text)
             return
         if name == "train/CrossEntropyLoss":
             self.begin(value)
@@ -89,7 +89,7 @@ class Reader:
         self.tokens = (step, tokens)
 
     def row(self, line: Line, head: re.Match[str], speed: float) -> None:
-        rows, ts = self.rows, moment(head[1], line, self.rows)
+        rows, ts = self.rows, line_time(head[1], line, self.rows)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
             epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
@@ -97,11 +97,3 @@ class Reader:
         )  # fmt: skip
         rows.steps_line = line.number
         rows.param("framework", "olmo", line.number)
-
-
-def moment(stamp: str, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp)
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None

@@ -32,7 +32,8 @@ import pyarrow as pa
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, nanoseconds
+from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds
+from scalelens.parsing.values import json_count
 
 VERSION = 1
 
@@ -69,12 +70,12 @@ def read(source: Source, rows: Rows) -> None:
     named = NAME_RANK.search(source.name)
     rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
     for items in trace.slices():
-        found, columns = events.columns(reader.mended(items))
-        if found:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
-            rows.put_columns("events", columns | reader.columns(found, columns))
+        kept, columns = events.columns(reader.mended(items))
+        if kept:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
+            rows.put_columns("events", columns | reader.columns(kept, columns))
     devices = trace.metadata().get("deviceProperties")
-    models = [one.get("name") for one in devices if isinstance(one, dict)] if isinstance(devices, list) else []
+    models = [device.get("name") for device in devices if isinstance(device, dict)] if isinstance(devices, list) else []
     rows.param("device_model", ", ".join(dict.fromkeys(map(str, models))) or None)
     events.finish(trace)
 
@@ -86,7 +87,9 @@ class Reader:
         self.zero: int | None = None  # nanoseconds since 1970 of start_time 0
         spans = [e for items in trace.slices(b"ProfileStep#") for e in self.mended(items) if is_step(e)]
         exact = Exact in {*map(type, spans)}
-        began, lasted = (nanoseconds([getattr(span, key) for span in spans], exact)[0] for key in ("ts", "dur"))
+        began, lasted = (
+            microseconds_as_nanoseconds([getattr(span, key) for span in spans], exact)[0] for key in ("ts", "dur")
+        )
         starts = self.starts(spans, began)
         ends = starts + lasted
         steps = [int(event.name.partition("#")[2]) for event in spans]  # type: ignore[union-attr]
@@ -105,8 +108,8 @@ class Reader:
 
     def starts(self, events: Any, given: Any) -> Any:
         """Starts to the nanosecond, where events say when they start since the first."""
-        said = [re.match(r"(\d{1,12})\.(\d{3}) us\Z", str(arguments(event).start_time)) for event in events]
-        since = np.array([int(one[1] + one[2]) if one else -1 for one in said], np.int64)
+        printed = [re.match(r"(\d{1,12})\.(\d{3}) us\Z", str(arguments(event).start_time)) for event in events]
+        since = np.array([int(match[1] + match[2]) if match else -1 for match in printed], np.int64)
         if self.zero is None and (since >= 0).any():
             first = int(np.argmax(since >= 0))
             self.zero = int(given[first]) - int(since[first])
@@ -121,8 +124,8 @@ class Reader:
         inside = (last >= 0) & (starts < ends[last]) if len(begins) else np.zeros(len(starts), bool)
         return {
             "start_ns": pa.array(starts),
-            "stream": pa.array([number(a.stream) for a in args], pa.int64()),
-            "correlation": pa.array([number(a.correlation) for a in args], pa.int64()),
+            "stream": pa.array([json_count(a.stream) for a in args], pa.int64()),
+            "correlation": pa.array([json_count(a.correlation) for a in args], pa.int64()),
             "train_step": pa.array(steps[last] if len(begins) else starts, mask=~inside),
         }
 
@@ -136,7 +139,3 @@ def arguments(event: Event) -> Args:
         return ARGS.decode(event.args) if event.args else Args()
     except UNREADABLE:
         return Args()
-
-
-def number(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < 1 << 63 else None

@@ -28,6 +28,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
@@ -66,72 +67,76 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         if launch := LAUNCH.search(line.text.rstrip()):
-            key, _, value = launch[1].partition(": ")
-            if key == "nnodes":
-                self.rows.param("nodes", int(value), line.number)
-            else:
-                self.rows.param("devices_per_node", value.count(",") + 1, line.number)
-            nodes, each = (self.rows.params.get(fact) for fact in ("nodes", "devices_per_node"))
-            self.rows.param("devices", int(nodes) * int(each) if nodes and each else None, line.number)
-            return True
+            return self.launched(launch, line)
         stamp = STAMP.search(line.text)
         if not stamp:
             return False
-        text = line.text[stamp.end() :].rstrip()
+        text, ts = line.text[stamp.end() :].rstrip(), iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
         end = None
-        if found := STATIC.match(text):
-            epoch, index, total, end = int(found[2]), int(found[3] or 0), None, found[1]
+        if match := STATIC.match(text):
+            epoch, index, total, end = int(match[2]), int(match[3] or 0), None, match[1]
             batches = index - WARM_UP if index > WARM_UP else index
-        elif found := DYNAMIC.match(text):
-            epoch, index, total = int(found[1]) - 1, int(found[2]), int(found[3])
+        elif match := DYNAMIC.match(text):
+            epoch, index, total = int(match[1]) - 1, int(match[2]), int(match[3])
             batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
-        elif found := EVALUATION.match(text):
-            return self.evaluation(found, text, moment("-".join(stamp.groups()[:3]) + " " + stamp[4]), line)
+        elif match := EVALUATION.match(text):
+            return self.evaluation(match, text, ts, line)
         else:
             return self.fact(text, line)
         if not WHOLE.search(text) or not (index or total or end):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, found.end())}
-        values |= {"lr": float(rate[1])} if (rate := re.match(rf"lr\(\w+\): ({N})", text[found.end() :])) else {}
+        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}
+        values |= {"lr": float(rate[1])} if (rate := re.match(rf"lr\(\w+\): ({N})", text[match.end() :])) else {}
         if end:
             units = {"batch_cost": "s", "reader_cost": "s", "batch_cost_sum": "s"}
             means = [(f"END {name}", value, units.get(name)) for name, value in values.items()]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
             return True
-        row: dict[str, Any] = {
-            "rank": line.rank,
-            "place": line.place,
-            "phase": "train",
-            "epoch": epoch,
-            "rate_scope": "rank",
-        }
+        self.record((epoch, index, total), max(batches, 1), values, ts, line)
+        return True
+
+    def launched(self, launch: re.Match[str], line: Line) -> bool:
+        """A line of the launcher: the nodes, or the devices of one."""
+        key, _, value = launch[1].partition(": ")
+        if key == "nnodes":
+            self.rows.param("nodes", int(value), line.number)
+        else:
+            self.rows.param("devices_per_node", value.count(",") + 1, line.number)
+        nodes, each = (self.rows.params.get(fact) for fact in ("nodes", "devices_per_node"))
+        self.rows.param("devices", int(nodes) * int(each) if nodes and each else None, line.number)
+        return True
+
+    def record(
+        self, at: tuple[int, int, int | None], batches: int, values: dict[str, float], ts: datetime | None, line: Line
+    ) -> None:
+        """A row of the training, at an epoch, an iteration and the iterations of the epoch; a mean over `batches`."""
+        epoch, index, total = at
+        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
         *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
         attempt += [epoch, index] <= before
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
-        row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
-        row["ts"] = moment("-".join(stamp.groups()[:3]) + " " + stamp[4])
+        row |= {"averaged_steps": batches, "value_kind": "running_mean", "rate_scope": "rank", "ts": ts}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:
             row["accuracy"] = values.pop("top1")
         self.describe(row, line)
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
-        return True
 
-    def evaluation(self, found: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
-        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, found.end())}
-        if found[3]:
-            values = {"best metric": float(found[3].rpartition(" ")[2])}
-        if found[2] is None:
+    def evaluation(self, match: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
+        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}
+        if match[3]:
+            values = {"best metric": float(match[3].rpartition(" ")[2])}
+        if match[2] is None:
             named = [(f"Eval {name}", value, None) for name, value in values.items()]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named, "mean")
             return bool(named)
         if not WHOLE.search(text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        epoch, index = int(found[1]), int(found[2])
+        epoch, index = int(match[1]), int(match[2])
         *_, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "validation"}
         row |= {"epoch": epoch - 1 if epoch else None, "step": index, "value_kind": "running_mean"}
@@ -146,11 +151,11 @@ class Reader:
     def fact(self, text: str, line: Line) -> bool:
         if section := SECTION.match(text):
             self.section = section[1]
-        found = FACT.match(text)
-        if found and (self.section, found[1]) in (("Arch", "name"), ("", "name")):
-            self.rows.param("model", found[2], line.number)
-        elif found and found[1] == "use_amp":
-            self.rows.param("precision", "amp" if found[2] == "True" else "fp32", line.number)
+        match = FACT.match(text)
+        if match and (self.section, match[1]) in (("Arch", "name"), ("", "name")):
+            self.rows.param("model", match[2], line.number)
+        elif match and match[1] == "use_amp":
+            self.rows.param("precision", "amp" if match[2] == "True" else "fp32", line.number)
         else:
             return False
         return True
@@ -172,10 +177,3 @@ class Reader:
             if "devices" in params:
                 rows.param("global_batch_size", round(size) * int(params["devices"]), line.number, origin="inferred")
         row["samples"] = params.get("global_batch_size")
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -27,6 +27,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import iso_time
 
 VERSION = 1
 ANCHORS = (
@@ -72,45 +73,45 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
-        if found := RECORD.search(text):
-            kind = next(kind for kind in WHOLE if found[kind])
-            row, gap, first = self.place(kind, found, line)
+        if match := RECORD.search(text):
+            kind = next(kind for kind in WHOLE if match[kind])
+            row, gap, first = self.place(kind, match, line)
             if not WHOLE[kind].search(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
-            if ts := moment(text):
+            if ts := logged_at(text):
                 row |= {"ts": ts, "ts_origin": "naive"}
-            values = {name: float(value) for name, value in FIELD.findall(text[found.end() :])}
-            self.record(kind, found, row, gap, first, values, line)
-        elif found := EVALUATION.search(text):
-            values = {name: float(value) for name, value in FIELD.findall(text[found.end() :])}
+            values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
+            self.record(kind, match, row, gap, first, values, line)
+        elif match := EVALUATION.search(text):
+            values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
             named = [(f"eval {name}", value, None) for name, value in values.items()]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
-        elif found := EVERY.search(text):
-            self.every = int(found[1]) or None
+        elif match := EVERY.search(text):
+            self.every = int(match[1]) or None
         else:
             return False
         return True
 
-    def place(self, kind: str, found: re.Match[str], line: Line) -> tuple[dict[str, Any], int, bool]:
+    def place(self, kind: str, match: re.Match[str], line: Line) -> tuple[dict[str, Any], int, bool]:
         """Where a record stands, how many steps lie between it and the one before, and whether it is an attempt's first."""
         if kind == "det":
-            epoch, step = int(found["of"]), int(found["of"]) * int(found["total"]) + int(found["index"])
+            epoch, step = int(match["of"]), int(match["of"]) * int(match["total"]) + int(match["index"])
         else:
-            epoch, step = (int(found[name]) for name in (("first", "iter") if kind == "seg" else ("one", "global")))
-            epoch -= 0 if found["old"] else 1
+            epoch, step = (int(match[name]) for name in (("first", "iter") if kind == "seg" else ("one", "global")))
+            epoch -= 0 if match["old"] else 1
         before, attempt = self.at.get((line.rank, line.place), (None, 0))
         attempt += before is not None and step <= before
         start = before if before is not None and step > before else None
         self.at[line.rank, line.place] = step, attempt
-        gap = step - (start if start is not None else -1 if kind == "det" or found["old"] else 0)
-        if start is not None and (kind != "det" or gap <= int(found["index"])):  # within an epoch
+        gap = step - (start if start is not None else -1 if kind == "det" or match["old"] else 0)
+        if start is not None and (kind != "det" or gap <= int(match["index"])):  # within an epoch
             self.longest = max(self.longest, gap)
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
         return row | {"epoch": epoch, "step": step, "rate_scope": "rank"}, gap, start is None
 
     def record(
-        self, kind: str, found: re.Match[str], row: dict[str, Any], gap: int, first: bool, values: dict[str, float],
+        self, kind: str, match: re.Match[str], row: dict[str, Any], gap: int, first: bool, values: dict[str, float],
         line: Line,
     ) -> None:  # fmt: skip
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
@@ -118,12 +119,12 @@ class Reader:
             row["peak_memory_bytes"] *= 2**20
         steps: int | None = gap
         every = self.every or self.longest
-        if kind == "ocr" and every and gap <= every + bool(first and found["old"]):
+        if kind == "ocr" and every and gap <= every + bool(first and match["old"]):
             row |= {column: row[column] * every / gap for column in ("step_s", "data_s") if column in row}
         elif kind == "ocr":  # resumed, or a record is missing
             row |= {"step_s": None, "data_s": None}
             steps = None
-        elif kind == "det" and not (first and int(found["index"]) == 0):
+        elif kind == "det" and not (first and int(match["index"]) == 0):
             steps = self.longest or (None if first else gap)
         elif first:
             steps = 1 if kind == "det" else None
@@ -150,10 +151,7 @@ class Reader:
         row["samples"] = params.get("global_batch_size")
 
 
-def moment(text: str) -> datetime | None:
+def logged_at(text: str) -> datetime | None:
     """The time of a record, where its date has a year."""
-    found = STAMP.search(text)
-    try:
-        return datetime.fromisoformat("-".join(found.groups()[:3]) + " " + found[4]) if found else None
-    except ValueError:
-        return None
+    match = STAMP.search(text)
+    return iso_time("-".join(match.groups()[:3]) + " " + match[4]) if match else None

@@ -14,13 +14,14 @@ Samples:
                       Resource Usage on 2026-05-06 07:08:09:
 """
 
-import contextlib
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from scalelens.parsing.line_times import formed_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
 VERSION = 1
 ANCHORS = ("Job Id", "Resource Usage on ")
@@ -55,24 +56,24 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.claims = None
         if report := REPORT.match(line.text):
-            self.ended = self.moment(report[1])
+            self.ended = self.time(report[1])
             return True
-        found = START.match(line.text)
-        if not found:
+        match = START.match(line.text)
+        if not match:
             return False
-        if self.last not in (None, found[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
+        if self.last not in (None, match[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
             self.rows.new_part()
-        self.last, self.hosts, self.claims = found[1], None, re.compile(r"[ \t]+\S")
-        self.row = {"job_id": found[1], "ended_at": self.ended}
+        self.last, self.hosts, self.claims = match[1], None, re.compile(r"[ \t]+\S")
+        self.row = {"job_id": match[1], "ended_at": self.ended}
         self.ended = None
         self.rows.put("jobs", line.number, self.row)
-        self.rows.param("job_id", found[1], line.number, origin="scheduler")
+        self.rows.param("job_id", match[1], line.number, origin="scheduler")
         return True
 
     def more(self, line: Line) -> None:
-        if found := FIELD.match(line.text):
-            self.hosts = found[2] if found[1] == "exec_host" else None
-            self.field(found[1], found[2], line)
+        if match := FIELD.match(line.text):
+            self.hosts = match[2] if match[1] == "exec_host" else None
+            self.field(match[1], match[2], line)
         elif line.text.startswith("\t"):
             self.hosts = None if self.hosts is None else self.hosts + line.text.strip()
         else:
@@ -84,9 +85,9 @@ class Reader:
     def field(self, name: str, value: str, line: Line) -> None:
         rows = self.rows
         if name in TIMES:
-            self.row[TIMES[name]] = self.moment(value)
+            self.row[TIMES[name]] = self.time(value)
             if self.row[TIMES[name]] is None:
-                rows.problem(line.number, "the time is none", line.text)
+                rows.problem(line.number, UNREADABLE_TIME, line.text)
         elif name in COUNTS and re.fullmatch(r"\d{1,7}", value) and int(value):
             self.row[COUNTS[name]] = int(value)
             rows.param(COUNTS[name], int(value), line.number, origin="scheduler")
@@ -103,10 +104,7 @@ class Reader:
             outcome = KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
             rows.param("outcome", outcome, line.number, origin="scheduler")
 
-    def moment(self, text: str) -> datetime | None:
-        """A time in UTC where the zone is known, else as it stands."""
-        with contextlib.suppress(ValueError, OverflowError):
-            iso = text[:1].isdigit()
-            time = datetime.fromisoformat(text) if iso else datetime.strptime(text[4:], "%b %d %H:%M:%S %Y")
-            return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time
-        return None
+    def time(self, text: str) -> datetime | None:
+        """A time in UTC where the zone is known; OpenPBS and Altair's qstat print other forms."""
+        time = iso_time(text) if text[:1].isdigit() else formed_time(text[4:], "%b %d %H:%M:%S %Y")
+        return as_utc(time, self.rows.zone)

@@ -23,7 +23,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor
 
 VERSION = 1
-LATER = ("span_s",)  # stands behind what was counted
+LATER = ("span_s",)  # printed after the counters
 ANCHORS = (" Joules power/energy-", " seconds time elapsed")
 
 COUNTED = re.compile(
@@ -44,15 +44,15 @@ class Reader:
         self.open: list[dict[str, Any]] = []  # energies whose time is not told yet
 
     def take(self, line: Line) -> bool:
-        if found := ELAPSED.match(line.text):
+        if match := ELAPSED.match(line.text):
             for row in self.open:
-                row["span_s"] = float(f"{found[1]}.{found[2]}")
+                row["span_s"] = float(f"{match[1]}.{match[2]}")
             told, self.open = bool(self.open), []
             return told  # else perf without energy
-        found = COUNTED.match(line.text)
-        if not found:
+        match = COUNTED.match(line.text)
+        if not match:
             return False
-        at, where, text, what = found.groups()
+        at, where, text, what = match.groups()
         if text[0] == "<":
             return True
         joules = int(re.sub(r"[.,]", "", text)) / 100

@@ -8,7 +8,7 @@ Source: /sys/cray/pm_counters of the node; HPE Cray EX power management
 A line holds a value, its unit and the time of the node's clock in microseconds, which is not always that since 1970:
 else `ts` counts from a zero of its own (ts_origin `relative`) and only differences of times mean something.  What is
 counted is told by the path before the value (`grep . /sys/cray/pm_counters/*`), else by the end of the file's name.
-A line read twice within the node's tenth of a second is flagged `stale`.  One reading of a counter is no energy but a
+A line read twice within the node's tenth of a second is flagged `stale`.  One reading of a counter is not an energy but a
 metric.  Limits of power (power_cap) are metrics.
 
 accelK is a slot: on LUMI-G one MI250X, which is a whole OAM; on others a GPU or a superchip, so that its scope is told
@@ -23,12 +23,14 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import EPOCHS, Samples, Sensor, Stamp
+from scalelens.parsing.sensors import Samples, Sensor, Stamp
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
 
+EARLIEST, LATEST = (seconds * 10**6 for seconds in YEARS_2000_TO_2100)  # microseconds since 1970
 LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
 COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
 SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
@@ -37,8 +39,8 @@ JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
 
 def recognise(head: bytes, name: str) -> bool:
     lines = head_lines(head)[:20]
-    found = [LINE.fullmatch(line.strip()) for line in lines]
-    return bool(lines) and any(found) and (any(one and one[1] for one in found) or all(found))
+    matches = [LINE.fullmatch(line.strip()) for line in lines]
+    return bool(lines) and any(matches) and (any(match and match[1] for match in matches) or all(matches))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -47,25 +49,25 @@ def read(source: Source, rows: Rows) -> None:
     last: dict[str, int] = {}
     nameless = 0
     for number, text, whole in lines_of(source):
-        found = LINE.fullmatch(text.strip())
-        if not found or not whole:
+        match = LINE.fullmatch(text.strip())
+        if not match or not whole:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
-                rows.problem(number, "the line is cut, or no value with its time", text)
+                rows.problem(number, "the line is cut, or does not hold a value and its time", text)
             continue
-        said = COUNTER.search(found[1]) if found[1] else named
-        if found[1] and not said:
-            rows.problem(number, f"{found[1]} is no counter that is known", text)
+        counter_name = COUNTER.search(match[1]) if match[1] else named
+        if match[1] and not counter_name:
+            rows.problem(number, f"{match[1]} is not a known counter", text)
             continue
-        counter = said[1] if said else "power" if found[3] == "W" else "energy"
-        nameless = nameless or (0 if said else number)
+        counter = counter_name[1] if counter_name else "power" if match[3] == "W" else "energy"
+        nameless = nameless or (0 if counter_name else number)
         part = JOINED.fullmatch(counter.lower())
-        value, unit, us = found[2], found[3], int(found[4])
+        value, unit, us = match[2], match[3], int(match[4])
         if not part or (part[3] == "energy") != (unit == "J"):
-            rows.problem(number, f"{counter} in {unit} is no counter that is known", text)
+            rows.problem(number, f"{counter} in {unit} is not a known counter", text)
             continue
-        scope = SCOPES.get(part[1]) if said else None
-        sensor = Sensor(None, (part[1] + part[2] or "node") if said else None, scope)
-        stamp: tuple[Stamp, str] = us * 1000, "utc" if EPOCHS[0] * 10**6 < us < EPOCHS[1] * 10**6 else "relative"
+        scope = SCOPES.get(part[1]) if counter_name else None
+        sensor = Sensor(None, (part[1] + part[2] or "node") if counter_name else None, scope)
+        stamp: tuple[Stamp, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")
         elif unit == "J":

@@ -31,11 +31,12 @@ import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-LATER = ("span_s",)  # known when the last line of Poplar's, or the exact time, has come
+LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time
 ANCHORS = (
     "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Compiled. Duration ",
     "Total compile time: ", "Total runtime: ", "Data loaded in ",
@@ -73,22 +74,22 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         for phase, pattern in SPANS:
-            if found := pattern.search(line.text):
+            if match := pattern.search(line.text):
                 if phase == "compile" and self.bar is not None:
-                    self.bar["span_s"], self.bar = float(found[1]), None
+                    self.bar["span_s"], self.bar = float(match[1]), None
                 else:
-                    self.span(phase, line, float(found[1]))
+                    self.span(phase, line, float(match[1]))
                 return True
-        if found := BAR.search(line.text):
-            self.bar = self.span("compile", line, seconds(found[1], found[2], found[3]))
-        elif found := TOOK.search(line.text):
-            self.span("train", line, seconds(*found.groups()))
-        elif found := ENGINE.search(line.text):
-            self.engine_line(found, line)
-        elif found := START.match(line.text):
-            self.start(found, line)
-        elif found := EXIT.search(line.text):
-            self.rows.param("outcome", "error" if int(found[1]) else "completed", line.number)
+        if match := BAR.search(line.text):
+            self.bar = self.span("compile", line, seconds(match[1], match[2], match[3]))
+        elif match := TOOK.search(line.text):
+            self.span("train", line, seconds(*match.groups()))
+        elif match := ENGINE.search(line.text):
+            self.engine_line(match, line)
+        elif match := START.match(line.text):
+            self.start(match, line)
+        elif match := EXIT.search(line.text):
+            self.rows.param("outcome", "error" if int(match[1]) else "completed", line.number)
         elif COMMAND.search(line.text):
             replicas, ipus = REPLICAS.search(line.text), IPUS.search(line.text)
             if replicas and ipus:
@@ -107,11 +108,9 @@ class Reader:
         self.rows.put("phases", line.number, row)
         return row
 
-    def engine_line(self, found: re.Match[str], line: Line) -> None:
-        try:
-            ts = datetime.fromisoformat(found[1])
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)
+    def engine_line(self, match: re.Match[str], line: Line) -> None:
+        ts = line_time(match[1], line, self.rows)
+        if ts is None:
             return
         if self.rows.part in self.engine:
             row, begun = self.engine[self.rows.part]
@@ -124,13 +123,11 @@ class Reader:
             self.rows.put("phases", line.number, row)
             self.engine[self.rows.part] = row, ts
 
-    def start(self, found: re.Match[str], line: Line) -> None:
-        try:
-            ts = datetime.strptime(f"{found[2]} {found[1]} {found[5]} {found[3]}", "%d %b %Y %H:%M:%S")
-        except ValueError:
-            self.rows.problem(line.number, "the time is none", line.text)
+    def start(self, match: re.Match[str], line: Line) -> None:
+        ts = line_time(f"{match[2]} {match[1]} {match[5]} {match[3]}", line, self.rows, "%d %b %Y %H:%M:%S")
+        if ts is None:
             return
-        origin = "utc" if found[4] in ("UTC", "GMT") else "naive"
+        origin = "utc" if match[4] in ("UTC", "GMT") else "naive"
         self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import UNREADABLE_TIME
 
 VERSION = 1
 
@@ -44,19 +45,19 @@ def read(source: Source, rows: Rows) -> None:
 
 def event(line: bytes, number: int, rows: Rows) -> None:
     try:
-        said = json.loads(line)
-        start, duration = nanoseconds(said["ts_us"]), nanoseconds(said.get("dur_us"))
-        label, channel = said["label"], said.get("channel")
+        record = json.loads(line)
+        start, duration = nanoseconds(record["ts_us"]), nanoseconds(record.get("dur_us"))
+        label, channel = record["label"], record.get("channel")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        rows.problem(number, "the line is cut, or is no event with a label and a time", line.decode("utf-8", "replace"))
+        rows.problem(number, "the line is cut, or lacks a label or a time", line.decode("utf-8", "replace"))
         return
     if start is None or (duration is not None and duration < 0):
-        rows.problem(number, "the event's time is none", line.decode("utf-8", "replace"))
+        rows.problem(number, UNREADABLE_TIME, line.decode("utf-8", "replace"))
         return
     rows.add(
         "events", number, ph="X" if duration is not None else "i", name=str(label), start_ns=start,
-        duration_ns=duration, category=str(channel).lower() if channel else None, process=text(said.get("pid")),
-        thread=text(said.get("tid")), args=json.dumps({"depth": said["depth"]}) if said.get("depth") else None,
+        duration_ns=duration, category=str(channel).lower() if channel else None, process=text(record.get("pid")),
+        thread=text(record.get("tid")), args=json.dumps({"depth": record["depth"]}) if record.get("depth") else None,
     )  # fmt: skip
 
 

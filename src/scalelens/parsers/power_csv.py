@@ -125,8 +125,8 @@ def layout_of(text: str) -> Layout | None:
         return None
     devices = [k for k, name in enumerate(header) if DEVICE.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if NODE.fullmatch(name)]
-    said = TIME.fullmatch(header[times[0]])
-    unit = (said[1] or "").lower() if said else ""
+    named_time = TIME.fullmatch(header[times[0]])
+    unit = (named_time[1] or "").lower() if named_time else ""
     short = next(
         (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
     )
@@ -138,19 +138,19 @@ def layout_of(text: str) -> Layout | None:
 
 def column_of(k: int, name: str) -> Column | None:
     """A column of power, by its name."""
-    found = IN_WATTS.fullmatch(name)
-    unit = next((unit for unit in (found.groups()[1:] if found else ()) if unit), "").lower()
+    match = IN_WATTS.fullmatch(name)
+    unit = next((unit for unit in (match.groups()[1:] if match else ()) if unit), "").lower()
     word = WORD.search(name)
     scale = SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
     if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
-    label = POWER_WORD.sub("", found[1] if found and unit else name).strip(" _.-") or None
+    label = POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
     return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
 
 
 def read(source: Source, rows: Rows) -> None:
     if is_list(source.head()):
-        rows.problem(1, "a list of numbers without a header: neither their unit nor their times are said")
+        rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
     layout: Layout | None = None
     usable: list[Column] = []
@@ -160,7 +160,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if layout is None:
             layout = layout_of(text)
-            if layout is None:  # a byte that is none of text, in other places of the head
+            if layout is None:  # a byte that is not text, elsewhere in the head of the file
                 rows.problem(number, "the header is damaged", text)
                 return
             header = layout.header
@@ -173,38 +173,45 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if not usable:
             usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
-            for column in layout.powers:
-                if column not in usable:
-                    rows.problem(
-                        number, f"the column {column.name} has no unit: power_w, or power [mW], would say it", text
-                    )
+            for column in (column for column in layout.powers if column not in usable):
+                why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
+                rows.problem(number, why, text)
             if not usable:
                 return
         stamp = time_of(cells[layout.time], layout.unit)
         if stamp is None:
-            name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
-            if counts_in:
-                rows.problem(number, f"{name} is in {layout.unit}, and the number one of {counts_in} since 1970", text)
-            elif is_number(cells[layout.time]):
-                rows.problem(number, f"{name} is no number since 1970, and names no unit in which to count", text)
-                return
-            else:
-                rows.problem(number, f"{name} is no time", text)
+            rows.problem(number, no_time(cells[layout.time], layout), text)
+            if is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
+                return  # nor will the others be
             continue
-        node = cells[layout.node] if layout.node is not None else None
-        named = cells[layout.device] if layout.device is not None else None
-        of_device = WORD.search(header[layout.device]) if layout.device is not None else None
         for column in usable:
-            device = column.device if named is None else named
-            scope = column.scope or (OF[of_device[1].lower()] if of_device else None)
-            samples.power(number, Sensor(node, device, scope), cells[column.k], stamp, column.scale or 1.0)
+            samples.power(number, sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
+
+
+def no_time(cell: str, layout: Layout) -> str:
+    """Why a cell is not a time."""
+    name, counts_in = layout.header[layout.time], epoch(cell)[1]
+    if counts_in:
+        return f"{name} says {layout.unit}, but the number counts {counts_in} since 1970"
+    return (
+        f"{name} is not a number since 1970, and its name has no unit" if is_number(cell) else f"{name} is not a time"
+    )
+
+
+def sensor_of(column: Column, cells: list[str], layout: Layout) -> Sensor:
+    """Whose power a cell is: of the device that the row names, else of the one that the column names."""
+    node = cells[layout.node] if layout.node is not None else None
+    if layout.device is None:
+        return Sensor(node, column.device, column.scope)
+    word = WORD.search(layout.header[layout.device])
+    return Sensor(node, cells[layout.device], column.scope or (OF[word[1].lower()] if word else None))
 
 
 def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
-    """A time; with a unit said, a number that is none since 1970 counts from a zero of its own."""
-    ns, found = epoch(text)
+    """A time; if the header names a unit, a number that is not one since 1970 counts from its own zero."""
+    ns, since_1970_in = epoch(text)
     if ns is not None:
-        return (ns, "utc") if unit in (None, found) else None
+        return (ns, "utc") if unit in (None, since_1970_in) else None
     if unit and is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
         return round(float(text) * EPOCH_UNITS[unit]), "relative"
     return stamp_of(text)

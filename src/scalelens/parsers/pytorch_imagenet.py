@@ -53,7 +53,7 @@ Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self, gpus: frozenset[str] = frozenset()) -> None:
         self.gpus = gpus  # that announced themselves
@@ -72,7 +72,7 @@ class Log:
         self.writers = max(self.writers, len(self.gpus))
 
     def train(self, epoch: int, index: int) -> None:
-        """Notes a record of the training.  One more of an epoch's first batch than there are writers: a restart."""
+        """Notes a record of the training.  More records of an epoch's first batch than writers mean a restart."""
         self.epoch = epoch
         self.moved |= index > 0 or bool(self.starts.keys() - {epoch})
         if index == 0:
@@ -95,12 +95,12 @@ class Reader:
         self.torchvision = False
 
     def take(self, line: Line) -> bool:
-        if said := SETTING.search(line.text):
-            if said[2]:
-                self.log(line).announce(said[2])
-            self.model = said[1] or self.model
+        if setting := SETTING.search(line.text):
+            if setting[2]:
+                self.log(line).announce(setting[2])
+            self.model = setting[1] or self.model
             return True
-        starts = [found.start() for found in PIECE.finditer(line.text)]
+        starts = [match.start() for match in PIECE.finditer(line.text)]
         if not starts:
             return self.summary(line)
         pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -121,12 +121,12 @@ class Reader:
 
     def summary(self, line: Line) -> bool:
         """Accuracy of an epoch.  Older torchvision prints the same line."""
-        found = SUMMARY.match(line.text)
-        if not self.shapes and (self.torchvision or not found):
+        match = SUMMARY.match(line.text)
+        if not self.shapes and (self.torchvision or not match):
             return False
-        if not found:
+        if not match:
             return self.cut(line)
-        accuracies = [(f"* {found[k]}", float(found[k + 1]), "%") for k in (1, 3)]
+        accuracies = [(f"* {match[k]}", float(match[k + 1]), "%") for k in (1, 3)]
         self.rows.metrics(line.number, *whose(line, self.log(line)), self.log(line).step, accuracies)
         return True
 
@@ -147,7 +147,7 @@ class Reader:
         begun = is_cut(shape, known)
         if not shape or begun or (shape != known and not has_accuracy(shape)):
             if not begun:
-                self.shapes[phase] = shape  # what has no accuracy is whole where it comes again
+                self.shapes[phase] = shape  # a record without accuracy is cut, unless the next one looks the same
             return self.cut(line)
         self.shapes[phase] = shape
         if row := self.position(head, text, line):

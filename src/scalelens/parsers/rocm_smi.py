@@ -6,7 +6,7 @@ Yields: power
 Source: rocm_smi.py, showPower() and printCSV()
 
 A row for each card, or a line of JSON for all of them; the column is `Average Graphics Package Power (W)` (to MI200), `Current Socket Graphics Package
-Power (W)` (MI300) or both.  There is no time but that of a column timestamp which a script put before the others, or
+Power (W)` (MI300) or both.  The only time is that of a column timestamp which a script put before the others, or
 that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows behind it.  Without one the
 powers stand without a time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
 both, so it is a whole OAM.
@@ -40,25 +40,25 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    found: set[str] = set()
+    devices: set[str] = set()
     powered: set[str] = set()
     for _, _, values in records(source):
         if values and "device" in values:
-            found.add(values["device"])
+            devices.add(values["device"])
             if any((watts(value) or 0) > 0 for name, value in values.items() if POWER.fullmatch(name)):
                 powered.add(values["device"])
-    packages = whole_packages(found, powered)
+    packages = whole_packages(devices, powered)
     samples = Samples(rows)
-    said = None
+    line_stamp = None
     timeless = 0
     for number, text, values in records(source):
         if values is None:
             rows.problem(number, "the line is cut, or has other columns than the header", text)
         elif "device" not in values:
-            said = stamp_of(text)
+            line_stamp = stamp_of(text)
         else:
             first = next(iter(values))
-            stamp = said if first == "device" else stamp_of(values[first])
+            stamp = line_stamp if first == "device" else stamp_of(values[first])
             timeless = timeless or (0 if stamp else number)
             powers = [(value, SCALES[named[1]]) for name, value in values.items() if (named := POWER.fullmatch(name))]
             known = [(power, scale) for power, scale in powers if watts(power) == watts(power)]
@@ -70,7 +70,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
-    """Values of each card by name, none of a line that is but a time, None of a line that is cut."""
+    """Values of each card by name; an empty dict for a line that only holds a time, None for a line that is cut."""
     header: list[str] = []
     for number, text, whole in lines_of(source):
         row = cells_of(text)
@@ -87,8 +87,8 @@ def records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
 def of_json(number: int, text: str) -> Iterator[tuple[int, str, dict[str, str] | None]]:
     try:
         cards = json.loads(text)
-        for card, said in cards.items():
+        for card, fields in cards.items():
             if card.startswith("card"):
-                yield number, text, {"device": card} | {name: str(value) for name, value in said.items()}
+                yield number, text, {"device": card} | {name: str(value) for name, value in fields.items()}
     except (ValueError, AttributeError, RecursionError):
         yield number, text, None

@@ -48,27 +48,27 @@ class Reader:
             self.claims = INSIDE
             return True
         self.claims = None
-        return self.one(line)
+        return self.device(line)
 
     def more(self, line: Line) -> None:
         if END.match(line.text):  # a table into which another node printed its own has none
             self.count(self.table)
             self.table = {}
-        elif not self.one(line) and (row := ROW.match(line.text)):
+        elif not self.device(line) and (row := ROW.match(line.text)):
             self.table[int(row[1])] = line.number
             if (cap := CAP.search(line.text)) and float(cap[1]) > 0:
                 self.rows.param("device_power_cap", float(cap[1]), line.number, "W", "environment")
 
-    def one(self, line: Line) -> bool:
+    def device(self, line: Line) -> bool:
         """A line that says something of one device."""
-        if found := NAME.match(line.text):
-            self.named.setdefault((line.rank, line.place), {})[int(found[1])] = line.number
-            self.rows.param("device_model", found[2], line.number, origin="environment")
-            unit = "gcd" if re.search(r"\bMI250X?\b", found[2]) else "gpu"
+        if match := NAME.match(line.text):
+            self.named.setdefault((line.rank, line.place), {})[int(match[1])] = line.number
+            self.rows.param("device_model", match[2], line.number, origin="environment")
+            unit = "gcd" if re.search(r"\bMI250X?\b", match[2]) else "gpu"
             self.rows.param("device_unit", unit, line.number, origin="inferred")
-        elif found := MEMORY.match(line.text):
-            self.rows.param("device_memory", found[1], line.number, "bytes", "environment")
-        return bool(found)
+        elif match := MEMORY.match(line.text):
+            self.rows.param("device_memory", match[1], line.number, "bytes", "environment")
+        return bool(match)
 
     def count(self, devices: dict[int, int]) -> None:
         if devices:

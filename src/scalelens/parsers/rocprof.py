@@ -130,18 +130,18 @@ def read(source: Source, rows: Rows) -> None:
     for piece, last in pieces(text, blocks):
         end = END.search(piece, max(len(piece) - WINDOW, 0)) if last else None
         closed = end is not None
-        for found in records(piece[: end.start()] if end else piece):
-            if isinstance(found, bytes):
+        for batch in records(piece[: end.start()] if end else piece):
+            if isinstance(batch, bytes):
                 line, closed = line + 1, closed or last
-                damaged = found.decode("utf-8", "replace")
-                rows.problem(line, "this is no whole record: it is damaged, or the trace is cut", damaged)
-            elif found:
-                columns = names.columns([record for _, record in found])
-                columns["args"], _ = raw_texts([raw for raw, _ in found])
-                columns["line"] = pa.array(range(line + 1, line + 1 + len(found)), pa.int64())
-                columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
+                damaged = batch.decode("utf-8", "replace")
+                rows.problem(line, "the record is damaged, or the trace is cut", damaged)
+            elif batch:
+                columns = names.columns([record for _, record in batch])
+                columns["args"], _ = raw_texts([raw for raw, _ in batch])
+                columns["line"] = pa.array(range(line + 1, line + 1 + len(batch)), pa.int64())
+                columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(batch))
                 rows.put_columns("events", columns)
-                line += len(found)
+                line += len(batch)
     if not closed:
         rows.problem(line or None, "the records are not closed: the trace is cut")
 
@@ -152,8 +152,8 @@ def preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
     for block in blocks:
         seen = len(text)
         text += block
-        if found := RECORDS.search(text, max(seen - 64, 0)):
-            return bytes(text[: found.start()]), bytes(text[found.end() :])
+        if match := RECORDS.search(text, max(seen - 64, 0)):
+            return bytes(text[: match.start()]), bytes(text[match.end() :])
     return bytes(text), b""
 
 
@@ -164,7 +164,7 @@ def pieces(text: bytes, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]
             yield text, True
             return
         text += block
-        starts = [found.start() for found in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
+        starts = [match.start() for match in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
         if starts and starts[-1]:
             yield text[: starts[-1]], False
             text = text[starts[-1] :]
@@ -178,13 +178,13 @@ def records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, Record]] | bytes]:
     try:
         yield decoded(whole)
     except UNREADABLE:
-        starts = [found.start() for found in RECORD.finditer(whole)]
+        starts = [match.start() for match in RECORD.finditer(whole)]
         for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
-            one = whole[start:end].rstrip(b", \r\n\t")
+            record = whole[start:end].rstrip(b", \r\n\t")
             try:
-                yield decoded(mend(one))
+                yield decoded(mend(record))
             except UNREADABLE:
-                yield one
+                yield record
 
 
 def decoded(text: bytes) -> list[tuple[msgspec.Raw, Record]]:
@@ -201,8 +201,8 @@ class Names:
         self.kernels = {k.kernel_id: k.formatted_kernel_name or k.kernel_name for k in process.kernel_symbols}
         self.gpus = {agent.id.handle: str(agent.gpu_index) for agent in process.agents if agent.gpu_index >= 0}
 
-    def columns(self, found: list[Record]) -> dict[str, pa.Array]:
-        rows = [self.row(record) for record in found]
+    def columns(self, records: list[Record]) -> dict[str, pa.Array]:
+        rows = [self.row(record) for record in records]
         texts, numbers = ("name", "category", "process", "thread"), ("start_ns", "duration_ns", "stream", "correlation")
         columns = {name: pa.array([row[k] for row in rows], pa.string()) for k, name in enumerate(texts)}
         columns |= {name: pa.array([row[k] for row in rows], pa.int64()) for k, name in enumerate(numbers, len(texts))}

@@ -22,9 +22,11 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import flat, number
-from scalelens.tabular.roles import ROLE, UNITS, claim, metric_unit
-from scalelens.tabular.steps import SETTINGS
+from scalelens.parsing.values import json_count, json_number, number
+from scalelens.tabular.cells import nested_values
+from scalelens.tabular.column_names import metric_unit, read_name
+from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
+from scalelens.tabular.steps import RUN_SETTINGS
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -42,22 +44,26 @@ def recognise(head: bytes, name: str) -> bool:
         return False
     keys = re.findall(rb'"([\w ()/.-]{1,80})"\s*:', text)
     named = [key.decode() for key in keys]
-    return any(claim(key).role == "devices" for key in named) and any(statistic(key) for key in named)
+    return any(read_name(key).role == "devices" for key in named) and any(statistic(key) for key in named)
 
 
 def read(source: Source, rows: Rows) -> str | None:
     text = b"".join(source.utf8())
     try:
-        said = json.loads(text) if len(text) < LIMIT else None
+        summary = json.loads(text) if len(text) < LIMIT else None
     except (ValueError, RecursionError) as error:
         rows.problem(getattr(error, "lineno", None), "the summary is cut, or its JSON is damaged")
         return None
-    if not isinstance(said, dict) or not any(claim(key).role == "devices" for key in said) or not statistics(said):
+    if (
+        not isinstance(summary, dict)
+        or not any(read_name(key).role == "devices" for key in summary)
+        or not statistics(summary)
+    ):
         return "a JSON object without a number of devices and a mean or median time per step at its top"
     lines = where(text)
-    settings(said, rows, lines)
-    times(said, rows, lines, None)
-    for parts in said.values():
+    settings(summary, rows, lines)
+    times(summary, rows, lines, None)
+    for parts in summary.values():
         if is_ranks(parts):
             for part in parts:
                 times(part, rows, lines, part["rank"])
@@ -65,78 +71,82 @@ def read(source: Source, rows: Rows) -> str | None:
 
 
 def statistic(name: str) -> tuple[str, float] | None:
-    """What a name is a statistic of where that is the time of a step: the kind of value, and from its unit to seconds."""
-    found = STATISTIC.search(name)
-    if not found:
+    """The kind of value, and the factor to seconds, of a name that is a statistic of the step time."""
+    match = STATISTIC.search(name)
+    if not match:
         return None
-    role, unit = claim(name[: found.start()] + name[found.end() :])
-    return (KINDS[found[1].lower()], UNITS["time"][unit]) if role == "batch_time" and unit else None
+    role, unit = read_name(name[: match.start()] + name[match.end() :])
+    return (KINDS[match[1].lower()], UNITS_OF_KIND["time"][unit]) if role == "batch_time" and unit else None
 
 
-def statistics(said: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+def statistics(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
     """Times of a step by kind of value, each with its name."""
-    found: dict[str, list[tuple[str, float]]] = {}
-    for name, value in said.items():
-        if (what := statistic(name)) and (time := number(value)) is not None and not isinstance(value, bool | str):
-            found.setdefault(what[0], []).append((name, time * what[1]))
-    return found
+    by_kind: dict[str, list[tuple[str, float]]] = {}
+    for name, value in summary.items():
+        if (what := statistic(name)) and (time := json_number(value)) is not None:
+            by_kind.setdefault(what[0], []).append((name, time * what[1]))
+    return by_kind
 
 
-def times(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
+def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
     """Rows of the whole job, or of one rank, and its other numbers."""
-    counts = [value for name in COUNTS if isinstance(value := said.get(name), int) and 0 < value < 1 << 31]
+    counts = [value for name in COUNTS if isinstance(value := summary.get(name), int) and 0 < value < 1 << 31]
     read_as_role: set[str] = set()
-    rates = [name for name in said if claim(name) == ("samples_per_s", "global" if rank is None else "rank")]
+    rates = [name for name in summary if read_name(name) == ("samples_per_s", "global" if rank is None else "rank")]
     if not rates and rank is not None:
-        rates = [name for name in said if claim(name) == ("samples_per_s", None)]
-    for kind, found in statistics(said).items():
-        if len(found) > 1:
-            names = " and ".join(name for name, _ in found)
+        rates = [name for name in summary if read_name(name) == ("samples_per_s", None)]
+    for kind, named in statistics(summary).items():
+        if len(named) > 1:
+            names = " and ".join(name for name, _ in named)
             rows.problem(
-                lines.get(found[0][0]), f"{names} both claim to be the {kind.removeprefix('run_')}, and neither is read"
+                lines.get(named[0][0]), f"{names} both claim to be the {kind.removeprefix('run_')}, and neither is read"
             )
             continue
-        name, step_s = found[0]
-        rate = number(said[rates[0]]) if len(rates) == 1 and kind == "run_mean" else None
+        name, step_s = named[0]
+        rate = number(summary[rates[0]]) if len(rates) == 1 and kind == "run_mean" else None
         read_as_role |= {name, *(rates if rate is not None else ())}
         rows.add(
             "steps", lines.get(name), attempt=0, rank=rank, phase="train", step_s=step_s, value_kind=kind,
             averaged_steps=counts[0] if len(counts) == 1 else None, samples=rows.params.get("global_batch_size"),
             samples_per_s=rate, rate_scope=None if rate is None else "global" if rank is None else "rank",
         )  # fmt: skip
-    for name, value in flat(said):
-        key, role = name.partition(".")[0], claim(name).role
-        if name not in read_as_role and role not in (*SETTINGS, "rank") and (found_number := plain(value)) is not None:
-            rows.metric(lines.get(key), rank, None, None, name, found_number, metric_unit(name, claim(name).unit))
+    for name, value in nested_values(summary):
+        key, role = name.partition(".")[0], read_name(name).role
+        if (
+            name not in read_as_role
+            and role not in (*RUN_SETTINGS, "rank")
+            and (measured := json_number(value)) is not None
+        ):
+            rows.metric(lines.get(key), rank, None, None, name, measured, metric_unit(name, read_name(name).unit))
 
 
-def settings(said: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
     """What the object says of the run: settings by role, texts and switches by their names."""
     by_role: dict[str, list[str]] = {}
-    for name, value in said.items():
-        role = claim(name).role
-        if role in SETTINGS and (ROLE[role].kind == "text" or whole(value)) and isinstance(value, str | int):
+    for name, value in summary.items():
+        role = read_name(name).role
+        if (
+            role in RUN_SETTINGS
+            and (ROLE[role].kind == "text" or json_count(value, 32) is not None)
+            and isinstance(value, str | int)
+        ):
             by_role.setdefault(role, []).append(name)
         elif isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= LONGEST):
             rows.param(name, value, lines.get(name))
     for role, names in by_role.items():
-        if len({str(said[name]) for name in names}) > 1:
+        if len({str(summary[name]) for name in names}) > 1:
             rows.problem(lines.get(names[0]), f"{' and '.join(names)} both claim to be {role}, and differ")
             continue
-        rows.param(role, said[names[0]], lines.get(names[0]))
+        rows.param(role, summary[names[0]], lines.get(names[0]))
 
 
 def is_ranks(parts: Any) -> bool:
     """Whether these are the parts of ranks."""
-    return isinstance(parts, list) and bool(parts) and all(isinstance(p, dict) and whole(p.get("rank")) for p in parts)
-
-
-def whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-
-
-def plain(value: Any) -> float | None:
-    return number(value) if isinstance(value, int | float) else None
+    return (
+        isinstance(parts, list)
+        and bool(parts)
+        and all(isinstance(part, dict) and json_count(part.get("rank"), 32) is not None for part in parts)
+    )
 
 
 def where(text: bytes) -> dict[str, int]:

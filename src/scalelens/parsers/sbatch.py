@@ -31,9 +31,9 @@ class Reader:
         self.jobs: dict[str, int] = {}
 
     def take(self, line: Line) -> bool:
-        if found := JOB.match(line.text):
-            self.jobs.setdefault(found[1], line.number)
-        return found is not None
+        if match := JOB.match(line.text):
+            self.jobs.setdefault(match[1], line.number)
+        return match is not None
 
     def finish(self) -> None:
         if len(self.jobs) == 1 and self.rows.part == 0:

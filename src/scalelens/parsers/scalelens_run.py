@@ -45,7 +45,7 @@ decode = json.JSONDecoder().raw_decode
 
 
 def record_type(columns: tuple[tables.Column, ...], **fields: Any) -> Any:
-    """What msgspec holds a record to: the columns of a table, optional and by their types, but for `fields`."""
+    """The type that msgspec checks a record against: the columns of a table, all optional, and then `fields`."""
     others = [(c.name, TYPES[c.type] | None, None) for c in columns if c.name not in OURS and c.name not in fields]
     return defstruct("Record", [*fields.items(), *others], omit_defaults=True)
 
@@ -126,7 +126,7 @@ class Reader:
         diverged = {name: None for name in ("loss", "grad_norm") if not_finite(record.get(name))}
         values = to_builtins(convert(record | diverged, STEP))
         row |= {"averaged_steps": 1, "value_kind": "instant", **values, **({"nan_steps": 1} if diverged else {})}
-        if row["phase"] == "validation":  # counts its own steps, which are no restart
+        if row["phase"] == "validation":  # it counts its own steps, and begins anew without a restart
             row["attempt"] = self.attempts.get((row["rank"], row["place"]), 0)
         else:
             row["attempt"] = self.rows.attempt = self.attempt(row, again=True)

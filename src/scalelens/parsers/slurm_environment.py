@@ -41,14 +41,14 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        found = ASSIGNMENT.match(line.text)
-        if not found:
+        match = ASSIGNMENT.match(line.text)
+        if not match:
             return False
-        fact, value = FACTS.get(found[1]), found[2] or found[3] or found[4] or ""
+        fact, value = FACTS.get(match[1]), match[2] or match[3] or match[4] or ""
         if fact in COUNTED:
             number = re.fullmatch(r"(?:[a-z]\w*:)?(\d{1,7})", value)  # SLURM_GPUS=a100:4
             if number is None:
-                self.rows.problem(line.number, f"{found[1]} is no number", line.text)
+                self.rows.problem(line.number, f"{match[1]} is not a number", line.text)
                 return True
             value = number[1]
         elif fact == "node_list":

@@ -16,16 +16,16 @@ Samples:
     4711.batch|batch|COMPLETED|2026-09-21T14:13:20|2026-09-21T14:13:20|2026-09-21T14:23:20|00:10:00|cpu=32,node=1|n01
 """
 
-import contextlib
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import Any
 
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import as_utc, clock_span, iso_time, json_count, whole
 
 VERSION = 2
 
@@ -36,7 +36,6 @@ OUTCOMES = {
 STATES = {*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING"}
 ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+))?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
 COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
 TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
 ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
@@ -57,17 +56,17 @@ def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace").lstrip("\ufeff")
     job = None
     for number, fields in of_json(text, rows) if text.lstrip().startswith("{") else of_lines(text, rows):
-        found = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
-        if not found:
+        match = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
+        if not match:
             rows.problem(number, "the record has no job id", "|".join(fields.values()))
             continue
-        if job not in (None, found[1]):
+        if job not in (None, match[1]):
             rows.new_part()
-        job = found[1]
-        one(fields, found[1], found[2], number, rows)
+        job = match[1]
+        job_row(fields, match[1], match[2], number, rows)
 
 
-def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
+def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
     """Row of a job or a step, and of a job its facts."""
     state = fields.get("State", "").split(" ")[0].rstrip("+") or None
     tres = fields.get("AllocTRES", "")
@@ -82,9 +81,10 @@ def one(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> No
     rows.add(
         "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
         node_list=",".join(expand(names)) if re.search(r"\d", names) else None,
-        submitted_at=moment(fields.get("Submit"), rows.zone), started_at=moment(fields.get("Start"), rows.zone),
-        ended_at=moment(fields.get("End"), rows.zone),
-        elapsed_s=span(fields.get("Elapsed", "")) if elapsed is None else elapsed,
+        submitted_at=as_utc(iso_time(fields.get("Submit")), rows.zone),
+        started_at=as_utc(iso_time(fields.get("Start")), rows.zone),
+        ended_at=as_utc(iso_time(fields.get("End")), rows.zone),
+        elapsed_s=clock_span(fields.get("Elapsed", "")) if elapsed is None else elapsed,
         energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
     )  # fmt: skip
     if step is None:
@@ -123,10 +123,10 @@ def by_form(values: list[str]) -> Fields:
     tres = {value for value in values if COUNT.search(value) and "cpu=" in value}
     if len(tres) == 1:
         fields["AllocTRES"] = tres.pop()
-    began, ended = moment(fields.get("Start")), moment(fields.get("End"))
+    began, ended = iso_time(fields.get("Start")), iso_time(fields.get("End"))
     if began and ended:
         wanted = (ended - began).total_seconds()
-        fields["Elapsed"] = next((value for value in values if span(value) == wanted), "")
+        fields["Elapsed"] = next((value for value in values if clock_span(value) == wanted), "")
     return fields
 
 
@@ -150,7 +150,7 @@ def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
 def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
     """A job, or a step of it."""
     array, times, energy = job.get("array") or {}, part.get("time") or {}, part.get("statistics", {}).get("energy", {})
-    task = plain(array.get("task_id"))
+    task = slurm_number(array.get("task_id"))
     job_id = str(job["job_id"]) if task is None else f"{array['job_id']}_{task}"
     state = part["state"]["current"] if isinstance(part.get("state"), dict) else part.get("state")
     nodes = part.get("nodes") or ""
@@ -164,36 +164,18 @@ def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
         "State": str(state[0] if isinstance(state, list) and state else state or ""),
         "NodeList": str(nodes.get("range", "")) if isinstance(nodes, dict) else str(nodes),
         "AllocTRES": ",".join("/".join(filter(None, (t["type"], t.get("name")))) + f"={t['count']}" for t in tres),
-        "ElapsedRaw": str(plain(times.get("elapsed")) or ""),
-        "ConsumedEnergyRaw": str(plain(energy.get("consumed")) or ""),
-        **{name: datetime.fromtimestamp(at, UTC).isoformat() for name, value in named.items() if (at := plain(value))},
+        "ElapsedRaw": str(slurm_number(times.get("elapsed")) or ""),
+        "ConsumedEnergyRaw": str(slurm_number(energy.get("consumed")) or ""),
+        **{
+            name: datetime.fromtimestamp(at, UTC).isoformat()
+            for name, value in named.items()
+            if (at := slurm_number(value))
+        },
     }
 
 
-def plain(value: Any) -> int | None:
+def slurm_number(value: Any) -> int | None:
     """A number, also one in the form {set, infinite, number}; unset memory and energy have absurd values."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
-    return value if isinstance(value, int) and 0 <= value < 1 << 48 else None
-
-
-def whole(text: str | None) -> int | None:
-    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else None
-
-
-def span(text: str) -> float | None:
-    """`2-03:04:05.678` in seconds."""
-    found = SPAN.fullmatch(text)
-    if not found:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-def moment(text: str | None, zone: tzinfo | None = None) -> datetime | None:
-    """A time in UTC where the zone is known, else as it stands; None for Unknown."""
-    with contextlib.suppress(ValueError, OverflowError):
-        time = datetime.fromisoformat(text or "")
-        time = time.replace(tzinfo=zone) if zone and not time.tzinfo else time
-        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-    return None
+    return json_count(value, 49)

@@ -16,11 +16,11 @@ Samples:
 """
 
 import re
-from datetime import UTC, datetime, tzinfo
 
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import as_utc, clock_span, iso_time, whole
 
 VERSION = 1
 ANCHORS = ("JobID ", "JobIDRaw ")
@@ -28,14 +28,13 @@ ANCHORS = ("JobID ", "JobIDRaw ")
 HEADER = re.compile(r"\s*JobID(?:Raw)?(?:\s+[A-Z][A-Za-z]+){2,}\s*\Z")
 TABLE = re.compile(r"\s*(?:-{3,}[ -]*\Z|\d{1,18}[\w.+\[\],%-]*\s)")
 ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+\+?))?\Z")
-STEPS = ("batch", "extern", "interactive")  # steps that are no number, whose names are cut
+STEPS = ("batch", "extern", "interactive")  # steps that have a name instead of a number; the table cuts it
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
 }  # fmt: skip
 STATES = (*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING")
 COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
-SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
 ENERGY = re.compile(r"(\d{1,15}(?:\.\d+)?)([KMG]?)")
 SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -58,24 +57,24 @@ class Reader:
 
     def more(self, line: Line) -> None:
         if line.text.lstrip().startswith("---"):
-            self.spans = [found.span() for found in re.finditer(r"-+", line.text)]
+            self.spans = [match.span() for match in re.finditer(r"-+", line.text)]
             return
         if len(self.spans) != len(self.names):
             return  # no dashes: another program's table
         cells = {name: line.text[start:end].strip() for name, (start, end) in zip(self.names, self.spans, strict=True)}
-        found = ID.match(cells.get("JobIDRaw") or cells.get("JobID", ""))
-        step = found[2] if found else None
+        match = ID.match(cells.get("JobIDRaw") or cells.get("JobID", ""))
+        step = match[2] if match else None
         if step and step.endswith("+"):
             step = next((name for name in STEPS if name.startswith(step[:-1])), None)
-        if not found or (found[2] and not step):
-            self.rows.problem(line.number, "the row of the table begins with no whole job id", line.text)
+        if not match or (match[2] and not step):
+            self.rows.problem(line.number, "the row of the table does not begin with a whole job id", line.text)
             return
-        self.one(cells, found[1], step, line.number)
+        self.job_row(cells, match[1], step, line.number)
 
-    def one(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
+    def job_row(self, cells: dict[str, str], job: str, step: str | None, line: int) -> None:
         """Row of a job or a step."""
-        said = cells.get("State", "").split(" ")[0].rstrip("+")
-        state = next((state for state in STATES if said and state.startswith(said)), said or None)
+        word = cells.get("State", "").split(" ")[0].rstrip("+")
+        state = next((state for state in STATES if word and state.startswith(word)), word or None)
         tres, names = (cells.get(name, "") for name in ("AllocTRES", "NodeList"))
         counts = {} if tres.endswith("+") else dict(COUNT.findall(tres))
         nodes = whole(counts.get("node") or cells.get("NNodes") or cells.get("AllocNodes", ""))
@@ -84,10 +83,10 @@ class Reader:
         self.rows.add(
             "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
             node_list=",".join(expand(names)) if re.search(r"\d", names) and not names.endswith("+") else None,
-            submitted_at=moment(cells.get("Submit", ""), self.rows.zone),
-            started_at=moment(cells.get("Start", ""), self.rows.zone),
-            ended_at=moment(cells.get("End", ""), self.rows.zone),
-            elapsed_s=whole(cells.get("ElapsedRaw", "")) or span(cells.get("Elapsed", "")),
+            submitted_at=as_utc(iso_time(cells.get("Submit")), self.rows.zone),
+            started_at=as_utc(iso_time(cells.get("Start")), self.rows.zone),
+            ended_at=as_utc(iso_time(cells.get("End")), self.rows.zone),
+            elapsed_s=whole(cells.get("ElapsedRaw", "")) or clock_span(cells.get("Elapsed", "")),
             energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
         )  # fmt: skip
         facts = self.facts.setdefault(job, {})
@@ -101,26 +100,3 @@ class Reader:
             for facts in self.facts.values():
                 for fact, (value, line) in facts.items():
                     self.rows.param(fact, value, line, origin="scheduler")
-
-
-def whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,9}", text) else None
-
-
-def span(text: str) -> float | None:
-    """`2-03:04:05.678` in seconds."""
-    found = SPAN.fullmatch(text)
-    if not found:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-def moment(text: str, zone: tzinfo | None) -> datetime | None:
-    """A time in UTC where the zone is known, else as it stands; None for Unknown."""
-    try:
-        time = datetime.fromisoformat(text)
-        time = time.replace(tzinfo=zone) if zone and not time.tzinfo else time
-        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-    except (ValueError, OverflowError):
-        return None

@@ -15,13 +15,12 @@ Samples:
     JobId=4712 ArrayJobId=4700 ArrayTaskId=3 JobName=train UserId=u(1) JobState=RUNNING NumNodes=2 WorkDir=/tmp
 """
 
-import contextlib
 import re
-from datetime import UTC, datetime
 
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import as_utc, clock_span, iso_time
 
 VERSION = 2
 ANCHORS = ("JobId=",)
@@ -34,7 +33,6 @@ FIELD = re.compile(
 TRES = re.compile(r"(?:^|,)gres/gpu=(\d{1,9})(?=,|$)")
 ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
 PER_NODE = re.compile(r"gres[:/]gpu(?::[a-z]\w*)?[:=](\d{1,6})")
-SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,3}):(\d\d):(\d\d)")
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "CANCELLED": "cancelled", "PREEMPTED": "cancelled",
@@ -84,15 +82,14 @@ class Reader:
         allocated, asked = TRES.search(fields.get("AllocTRES", fields.get("TRES", ""))), fields.get("TresPerNode", "")
         devices = int(allocated[1]) if allocated else None
         joules = ENERGY.search(fields.get("AllocTRES", fields.get("TRES", "")))
-        elapsed = SPAN.fullmatch(fields.get("RunTime", ""))
-        days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups()) if elapsed else (0, 0, 0, 0)
         hosts = fields.get("NodeList", "(null)")
         self.rows.add(
             "jobs", line, job_id=job, state=state, nodes=nodes, devices=devices,
             node_list=",".join(expand(hosts)) or None if hosts != "(null)" else None,
-            submitted_at=self.moment(fields.get("SubmitTime")), started_at=self.moment(fields.get("StartTime")),
-            ended_at=None if state in UNENDED else self.moment(fields.get("EndTime")),
-            elapsed_s=((days * 24 + hours) * 60 + minutes) * 60.0 + seconds if elapsed else None,
+            submitted_at=as_utc(iso_time(fields.get("SubmitTime")), self.rows.zone),
+            started_at=as_utc(iso_time(fields.get("StartTime")), self.rows.zone),
+            ended_at=None if state in UNENDED else as_utc(iso_time(fields.get("EndTime")), self.rows.zone),
+            elapsed_s=clock_span(fields.get("RunTime", "")),
             energy_j=float(joules[1]) or None if joules else None,
         )  # fmt: skip
         per_node = PER_NODE.search(asked)
@@ -106,10 +103,3 @@ class Reader:
         for fact, value in {**facts, "devices_per_node": per_node and int(per_node[1])}.items():
             self.rows.param(fact, value, line, origin="scheduler")
         self.rows.param("job_name", fields.get("JobName"), line, origin="scheduler")
-
-    def moment(self, text: str | None) -> datetime | None:
-        """A time in UTC where the zone is known, else as it stands."""
-        with contextlib.suppress(ValueError, OverflowError):
-            time = datetime.fromisoformat(text or "")
-            return time.replace(tzinfo=self.rows.zone).astimezone(UTC).replace(tzinfo=None) if self.rows.zone else time
-        return None

@@ -16,6 +16,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span
 
 VERSION = 1
 ANCHORS = ("Job ID: ",)
@@ -25,7 +26,6 @@ FIELD = re.compile(
     r"[# ]{0,3}(Array Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU Utilized|CPU Efficiency"
     r"|(?:Job )?Wall-clock time|Memory Utilized|Memory Efficiency): +(\S.*?)\s*\Z"
 )
-SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,3}):(\d\d):(\d\d)")
 OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
@@ -42,31 +42,29 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        found = START.match(line.text)
-        if not found:
+        match = START.match(line.text)
+        if not match:
             return False
-        self.job, self.fields, self.claims = found[1], {}, FIELD
+        self.job, self.fields, self.claims = match[1], {}, FIELD
         return True
 
     def more(self, line: Line) -> None:
-        found = FIELD.match(line.text)
-        if not found or self.job is None:
+        match = FIELD.match(line.text)
+        if not match or self.job is None:
             return
-        self.fields[found[1].removeprefix("Job ")] = found[2]
-        if found[1] == "Array Job ID" and re.fullmatch(r"\d{1,18}_\d{1,9}", found[2]):
-            self.job = found[2]
-        elif found[1].endswith("Wall-clock time"):  # the row stands there: all that is read comes before it
+        self.fields[match[1].removeprefix("Job ")] = match[2]
+        if match[1] == "Array Job ID" and re.fullmatch(r"\d{1,18}_\d{1,9}", match[2]):
+            self.job = match[2]
+        elif match[1].endswith("Wall-clock time"):  # the last line that is read: the row has its number
             self.row(self.job, line.number)
             self.job = None
 
     def row(self, job: str, line: int) -> None:
         state = self.fields.get("State", "").split(" ")[0] or None
         nodes = int(text) if re.fullmatch(r"\d{1,7}", text := self.fields.get("Nodes", "")) else None
-        elapsed = SPAN.fullmatch(self.fields.get("Wall-clock time", ""))
-        days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups()) if elapsed else (0, 0, 0, 0)
         self.rows.add(
             "jobs", line, job_id=job, state=state, nodes=nodes,
-            elapsed_s=((days * 24 + hours) * 60 + minutes) * 60.0 + seconds if elapsed else None,
+            elapsed_s=clock_span(self.fields.get("Wall-clock time", "")),
         )  # fmt: skip
         facts = {"job_id": job, "job_state": state, "outcome": OUTCOMES.get(state or ""), "nodes": nodes}
         for fact, value in {**facts, "system": self.fields.get("Cluster")}.items():

@@ -51,30 +51,37 @@ def read(source: Source, rows: Rows) -> None:
         dict(zip(NEEDED, values, strict=True), line=line)
         for line, values in enumerate(zip(*columns.values(), strict=True), 1)
     ]
-    sound = [one for one in operations if is_sound(one)]
-    for one in operations:
-        if not is_sound(one):
-            rows.problem(one["line"], "the operation lacks its rank, step or time", str(one["optype"]))
+    sound = [operation for operation in operations if is_sound(operation)]
+    for operation in operations:
+        if not is_sound(operation):
+            rows.problem(operation["line"], "the operation lacks its rank, step or time", str(operation["optype"]))
     if sound:
         facts(sound, rows)
         for line, event in events(sound):
             rows.put("events", line, event)
 
 
-def is_sound(one: dict[str, Any]) -> bool:
+def is_sound(operation: dict[str, Any]) -> bool:
     """Whether an operation has what an event needs."""
-    if any(one[key] is None for key in NEEDED) or min(one["rank"], one["stage"], one["dp_rank"]) < 0:
+    if (
+        any(operation[key] is None for key in NEEDED)
+        or min(operation["rank"], operation["stage"], operation["dp_rank"]) < 0
+    ):
         return False
-    return bool(np.isfinite(one["start_ts"])) and 0 <= one["duration"] < 1e6 and 0 <= one["start_ts"] < 1e6
+    return (
+        bool(np.isfinite(operation["start_ts"]))
+        and 0 <= operation["duration"] < 1e6
+        and 0 <= operation["start_ts"] < 1e6
+    )
 
 
 def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
-    """Sizes of the job, where ranks and stages bear them out."""
-    tp = gcd(*{one["rank"] for one in operations}) or 1
-    pp, dp = (1 + max(one[key] for one in operations) for key in ("stage", "dp_rank"))
+    """Sizes of the job, if ranks and stages agree with them."""
+    tp = gcd(*{operation["rank"] for operation in operations}) or 1
+    pp, dp = (1 + max(operation[key] for operation in operations) for key in ("stage", "dp_rank"))
     rows.param("framework", "megatron-lm", origin="inferred")
     rows.param("trace_clock", "relative")
-    if all(one["rank"] == (one["stage"] * dp + one["dp_rank"]) * tp for one in operations):
+    if all(operation["rank"] == (operation["stage"] * dp + operation["dp_rank"]) * tp for operation in operations):
         for key, value in (("devices", tp * pp * dp), ("tp", tp), ("pp", pp), ("dp", dp)):
             rows.param(key, value, origin="inferred")
     else:
@@ -84,21 +91,23 @@ def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
 def events(operations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Operations as events, step by step."""
     lengths: dict[int, int] = {}
-    for one in operations:
-        lengths[one["step"]] = max(lengths.get(one["step"], 0), nanoseconds(one["start_ts"] + one["duration"]))
+    for operation in operations:
+        lengths[operation["step"]] = max(
+            lengths.get(operation["step"], 0), nanoseconds(operation["start_ts"] + operation["duration"])
+        )
     begins, at = {}, 0
     for step in sorted(lengths):
         begins[step], at = at, at + lengths[step]
-    for one in operations:
-        name = one["optype"]
+    for operation in operations:
+        name = operation["optype"]
         kind = "compute" if name.endswith("-compute") else "communication" if name.endswith(COMMUNICATION) else "other"
         in_group = name in COLLECTIVES
-        yield one["line"], {
-            "rank": one["rank"], "ph": "X", "name": name, "category": kind, "train_step": one["step"],
-            "start_ns": begins[one["step"]] + nanoseconds(one["start_ts"]), "duration_ns": nanoseconds(one["duration"]),
-            "process": f"stage {one['stage']}", "thread": f"replica {one['dp_rank']}",
-            "collective": COLLECTIVES.get(name), "process_group": f"replicas of stage {one['stage']}" if in_group else None,
-            "args": f'{{"mb_id": {one["mb_id"]}}}' if one["mb_id"] >= 0 else None,
+        yield operation["line"], {
+            "rank": operation["rank"], "ph": "X", "name": name, "category": kind, "train_step": operation["step"],
+            "start_ns": begins[operation["step"]] + nanoseconds(operation["start_ts"]), "duration_ns": nanoseconds(operation["duration"]),
+            "process": f"stage {operation['stage']}", "thread": f"replica {operation['dp_rank']}",
+            "collective": COLLECTIVES.get(name), "process_group": f"replicas of stage {operation['stage']}" if in_group else None,
+            "args": f'{{"mb_id": {operation["mb_id"]}}}' if operation["mb_id"] >= 0 else None,
         }  # fmt: skip
 
 

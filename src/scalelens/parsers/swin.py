@@ -16,18 +16,18 @@ Samples:
 """
 
 import re
-from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span, iso_time
 
 VERSION = 1
 ANCHORS = ("INFO Train: [", "INFO EPOCH ")
 
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
 RECORD = re.compile(r"Train: \[(\d{1,9})/\d{1,9}\]\[(\d{1,9})/(\d{1,9})\]\s+eta (?:\d+ days?, )?[\d:]+ ")
-SPAN = re.compile(r"EPOCH (\d{1,9}) training takes (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)\b")
+SPAN = re.compile(r"EPOCH (\d{1,9}) training takes ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)\b")
 FIELD = re.compile(r"\s*([a-z][a-z _]*?) (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\)|MB)?(?=\s|\Z)")
 COLUMNS = {
     "time": "step_s", "data time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm",
@@ -45,17 +45,16 @@ class Reader:
         head = HEAD.search(line.text)
         if not head:
             return False
-        stamp: dict[str, Any] = {"ts": moment(head[1]), "ts_origin": "naive"} if moment(head[1]) else {}
+        stamp: dict[str, Any] = {"ts": time, "ts_origin": "naive"} if (time := iso_time(head[1])) else {}
         if record := RECORD.match(line.text, head.end()):
             self.rows.param("model", head[2], line.number, origin="inferred")
             return self.record(record, stamp, line)
         if not (span := SPAN.match(line.text, head.end())):
             return False
-        epoch, days, hours, minutes, seconds = (int(number or 0) for number in span.groups())
         *_, attempt = self.at.get((line.rank, line.place), (0, 0, 0))
         self.rows.add(
-            "phases", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
-            step=self.rows.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged", **stamp,
+            "phases", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=int(span[1]),
+            step=self.rows.step, span_s=clock_span(span[2]), origin="logged", **stamp,
         )  # fmt: skip
         return True
 
@@ -82,10 +81,3 @@ class Reader:
         others = [(name, value, "s" if name.endswith(" time") else None) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.place, row["step"], others)
         return True
-
-
-def moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

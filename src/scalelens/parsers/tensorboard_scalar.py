@@ -47,10 +47,12 @@ def read(source: Source, rows: Rows) -> None:
         try:
             wall, step, value = float(cells[0]), int(float(cells[1])), float(cells[2])
         except (ValueError, TypeError, IndexError, OverflowError):
-            rows.problem(line, "the point is cut, or is no time, step and value", ",".join(map(str, cells)))
+            rows.problem(
+                line, "the point is cut, or does not hold a time, a step and a value", ",".join(map(str, cells))
+            )
             continue
         if abs(step) >= 1 << 62:
-            rows.problem(line, "the step is no number that a step can be", ",".join(map(str, cells)))
+            rows.problem(line, "the step is too large", ",".join(map(str, cells)))
             continue
         rows.attempt += before is not None and step < last
         before, last = wall, step
@@ -63,11 +65,11 @@ def points(source: Source, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
     text = b"".join(source.utf8())[:LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip().startswith("["):
         try:
-            found = json.loads(text)
+            listed = json.loads(text)
         except (ValueError, RecursionError):
             rows.problem(1, "the JSON is cut or damaged", text)
             return
-        for place, point in enumerate(found, 1):
+        for place, point in enumerate(listed, 1):
             yield place, point if isinstance(point, list) and len(point) == 3 else [point]
         return
     *lines, rest = text.split("\n")

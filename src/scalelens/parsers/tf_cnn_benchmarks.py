@@ -61,12 +61,12 @@ class Reader:
         self.totals: set[str] = set()
 
     def take(self, line: Line) -> bool:
-        if found := RECORD.search(line.text):
-            self.record(found, line)
-        elif found := TOTAL.search(line.text):
-            if found[0] not in self.totals:  # each rank prints it
-                self.totals.add(found[0])
-                value = float(found[1])
+        if match := RECORD.search(line.text):
+            self.record(match, line)
+        elif match := TOTAL.search(line.text):
+            if match[0] not in self.totals:  # each rank prints it
+                self.totals.add(match[0])
+                value = float(match[1])
                 self.rows.metrics(
                     line.number,
                     line.rank,
@@ -90,7 +90,9 @@ class Reader:
         self.facts[key] = text
         value: Any = "synthetic" if key == "dataset" and "synthetic" in text else text
         if key == "devices":
-            value = text.count(",") + 1 if "horovod" in text else None  # else those of one worker of perhaps many
+            value = (
+                text.count(",") + 1 if "horovod" in text else None
+            )  # else they are those of one worker, and there may be others
         self.rows.param(key, int(value) if str(value).isdecimal() else value, line.number)
         self.rows.param("framework", "tensorflow", line.number, origin="inferred")
         sizes = [int(self.facts[name]) for name in ("global_batch_size", "micro_batch_size") if name in self.facts]
@@ -107,15 +109,15 @@ class Reader:
         local = sizes["micro_batch_size"] * devices
         return local, "global" if local == sizes["global_batch_size"] else "rank"
 
-    def record(self, found: re.Match[str], line: Line) -> None:
-        step, rate = int(found[1]), float(found[2])
+    def record(self, match: re.Match[str], line: Line) -> None:
+        step, rate = int(match[1]), float(match[2])
         last, attempt = self.at.get((line.rank, line.place), (0, 0))
         attempt += step < last
         self.at[line.rank, line.place] = step, attempt
         self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         batch, scope = self.batch()
-        others = [float(value) for value in found[5].split()]
+        others = [float(value) for value in match[5].split()]
         accuracy = others[1] if len(others) == 3 else None
         self.rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place,
@@ -125,5 +127,5 @@ class Reader:
             samples_per_s=rate, rate_scope=scope, loss=others[0] if others and others[0] == others[0] else None,
             accuracy=accuracy,
         )  # fmt: skip
-        spread = [("+/-", float(found[3]), "samples/s"), ("jitter", float(found[4]), "samples/s")]
+        spread = [("+/-", float(match[3]), "samples/s"), ("jitter", float(match[4]), "samples/s")]
         self.rows.metrics(line.number, line.rank, line.place, step, spread)

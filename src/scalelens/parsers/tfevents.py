@@ -56,7 +56,7 @@ def read(source: Source, rows: Rows) -> None:
         step = event.get(2, 0)
         step -= 2**64 if isinstance(step, int) and step >= 2**63 else 0
         if not isinstance(step, int) or abs(step) >= 2**63:
-            rows.problem(number, "the step of the event is no number")
+            rows.problem(number, "the step of the event is not a number")
             continue
         for tag, value in values:
             if value is None:
@@ -79,7 +79,9 @@ def frames(source: Source, rows: Rows) -> Iterator[bytes]:
         at = 0
         while len(rest) - at >= FRAME:
             if not is_length(rest[at : at + FRAME]):
-                rows.problem(count + 1, "the length of the event is not what its checksum says: nothing more is read")
+                rows.problem(
+                    count + 1, "the length of the event does not agree with its checksum: nothing more is read"
+                )
                 return
             end = at + FRAME + int.from_bytes(rest[at : at + 8], "little") + 4
             if end > len(rest):
@@ -124,7 +126,7 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def scalar(message: bytes) -> tuple[str, float | None]:
-    """Tag and number of a summary's value; None for what is no scalar."""
+    """Tag and number of a summary's value; None for a value that is not a scalar."""
     value = {field: content for field, content in fields(message) if field in (1, 2, 8)}
     tag = value.get(1, b"").decode("utf-8", "replace")
     if 2 in value:

@@ -65,32 +65,32 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, index, attempt
 
     def take(self, line: Line) -> bool:
-        if found := TRAIN.search(line.text):
-            self.train(found, line)
+        if match := TRAIN.search(line.text):
+            self.train(match, line)
         elif BEGUN.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-        elif found := TEST.search(line.text):
+        elif match := TEST.search(line.text):
             epoch, _, attempt = self.at.get((line.rank, line.place), (None, 0, 0))
             self.rows.add(
                 "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="validation",
-                epoch=epoch, step=int(found[1]), step_s=float(found[2]), averaged_steps=1, value_kind="instant",
-                loss=float(found[4]), accuracy=float(found[6]) / 100,
+                epoch=epoch, step=int(match[1]), step_s=float(match[2]), averaged_steps=1, value_kind="instant",
+                loss=float(match[4]), accuracy=float(match[6]) / 100,
             )  # fmt: skip
-        elif found := BEST.search(line.text):
-            self.rows.metric(line.number, line.rank, line.place, self.rows.step, "Best metric", float(found[1]))
+        elif match := BEST.search(line.text):
+            self.rows.metric(line.number, line.rank, line.place, self.rows.step, "Best metric", float(match[1]))
         else:
             return self.facts(line)
         return True
 
     def facts(self, line: Line) -> bool:
-        found = [(key, match[1]) for key, pattern in FACTS if (match := pattern.search(line.text))]
-        found += [("precision", name) for name, pattern in PRECISIONS if pattern.search(line.text)]
-        for key, value in found:
+        facts = [(key, match[1]) for key, pattern in FACTS if (match := pattern.search(line.text))]
+        facts += [("precision", name) for name, pattern in PRECISIONS if pattern.search(line.text)]
+        for key, value in facts:
             self.rows.param(key, int(value) if value.isdecimal() else value, line.number)
-        return bool(found)
+        return bool(facts)
 
-    def train(self, found: re.Match[str], line: Line) -> None:
-        epoch, index, total = int(found[1]), int(found[2]), int(found[3])
+    def train(self, match: re.Match[str], line: Line) -> None:
+        epoch, index, total = int(match[1]), int(match[2]), int(match[3])
         before, at, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
         attempt += (epoch, index) <= (before, at)
         self.at[line.rank, line.place] = epoch, index, attempt
@@ -100,7 +100,7 @@ class Reader:
         self.rows.param("iterations_per_epoch", total, line.number)
         self.rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
-            step=epoch * total + index, step_s=float(found[6]), averaged_steps=1, value_kind="instant",
-            samples=self.rows.params.get("global_batch_size"), samples_per_s=float(found[7]), rate_scope="global",
-            data_s=float(found[11]), loss=float(found[4]), learning_rate=float(found[10]),
+            step=epoch * total + index, step_s=float(match[6]), averaged_steps=1, value_kind="instant",
+            samples=self.rows.params.get("global_batch_size"), samples_per_s=float(match[7]), rate_scope="global",
+            data_s=float(match[11]), loss=float(match[4]), learning_rate=float(match[10]),
         )  # fmt: skip

@@ -18,6 +18,7 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import number
 from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
@@ -51,46 +52,37 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
-    for number, cells, whole in rows_of(source):
+    for line, cells, whole in rows_of(source):
         if not names:
             names = cells
             continue
         if not whole or len(cells) != len(names):
             rows.problem(
-                number, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", ",".join(cells)
+                line, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", ",".join(cells)
             )
             continue
         if "model" in rows.params:
             rows.new_part()
-        one(dict(zip(names, cells, strict=True)), number, rows)
+        model(dict(zip(names, cells, strict=True)), line, rows)
 
 
-def one(cells: dict[str, str], number: int, rows: Rows) -> None:
+def model(cells: dict[str, str], line: int, rows: Rows) -> None:
     """The row of a model."""
-    values = {name: value for name, cell in cells.items() if (value := plain(cell)) is not None}
-    rows.param("model", cells["model"] or None, number)
-    rows.param("framework", "pytorch", number, origin="inferred")
+    values = {name: value for name, cell in cells.items() if (value := number(cell)) is not None}
+    rows.param("model", cells["model"] or None, line)
+    rows.param("framework", "pytorch", line, origin="inferred")
     if "param_count" in values:
-        rows.param("parameters", round(values["param_count"] * 1e6), number)
+        rows.param("parameters", round(values["param_count"] * 1e6), line)
     size = next((values[name] for name in ("train_img_size", "infer_img_size", "img_size") if name in values), None)
-    rows.param("image_size", None if size is None else int(size), number)
+    rows.param("image_size", None if size is None else int(size), line)
     step_ms, batch = values.get("train_step_time"), values.get("train_batch_size")
     if step_ms is not None:
-        rows.param("devices", 1, number, origin="inferred")
+        rows.param("devices", 1, line, origin="inferred")
         for fact in ("micro_batch_size", "global_batch_size"):
-            rows.param(fact, None if batch is None else int(batch), number)
+            rows.param(fact, None if batch is None else int(batch), line)
         rows.add(
-            "steps", number, attempt=0, phase="train", step_s=step_ms / 1000, value_kind="run_mean", samples=batch,
+            "steps", line, attempt=0, phase="train", step_s=step_ms / 1000, value_kind="run_mean", samples=batch,
             samples_per_s=values.get("train_samples_per_sec"), rate_scope="global",
         )  # fmt: skip
     named = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in NO_METRIC]
-    rows.metrics(number, None, None, None, named)
-
-
-def plain(cell: str) -> float | None:
-    """A number; None for an empty cell and for words."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if abs(value) < 1e15 else None
+    rows.metrics(line, None, None, None, named)

@@ -34,7 +34,7 @@ def read(source: Source, rows: Rows) -> None:
             names = cells
             continue
         if not whole or len(cells) != len(names) or not cells[0].isdecimal() or len(cells[0]) > 9:
-            rows.problem(number, "the row is cut, or its first column is no epoch", ",".join(cells))
+            rows.problem(number, "the row is cut, or its first column is not an epoch", ",".join(cells))
             continue
         epoch = int(cells[0])
         rows.attempt += epoch <= before
@@ -43,7 +43,7 @@ def read(source: Source, rows: Rows) -> None:
             try:
                 value = float(cell or "nan")
             except ValueError:
-                rows.problem(number, f"{name} is no number", ",".join(cells))
+                rows.problem(number, f"{name} is not a number", ",".join(cells))
                 continue
             if value == value:
                 rows.metric(number, None, None, epoch, name, value, "%" if "_top" in name else None)

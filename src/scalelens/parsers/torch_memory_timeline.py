@@ -28,7 +28,7 @@ ACTIONS = ("preexisting", "create", "increment_version", "destroy")  # Action, f
 CATEGORIES = (
     "parameter", "optimizer_state", "input", "temporary", "activation", "gradient", "autograd_detail", "unknown",
 )  # fmt: skip
-LONGEST = 1 << 16  # bytes without the end of a row, after which the file is no timeline
+LONGEST = 1 << 16  # bytes without the end of a row, after which the file is not taken for a timeline
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -55,11 +55,13 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def row(text: bytes, number: int, rows: Rows) -> None:
-    said = ROW.fullmatch(text)
-    if not said:
-        rows.problem(number, "this is no row of time, action, bytes and category", text.decode("utf-8", "replace"))
+    match = ROW.fullmatch(text)
+    if not match:
+        rows.problem(
+            number, "the row does not hold a time, an action, bytes and a category", text.decode("utf-8", "replace")
+        )
         return
-    time, action, changed, category = map(int, said.groups())
+    time, action, changed, category = map(int, match.groups())
     rows.add(
         "events", number, ph="i", name=ACTIONS[action - 1], category=CATEGORIES[category],
         start_ns=None if time == -1 else time, args=f'{{"bytes": {changed}}}',

@@ -20,8 +20,8 @@ Samples:
 
 import math
 import re
-from datetime import datetime
 
+from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
@@ -49,13 +49,13 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.last: dict[int | None, int] = {}  # last step by rank
-        self.averaged: dict[int | None, int | None] = {}  # of it, for the ranks without a label that say it too
+        self.averaged: dict[int | None, int | None] = {}  # of that step; ranks without a label print it again
         self.attempts: dict[int | None, int] = {}
         self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
 
     def take(self, line: Line) -> bool:
-        if found := RECORD.search(line.text):
-            return self.record(line, found)
+        if match := RECORD.search(line.text):
+            return self.record(line, match)
         if CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut", line.text)
             return True
@@ -79,8 +79,8 @@ class Reader:
             return False
         return True
 
-    def record(self, line: Line, found: re.Match[str]) -> bool:
-        rows, step, values, end = self.rows, int(found[2]), dict[str, float](), found.end()
+    def record(self, line: Line, match: re.Match[str]) -> bool:
+        rows, step, values, end = self.rows, int(match[2]), dict[str, float](), match.end()
         while field := FIELD.match(line.text, end):
             if field[2]:
                 values[field[1]] = float(field[2].replace(",", "")) * (1024**3 if field[3] == "GiB" else 1)
@@ -91,7 +91,7 @@ class Reader:
                 return False
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        phase, previous = "validation" if found[1] else "train", self.last.get(line.rank)
+        phase, previous = "validation" if match[1] else "train", self.last.get(line.rank)
         averaged = 1 if step == 1 else None
         if phase == "train":
             if previous is not None and step < previous + (line.rank in self.started):
@@ -103,10 +103,11 @@ class Reader:
             rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = product(speed, rows.params.get("devices"))
-        ts = moment(STAMP.search(line.text, 0, found.start() + 2), line, rows)
+        stamp = STAMP.search(line.text, 0, match.start() + 2)
+        ts = line_time(stamp[1] if stamp else None, line, rows)
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
-            phase=phase, step=step, loss=float(found[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
+            phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
             value_kind="instant" if averaged == 1 else "interval_mean",
             step_s=tokens / whole if tokens and whole and phase == "train" else None,
             tokens=tokens if phase == "train" else None, peak_memory_bytes=values.get("memory"),
@@ -117,14 +118,6 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
-
-
-def moment(stamp: re.Match[str] | None, line: Line, rows: Rows) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        rows.problem(line.number, "the time is not one", line.text)
-        return None
 
 
 def product(one: float | int | None, other: float | int | None) -> float | None:

@@ -41,8 +41,8 @@ class Reader:
         if not head:
             return False
         rows, values, end, text = self.rows, dict[str, float](), head.end(), line.text.rstrip()
-        while found := FIELD.match(text, end):
-            values[found[1]], end = float(found[2]), found.end()
+        while match := FIELD.match(text, end):
+            values[match[1]], end = float(match[2]), match.end()
         if end < len(text) or "lr" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             if "lr" not in values:

@@ -6,7 +6,7 @@ Yields: params, steps, phases, metrics
 Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
 
 `time` and `data` are means of the last 20 batches of the process; where more often than every 20 is printed, they
-overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and is no sign of slow input.
+overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and does not mean that the input is slow.
 `img/s` is of one batch of one process, without the wait for data: a metric.  Total times are whole seconds.
 
 Samples:
@@ -25,6 +25,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import clock_span
 
 VERSION = 2
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
@@ -33,7 +34,7 @@ EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
 RECORD = re.compile(
     EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )
-SPAN = re.compile(EPOCH + r")\s+Total time: (?:(\d+) days?, )?(\d+):(\d\d):(\d\d)(?!\d)")
+SPAN = re.compile(EPOCH + r")\s+Total time: ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)(?!\d)")
 SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
 FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
 WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
@@ -41,7 +42,7 @@ WINDOW = 20  # batches of a SmoothedValue
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.at = (-1, -1)
@@ -62,14 +63,13 @@ class Reader:
         if head := RECORD.search(line.text):
             self.record(head, log, line)
         elif span := SPAN.search(line.text):
-            days, hours, minutes, seconds = (int(number or 0) for number in span.groups()[1:])
             self.rows.add(
                 "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.place,
                 phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
-                step=log.step, span_s=((days * 24 + hours) * 60 + minutes) * 60 + seconds, origin="logged",
+                step=log.step, span_s=clock_span(span[2]), origin="logged",
             )  # fmt: skip
-        elif (found := SUMMARY.search(line.text)) and (self.total or found[4] or not found[1]):
-            accuracies = [(f"Test: Acc@{k}", float(found[n]), "%") for k, n in ((1, 2), (5, 3))]
+        elif (match := SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
+            accuracies = [(f"Test: Acc@{k}", float(match[n]), "%") for k, n in ((1, 2), (5, 3))]
             self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
         else:
             return False

@@ -38,7 +38,7 @@ RECORD = re.compile(
 
 
 class Log:
-    """What was printed under one label of the launcher."""
+    """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
         self.epoch: int | None = None
@@ -58,8 +58,8 @@ class Reader:
         if header := HEADER.match(line.text):
             self.names = header[1].split()
             return True
-        if said := SETTINGS.match(line.text):
-            self.rows.param("model", said[1], line.number)
+        if settings := SETTINGS.match(line.text):
+            self.rows.param("model", settings[1], line.number)
             batch = BATCH.search(line.text)
             self.rows.param("global_batch_size", int(batch[1]) if batch else None, line.number)
             return True

@@ -38,10 +38,10 @@ def read(source: Source, rows: Rows) -> None:
     for number, line in enumerate(text.splitlines(), 1):
         line = line.rstrip()
         if not line.startswith((" ", "#", "-")):
-            found = KEY.match(line)
-            key = next(filter(None, found.groups()), None) if found else None
-        elif key and key != "_wandb" and (found := VALUE.match(line)):
-            value = found[1]
+            match = KEY.match(line)
+            key = next(filter(None, match.groups()), None) if match else None
+        elif key and key != "_wandb" and (match := VALUE.match(line)):
+            value = match[1]
             if value[0] in "'\"" and len(value) > 1 and value[-1] == value[0]:
                 value = value[1:-1]
             if value not in ("null", "~", "") and value[0] not in "[{|>&*":

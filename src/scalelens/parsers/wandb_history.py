@@ -20,18 +20,17 @@ Samples:
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import cells_of, lines_of
+from scalelens.parsing.values import json_number, number
+from scalelens.tabular.cells import cells_of, lines_of, nested_values
 
 VERSION = 1
 
 FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
 DRAWN = ("__MIN", "__MAX")
-DEEPEST = 20
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -49,63 +48,44 @@ def is_chart(names: list[str]) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     last = None
-    for number, said in records(source, rows):
-        stamp, step = said.pop("_timestamp", None), said.pop("_step" if "_step" in said else "Step", None)
+    for line, values in records(source, rows):
+        stamp, step = values.pop("_timestamp", None), values.pop("_step" if "_step" in values else "Step", None)
         if step is None or step != step or abs(step) >= 1 << 62 or step != int(step):
-            rows.problem(number, "the row has no step, or one that is no whole number", str(said))
+            rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
         rows.attempt += last is not None and step < last
         last = step
         if stamp is not None and 0 < stamp / (1000 if stamp > 1e11 else 1) < 1e11:
-            rows.metric(number, None, None, int(step), "wall_time", stamp / (1000 if stamp > 1e11 else 1), "s")
-        if (runtime := said.pop("_runtime", None)) is not None:
-            rows.metric(number, None, None, int(step), "_runtime", runtime, "s")
-        named = [(name, value, None) for name, value in said.items() if not name.endswith(DRAWN)]
-        rows.metrics(number, None, None, int(step), named)
+            rows.metric(line, None, None, int(step), "wall_time", stamp / (1000 if stamp > 1e11 else 1), "s")
+        if (runtime := values.pop("_runtime", None)) is not None:
+            rows.metric(line, None, None, int(step), "_runtime", runtime, "s")
+        named = [(name, value, None) for name, value in values.items() if not name.endswith(DRAWN)]
+        rows.metrics(line, None, None, int(step), named)
 
 
 def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
     """Number of each line, and the numbers in it by name."""
     names: list[str] | None = None
     is_json = False
-    for number, text, whole in lines_of(source):
+    for line, text, whole in lines_of(source):
         if names is None:
             is_json, names = text.lstrip().startswith("{"), cells_of(text)
             if not is_json:
                 continue
         if is_json:
             try:
-                said = json.loads(text)
-                if not isinstance(said, dict):
+                record = json.loads(text)
+                if not isinstance(record, dict):
                     raise ValueError
             except (ValueError, RecursionError):
-                rows.problem(number, "the row is cut, or is no JSON object", text)
+                rows.problem(line, "the row is cut, or is not a JSON object", text)
                 continue
-            yield number, dict(flat(said))
+            nested = nested_values(record, marker="_type")  # of a table or a picture
+            yield line, {name: value for name, field in nested if (value := json_number(field)) is not None}
             continue
         cells = cells_of(text)
         if not whole or len(cells) != len(names):
-            rows.problem(number, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
+            rows.problem(line, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
             continue
-        yield (
-            number,
-            {name: value for name, cell in zip(names, cells, strict=True) if (value := plain(cell)) is not None},
-        )
-
-
-def plain(cell: str) -> float | None:
-    """A number; None for an empty cell, for NaN, which stands for one, and for words, which a run may log as well."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if abs(value) < 1e300 else None
-
-
-def flat(said: dict[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
-    """All numbers of nested objects, under their names joined by dots."""
-    for name, value in said.items():
-        if isinstance(value, dict) and "_type" not in value and before.count(".") < DEEPEST:
-            yield from flat(value, f"{before}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-            yield before + name, float(value)
+        named = zip(names, cells, strict=True)
+        yield line, {name: value for name, cell in named if (value := number(cell)) is not None}

@@ -6,7 +6,7 @@ Yields: phases, metrics
 Source: wandb/sdk/internal/sender.py and core/internal/runsummary; public/runs.py, summary
 
 The last value that each key was logged with, at the step `_step`; `_runtime` is the whole run, in seconds.  Histograms,
-tables and pictures are passed over.  There is no history in it: a step's time cannot be had from this file.
+tables and pictures are passed over.  The file has no history, and so no times of steps.
 
 Samples:
     {"loss": 1.5, "train/images_per_s": 812.5, "_step": 500, "_runtime": 731.2, "_timestamp": 1714979309.5, "_wandb": {"runtime": 731}}
@@ -14,18 +14,16 @@ Samples:
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import YEARS_2000_TO_2100, json_number
+from scalelens.tabular.cells import nested_values
 
 VERSION = 1
 
 KEYS = tuple(re.compile(rb'"%s"\s*:' % key) for key in (b"_step", b"_runtime", b"_timestamp"))
-DEEPEST = 20  # objects within objects
-EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -36,30 +34,23 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace")
     try:
-        said = json.loads(text)
+        summary = json.loads(text)
     except (ValueError, RecursionError):
         rows.problem(1, "the JSON is cut or damaged", text)
         return
-    numbers = dict(flat(said)) if isinstance(said, dict) else {}
-    step = said.get("_step") if isinstance(said, dict) else None
+    summary = summary if isinstance(summary, dict) else {}
+    nested = nested_values(summary, marker="_type")  # of a table or a picture
+    numbers = {name: value for name, field in nested if (value := json_number(field)) is not None}
+    step = summary.get("_step")
     step = step if type(step) is int and abs(step) < 2**62 else None
     span_s, stamp = numbers.get("_runtime"), numbers.get("_timestamp")
     if not numbers:
-        rows.problem(1, "there is no number in it", text)
+        rows.problem(1, "the summary holds no number", text)
     if span_s is not None:
-        known = stamp is not None and EPOCHS[0] < stamp < EPOCHS[1]
+        known = stamp is not None and YEARS_2000_TO_2100[0] < stamp < YEARS_2000_TO_2100[1]
         ts = datetime.fromtimestamp(stamp, UTC).replace(tzinfo=None) if known and stamp is not None else None
         rows.add(
             "phases", 1, phase="run", step=step, span_s=span_s, origin="logged", ts=ts, ts_origin="utc" if ts else None
         )
     named = [(name, value, None) for name, value in numbers.items() if not name.startswith("_")]
     rows.metrics(1, None, None, step, named)
-
-
-def flat(said: dict[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
-    """All finite numbers of nested objects, under their names joined by dots."""
-    for name, value in said.items():
-        if isinstance(value, dict) and "_type" not in value and before.count(".") < DEEPEST:
-            yield from flat(value, f"{before}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-            yield before + name, float(value)

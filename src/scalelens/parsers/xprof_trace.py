@@ -33,6 +33,7 @@ from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, text_of
+from scalelens.parsing.values import whole
 
 VERSION = 2
 
@@ -62,10 +63,10 @@ def read(source: Source, rows: Rows) -> None:
         if items and items[-1] == Other():  # the writer ends its list with an empty object
             items.pop()
         names.learn(items)
-        found, columns = events.columns(items)
-        if found:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(found))
-            rows.put_columns("events", columns | names.columns(found))
+        kept, columns = events.columns(items)
+        if kept:
+            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
+            rows.put_columns("events", columns | names.columns(kept))
     events.finish(trace)
 
 
@@ -88,7 +89,7 @@ class Names:
         return {
             "category": pa.array([category for category, _ in places], pa.string()),
             "stream": pa.array([stream for _, stream in places], pa.int64()),
-            "correlation": pa.array([number(a.correlation_id) for a in args], pa.int64()),
+            "correlation": pa.array([whole(a.correlation_id, digits=18) for a in args], pa.int64()),
         }
 
     def place(self, event: Event) -> tuple[str | None, int | None]:
@@ -111,9 +112,3 @@ def arguments(event: Event) -> Args:
         return ARGS.decode(event.args) if event.args else Args()
     except UNREADABLE:
         return Args()
-
-
-def number(value: Any) -> int | None:
-    """A whole number, which this writer puts in quotes."""
-    found = re.fullmatch(r"\d{1,18}", str(value), re.ASCII)
-    return int(found[0]) if found else None

@@ -19,6 +19,7 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import amount
 
 VERSION = 1
 ANCHORS = ("[Zeus] ",)
@@ -40,35 +41,28 @@ class Reader:
         self.devices: dict[tuple[int | None, str | None], str] = {}
 
     def take(self, line: Line) -> bool:
-        if found := STARTED.match(line.text):
-            self.devices[line.rank, line.place] = ",".join(found[1].replace(" ", "").split(","))
+        if match := STARTED.match(line.text):
+            self.devices[line.rank, line.place] = ",".join(match[1].replace(" ", "").split(","))
             return True
-        found = STEPS.match(line.text)
-        if not found:
+        match = STEPS.match(line.text)
+        if not match:
             if "[Zeus] Steps " in line.text:
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
             return False
-        _, step, joules, power, seconds, ratios = found.groups()
-        numbers = [number_of(text) for text in (joules, power, seconds)]
+        _, step, joules, power, seconds, ratios = match.groups()
+        numbers = [amount(text) for text in (joules, power, seconds)]
         if None in numbers:
-            self.rows.problem(line.number, "a number of the record is none", line.text)
+            self.rows.problem(line.number, "the record holds a value that is not a number", line.text)
             return True
         energy_j, power_w, span_s = numbers
         self.rows.add(
             "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
             span_s=span_s, method="zeus",
         )  # fmt: skip
-        others = [(name, number_of(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
+        others = [(name, amount(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
         values = [
             (name, value, unit) for name, value, unit in [("Avg Power", power_w, "W"), *others] if value is not None
         ]
         self.rows.metrics(line.number, line.rank, line.place, int(step), values, "mean")
         return True
-
-
-def number_of(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

@@ -19,6 +19,7 @@ import re
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount
 from scalelens.tabular.cells import cells_of, head_lines, rows_of
 
 VERSION = 1
@@ -38,32 +39,26 @@ def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     for number, row, whole in rows_of(source):
         if row[:4] == SUMMARY:
-            rows.problem(number, "a summary of many runs: neither samples nor energies of one", ",".join(row))
+            rows.problem(
+                number, "a summary of many runs: it holds no samples or energies of a single run", ",".join(row)
+            )
             return
         if row[:3] == FIRST:
             header = row
             continue
-        span_s = number_of(row[2]) if whole and len(row) == len(header) else None
+        span_s = amount(row[2]) if whole and len(row) == len(header) else None
         if span_s is None:
-            rows.problem(number, "the row is cut, or its elapsed time is no number", ",".join(row))
+            rows.problem(number, "the row is cut, or its elapsed time is not a number", ",".join(row))
             continue
         rows.metric(number, None, None, None, row[1], span_s, "s")
         for column, text in zip(header[3:], row[3:], strict=True):
             device = DEVICE.fullmatch(column)
-            energy = number_of(text)
+            energy = amount(text)
             if device is None or energy is None:
                 if text not in ("", "None"):
-                    rows.problem(number, f"{column} is no energy of a device", ",".join(row))
+                    rows.problem(number, f"{column} is not the energy of a device", ",".join(row))
                 continue
             rows.add(
                 "energy", number, device=device[2] if device[1] == "gpu" else device[1] + device[2],
                 scope=SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus",
             )  # fmt: skip
-
-
-def number_of(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e15 else None

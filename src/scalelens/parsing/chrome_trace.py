@@ -19,13 +19,13 @@ from scalelens.parsing.source import Source
 
 SLICE = 1 << 20  # bytes decoded at once
 LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
-DEEPEST = 100  # objects within objects; what is deeper is damage, and not worth the search for its end
+DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
 NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
 CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
-BLANK = b", \t\r\n"
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
+SEPARATORS = b", \t\r\n"
+STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
 SOUND = rb'(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))++'
 MENDABLE = re.compile(SOUND + rb'|("(?:[^"\\]|\\.)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
 ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
@@ -83,9 +83,9 @@ ROWS = {"X": "X", "B": "B", "E": "E", "C": "C", "i": "i", "I": "i", "R": "i"}
 COMPLETE: Any = of_phase("X", Event)
 OF_ROWS = [of_phase(letter, Event) for letter in ROWS if letter != "X"]
 OF_FLOWS = [of_phase(letter, Item) for letter in "stf"]
-KINDS: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
-EVENTS: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Item)])  # type: ignore[misc]
-NAMED: Any = msgspec.json.Decoder(list[KINDS | of_phase("M", Event)])  # type: ignore[misc]
+EVENT_TYPES: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
+EVENTS: Any = msgspec.json.Decoder(list[EVENT_TYPES | of_phase("M", Item)])  # type: ignore[misc]
+NAMED: Any = msgspec.json.Decoder(list[EVENT_TYPES | of_phase("M", Event)])  # type: ignore[misc]
 ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
 
 Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
@@ -99,14 +99,14 @@ class Trace:
         self.source = source
         self.decoder = NAMED if named else EVENTS
         self.head = self.tail = b""
-        self.found = self.closed = self.torn = self.mended = False
+        self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:
         """Events, a slice at a time; with `only`, those of slices that hold it, and of the last."""
         self.closed = self.mended = False
         blocks = self.source.utf8(SLICE)
         text, passed = self._open(blocks), (b"", memoryview(b""))
-        for block in chain(blocks, (None,)) if self.found else ():
+        for block in chain(blocks, (None,)) if self.has_array else ():
             # What is left of the last slice stays apart: a copy of each slice costs as much as its decompression.
             left, text = (text, block) if block is not None else (b"", b"".join((*passed, text)))
             cut = (len(text), len(text)) if block is None else boundary(text)
@@ -127,9 +127,9 @@ class Trace:
 
     def metadata(self) -> dict[str, Any]:
         """What stands before and behind the events, once they were read."""
-        found: dict[str, Any] = {}
-        tail = self.tail.strip(BLANK) if self.head.strip() else b"}"  # an array has no metadata
-        for text in (b"{" + self.head.strip(BLANK + b"{") + b"}", b"{" + tail):
+        metadata: dict[str, Any] = {}
+        tail = self.tail.strip(SEPARATORS) if self.head.strip() else b"}"  # an array has no metadata
+        for text in (b"{" + self.head.strip(SEPARATORS + b"{") + b"}", b"{" + tail):
             try:
                 part = msgspec.json.decode(mend(text))
             except UNREADABLE:
@@ -137,8 +137,8 @@ class Trace:
                 base, rank = BASE.search(text), JOB_RANK.search(text)
                 part = {"baseTimeNanoseconds": int(base[1])} if base else {}
                 part |= {"distributedInfo": {"rank": int(rank[1])}} if rank else {}
-            found |= part if isinstance(part, dict) else {}
-        return found
+            metadata |= part if isinstance(part, dict) else {}
+        return metadata
 
     def _open(self, blocks: Iterator[bytes]) -> bytes:
         """Reads up to the events.  Returns what was read of them."""
@@ -147,7 +147,7 @@ class Trace:
             seen = len(text)
             text += block
             if array := ARRAY.search(text, max(seen - 64, 0)):
-                self.found, self.head = True, text[: array.start()]
+                self.has_array, self.head = True, text[: array.start()]
                 return text[text.index(b"[", array.start()) + 1 :]
         return b""
 
@@ -173,7 +173,7 @@ class Trace:
         items: Items = []
         at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
         while (start := text.find(b"{", at)) >= 0:
-            if bad is None and text[at:start].strip(BLANK):
+            if bad is None and text[at:start].strip(SEPARATORS):
                 bad = at
             end = closing(text, start)
             if end is None and not final and len(text) - start < LARGEST:
@@ -190,7 +190,7 @@ class Trace:
                 return items, text[closed.end() :]
         rest = text[at if bad is None else bad :]
         self.tail = rest[rest.rfind(b"]") + 1 :]
-        return items + ([rest] if rest.strip(BLANK) else []), b""
+        return items + ([rest] if rest.strip(SEPARATORS) else []), b""
 
     def _event(self, text: bytes) -> Item | None:
         for piece, mended in tries(text):
@@ -216,7 +216,7 @@ def decoded(text: bytes, first: Any = EVENTS) -> tuple[Items, int | None]:
             if end < 0 or not CLOSED.match(text, end):
                 raise
             return decoder.decode(b"[" + text[: end + 1]), end + 1
-    raise ValueError("what stands there is no list of events")
+    raise ValueError("the text is not a list of events")
 
 
 def holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
@@ -227,8 +227,8 @@ def holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
 def boundary(text: bytes) -> tuple[int, int] | None:
     """Where the last event but one ends, and where the last begins."""
     for window in (1 << 14, len(text)):
-        found = [*NEXT.finditer(text, max(len(text) - window, 0))]
-        for before, last in zip(found[-2::-1], found[:0:-1], strict=True):
+        gaps = [*NEXT.finditer(text, max(len(text) - window, 0))]
+        for before, last in zip(gaps[-2::-1], gaps[:0:-1], strict=True):
             with contextlib.suppress(*UNREADABLE):
                 (event,), _ = decoded(text[before.end() : last.end(1)])
                 if isinstance(event, Item) and event.ph:  # not the arguments of one
@@ -239,11 +239,11 @@ def boundary(text: bytes) -> tuple[int, int] | None:
 def closing(text: bytes, start: int) -> int | None:
     """Where the object ends that begins at `start`."""
     depth = 0
-    for token in TOKEN.finditer(text, start, start + LARGEST):
+    for token in STRING_OR_BRACKET.finditer(text, start, start + LARGEST):
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
         if depth == 0:
             return token.end()
-        if depth > DEEPEST:
+        if depth > DEEPEST_JSON:
             break
     return None
 
@@ -257,9 +257,9 @@ def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
 def mend(text: bytes) -> bytes:
     """JSON whose control characters and stray backslashes are escaped, and in which a bare nan is null."""
 
-    def mended(found: re.Match[bytes]) -> bytes:
-        if found[1]:
-            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), found[1])
-        return b"null" if found[2] else found[0]
+    def mended(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), match[1])
+        return b"null" if match[2] else match[0]
 
     return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())

@@ -4,16 +4,17 @@ import itertools
 import math
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_since_1970
 
 SECOND = 10**9  # nanoseconds
-EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
-# Seconds, milliseconds, microseconds and nanoseconds since 1970 of these hundred years do not overlap.
+# Seconds, milliseconds, microseconds and nanoseconds since 1970 of the years 2000 to 2100 do not overlap.
 EPOCH_UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+EARLIEST, LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
 MOMENT = re.compile(
     r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
@@ -25,7 +26,7 @@ UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
 )
-BLANK = 2.0**47  # from here on DCGM's numbers mean that there is none
+DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
 
 Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
 
@@ -60,7 +61,7 @@ class Samples:
         """A sample, as the file writes it; `scale` makes watts of it where it names no unit itself."""
         number = watts(text, scale)
         if number is None:
-            self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is no number of watts", text)
+            self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
             return None
         ts, origin = stamp or (None, None)
         flag = "na" if math.isnan(number) else None if number else "zero"
@@ -80,11 +81,11 @@ class Samples:
             joules = float(text) * scale
         except ValueError:
             joules = math.nan
-        if not 0 <= joules < BLANK * scale:
-            if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= BLANK * scale:
-                self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is no number", text)
+        if not 0 <= joules < DCGM_BLANK * scale:
+            if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= DCGM_BLANK * scale:
+                self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is not a number", text)
             return
-        reading = Reading(nanoseconds(stamp[0]) if stamp else None, line, joules)
+        reading = Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules)
         self.counters.setdefault(sensor, []).append(reading)
 
     def finish(self, name: str) -> None:
@@ -112,57 +113,52 @@ class Samples:
 def stamp_of(text: str) -> tuple[Stamp, str] | None:
     """A time and its origin: of the calendar with or without a zone, or a number since 1970.
 
-    Seconds, milliseconds, microseconds and nanoseconds of the years 2000 to 2100 do not overlap: what is none of them
-    is no time.
+    Refuses a number that is not of the years 2000 to 2100 in any unit.
     """
     text = text.strip()
-    if found := MOMENT.fullmatch(text):
-        year, month, day, hour, minute, second, fraction, named, hours, minutes = found.groups()
+    if match := MOMENT.fullmatch(text):
+        year, month, day, hour, minute, second, fraction, named, hours, minutes = match.groups()
         try:
-            time = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
-            time += timedelta(microseconds=int((fraction or "0").ljust(9, "0")) // 1000)
-            if hours:
-                zone = timezone(timedelta(hours=int(hours), minutes=int(hours[0] + (minutes or "0"))))
-                time = time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
+            local = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
+            local += timedelta(microseconds=int((fraction or "0").ljust(9, "0")) // 1000)
+            zone = timezone(timedelta(hours=int(hours), minutes=int(hours[0] + (minutes or "0")))) if hours else None
         except (ValueError, OverflowError):
             return None
-        return time, "utc" if named or hours else "naive"
+        time = as_utc(local, zone)
+        return (time, "utc" if named or hours else "naive") if time else None
     ns, _ = epoch(text)
     return (ns, "utc") if ns is not None else None
 
 
 def epoch(text: str) -> tuple[int | None, str | None]:
-    """Nanoseconds since 1970 of a number, and the unit in which it counts; of the number that a tool computed with,
-    not of the digits that stand for it."""
+    """Nanoseconds since 1970 of a number, and the unit in which it counts.
+
+    Exact for the float that the tool had, which is not quite the decimal number that it printed.
+    """
     try:
         number = int(text) if text.isdecimal() and len(text) < 25 else float(text)
     except ValueError:
         return None, None
     for unit, ns in EPOCH_UNITS.items():
-        if EPOCHS[0] * SECOND <= number * ns <= EPOCHS[1] * SECOND:
+        if EARLIEST <= number * ns <= LATEST:
             return (number * ns if isinstance(number, int) else round(Fraction(number) * ns)), unit
     return None, None
 
 
-def nanoseconds(stamp: Stamp) -> int:
-    """Nanoseconds since 1970, of a naive time as if it were UTC: for differences."""
-    return stamp if isinstance(stamp, int) else (stamp - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000
-
-
 def watts(text: str, scale: float = 1.0) -> float | None:
-    """Watts, nan for what is not available, None for what is no power.  A unit behind the number beats `scale`."""
+    """Watts; nan where no value is available, None for other text.  A unit behind the number beats `scale`."""
     if PLAIN.fullmatch(text):
         return float(text) * scale
     text = text.strip()
     if UNAVAILABLE.fullmatch(text):
         return math.nan
-    found = WATTS.fullmatch(text)
-    if not found:
+    match = WATTS.fullmatch(text)
+    if not match:
         return None
-    number = float(found[1])
-    if number >= BLANK:
+    number = float(match[1])
+    if number >= DCGM_BLANK:
         return math.nan
-    return number * (SCALES[found[2].lower()] if found[2] else scale) if number >= 0 else None
+    return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
 
 
 def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:
@@ -171,38 +167,3 @@ def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:
     odd = {device for device in devices if device[-1:] in "13579"}
     even = {device for device in devices if device[-1:] in "02468"}
     return even if odd and not odd & powered and even & powered else set()
-
-
-JPWR = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
-JPWR_GH = ("module", "grace", "cpu", "sysio")
-JPWR_FILE = r"\b(?:power|energy|energy[-_]from[-_]counter)\."
-JPWR_NAME = re.compile(JPWR_FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
-JPWR_RANKED = re.compile(JPWR_FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
-OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.)*(?=[\w-]*[A-Za-z])")
-
-
-def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str | None]:
-    """What the sensor of each of jpwr's devices covers, by its label; `powered` are those that give power at all."""
-    labels = list(labels)
-    packages = whole_packages([label for label in labels if label.startswith("rocm:") or label.isdecimal()], powered)
-    scopes: dict[str, str | None] = {}
-    for label in labels:
-        method, _, what = label.partition(":")
-        named = next((scope for scope in JPWR_GH if scope in what.lower()), None)
-        scopes[label] = "oam" if label in packages else named if method == "gh" else JPWR.get(method)
-    return scopes
-
-
-def jpwr_host(name: str) -> str | None:
-    """The host in a name that jpwr gives: power.HOST.PID.csv, power.SUFFIX.HOST.PID.h5, where SUFFIX is of a rank."""
-    found = JPWR_NAME.search(name)
-    if not found:
-        return None
-    host = found[1][rank.end() :] if (rank := OF_A_RANK.match(found[1])) else ""
-    return host or None
-
-
-def jpwr_rank(name: str) -> int | None:
-    """The rank in a name that jpwr gives with --use-mpi, power.RANK.csv, or with a suffix that is a number."""
-    found = JPWR_RANKED.search(name)
-    return int(found[1]) if found else None

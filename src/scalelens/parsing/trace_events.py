@@ -4,7 +4,7 @@ A format of traces gets the columns that all of them share, and adds what its to
 
     events = Events(rows, base)
     for items in trace.slices():
-        found, columns = events.columns(items)
+        kept, columns = events.columns(items)
         rows.put_columns("events", columns | {"rank": ...})
     events.finish(trace)
 """
@@ -21,12 +21,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.chrome_trace import BLANK, COMPLETE, Event, Exact, Items, Trace
+from scalelens.parsing.chrome_trace import COMPLETE, SEPARATORS, Event, Exact, Items, Trace
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import UNREADABLE_TIME
 
 INSTANT = ("I", "R")  # older letters for i
 TIMED = {"X", "i", "C", *INSTANT, "B", "E"}
-LAST = (1 << 63) - 1
+LAST_NANOSECOND = (1 << 63) - 1  # since 1970, or before it
 
 Columns = dict[str, pa.Array]
 Numbers = npt.NDArray[np.int64]
@@ -39,7 +40,7 @@ class Events:
     def __init__(self, rows: Rows, base: int | None) -> None:
         self.rows, self.base = rows, base
         self.line = 0  # of the last item
-        self.cut = False  # the last item was no event
+        self.cut = False  # whether the last item could not be read
         self.mended = self.dated = False
         self.counts: Counter[str] = Counter()
         self.begun: defaultdict[tuple[str | None, str | None], list[tuple[int, Event, int]]] = defaultdict(list)
@@ -70,7 +71,7 @@ class Events:
         starts, timed = self._starts(events, exact)
         if not timed.all():
             for k in np.flatnonzero(~timed):
-                self.rows.problem(int(lines[k]), "its time cannot be read", text_of(events[k].name) or "")
+                self.rows.problem(int(lines[k]), UNREADABLE_TIME, text_of(events[k].name) or "")
             events, lines, starts = [events[k] for k in np.flatnonzero(timed)], lines[timed], starts[timed]
         if not self.dated and len(events):  # before there was a base, Kineto wrote microseconds since 1970
             self.dated, clock = True, "unix" if self.base is not None or starts[0] > 1e18 else "relative"
@@ -81,7 +82,7 @@ class Events:
         return (events, self._shared(events, lines, starts, exact or "E" in kinds)) if events else ([], {})
 
     def finish(self, trace: Trace) -> None:
-        """What is to be said of the whole."""
+        """Reports what concerns the whole trace."""
         for ph, count in sorted(self.counts.items()):
             self.rows.param(f"trace_events_{ph}", count)
         problem, last = self.rows.problem, self.line or None
@@ -90,7 +91,7 @@ class Events:
         if trace.mended or self.mended:
             problem(None, "texts that are not quite JSON were mended: control characters, bytes not UTF-8, bare nan")
         if not trace.closed and not self.cut:
-            what = "is not closed" if trace.found else "is missing"
+            what = "is not closed" if trace.has_array else "is missing"
             problem(last, f"the array of events {what}: the trace is cut")
         if trace.closed and trace.torn:
             problem(last, "what stands around the events is damaged or cut")
@@ -98,51 +99,51 @@ class Events:
     def _no_events(self, items: Items, first: int) -> None:
         for line, item in enumerate(items, first):
             if isinstance(item, bytes):
-                text = item.strip(BLANK).decode("utf-8", "replace")
-                self.rows.problem(line, "this is no whole event: it is damaged, or the trace is cut", text)
+                text = item.strip(SEPARATORS).decode("utf-8", "replace")
+                self.rows.problem(line, "the event is damaged, or the trace is cut", text)
             elif not item.ph:
-                self.rows.problem(line, "this is no event: it has no phase", text_of(getattr(item, "name", None)) or "")
+                self.rows.problem(line, "the event has no phase", text_of(getattr(item, "name", None)) or "")
 
     def _starts(self, events: list[Event], exact: bool) -> tuple[Numbers, Mask]:
         """When events start, counted from 1970 where there is a base, and which of these times can be."""
-        starts, timed = nanoseconds([event.ts for event in events], exact)
+        starts, timed = microseconds_as_nanoseconds([event.ts for event in events], exact)
         base = self.base or 0
-        timed &= (starts <= LAST - base) & (starts >= -LAST - base)
+        timed &= (starts <= LAST_NANOSECOND - base) & (starts >= -LAST_NANOSECOND - base)
         return np.where(timed, starts, 0) + base, timed
 
     def _pair(self, events: list[Event], lines: Numbers, starts: Numbers) -> tuple[list[Event], Numbers, Numbers]:
         """Pairs an end with the innermost begin of its thread: together they are one complete event."""
-        found = []
+        paired = []
         for line, event, start in zip(lines.tolist(), events, starts.tolist(), strict=True):
             begun = self.begun[text_of(event.pid), text_of(event.tid)] if event.ph in "BE" else []
             if event.ph == "B":
                 event.args = event.args.copy()  # it would keep the text of its slice
                 begun.append((line, event, start))
             elif event.ph != "E":
-                found.append((line, event, start))
+                paired.append((line, event, start))
             elif not begun:
-                self.rows.problem(line, "it ends what did not begin", text_of(event.name) or "")
+                self.rows.problem(line, "the event ends what did not begin", text_of(event.name) or "")
             else:
                 at, whole, began = begun.pop()
                 if start < began:
-                    self.rows.problem(line, "it ends before it begins", text_of(event.name) or "")
+                    self.rows.problem(line, "the event ends before it begins", text_of(event.name) or "")
                     continue
                 args = whole.args or event.args
                 whole = COMPLETE(whole.name, whole.cat, whole.pid, whole.tid, whole.ts, (start - began) / 1000, args)
-                found.append((at, whole, began))
-        numbers = np.array([(line, start) for line, _, start in found], np.int64).reshape(-1, 2)
-        return [event for _, event, _ in found], numbers[:, 0], numbers[:, 1]
+                paired.append((at, whole, began))
+        numbers = np.array([(line, start) for line, _, start in paired], np.int64).reshape(-1, 2)
+        return [event for _, event, _ in paired], numbers[:, 0], numbers[:, 1]
 
     def _shared(self, events: list[Event], lines: Numbers, starts: Numbers, exact: bool) -> Columns:
         letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not TIMED
         complete = np.frombuffer(letters, np.uint8) == ord("X")
-        durations, known = nanoseconds([event.dur for event in events], exact)
+        durations, known = microseconds_as_nanoseconds([event.dur for event in events], exact)
         wrong = known & (durations < 0)
         for k in np.flatnonzero(~known & complete) if exact else ():
             unread: Any = events[k].dur
             wrong[k] = bytes(unread or b"null") != b"null"
         for k in np.flatnonzero(wrong & complete):
-            self.rows.problem(int(lines[k]), "its duration cannot be right", text_of(events[k].name) or "")
+            self.rows.problem(int(lines[k]), "the duration of the event cannot be right", text_of(events[k].name) or "")
         arguments, mended = raw_texts([event.args for event in events])
         self.mended |= mended
         return {
@@ -158,12 +159,12 @@ class Events:
         }
 
 
-def nanoseconds(microseconds: Sequence[Any], exact: bool) -> tuple[Numbers, Mask]:
-    """Microseconds in whole nanoseconds, and which of them are known; `exact` where they are those of Exact events."""
+def microseconds_as_nanoseconds(microseconds: Sequence[Any], exact: bool) -> tuple[Numbers, Mask]:
+    """Microseconds in whole nanoseconds, and which of them are known; `exact` if they are those of Exact events."""
     if exact:
-        found = [exactly(value) for value in microseconds]
-        known = np.array([value is not None for value in found], bool)
-        return np.array([value or 0 for value in found], np.int64), known
+        decimals = [decimal_nanoseconds(value) for value in microseconds]
+        known = np.array([value is not None for value in decimals], bool)
+        return np.array([value or 0 for value in decimals], np.int64), known
     values = np.array(microseconds, np.float64)
     known = ~np.isnan(values)
     values = np.where(known, values, 0)
@@ -171,19 +172,19 @@ def nanoseconds(microseconds: Sequence[Any], exact: bool) -> tuple[Numbers, Mask
     return whole.astype(np.int64) * 1000 + np.rint((values - whole) * 1000).astype(np.int64), known
 
 
-def exactly(microseconds: Any) -> int | None:
-    """Decimal text of microseconds in whole nanoseconds; NULL for what is no time, or beyond 292 years."""
+def decimal_nanoseconds(microseconds: Any) -> int | None:
+    """Decimal text of microseconds in whole nanoseconds; None for other text, and for what is beyond 292 years."""
     text = bytes(microseconds) if type(microseconds) is msgspec.Raw else str(microseconds).encode()
     try:
         number = Decimal(text.strip(b'"').decode())
-        nanoseconds = round(number * 1000) if abs(number) < 1 << 62 else LAST + 1
+        nanoseconds = round(number * 1000) if abs(number) < 1 << 62 else LAST_NANOSECOND + 1
     except (ValueError, ArithmeticError):
         return None
-    return nanoseconds if abs(nanoseconds) <= LAST else None
+    return nanoseconds if abs(nanoseconds) <= LAST_NANOSECOND else None
 
 
 def texts(values: list[Any]) -> pa.Array:
-    """A column of texts; what is none is written as one."""
+    """A column of texts; other values are written as text."""
     try:
         return pa.array(values, pa.string())
     except pa.ArrowException:
@@ -196,7 +197,7 @@ def texts(values: list[Any]) -> pa.Array:
 
 
 def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
-    """Raw JSON as a column of texts, NULL where there is none, and whether bytes had to be mended."""
+    """Raw JSON as a column of texts, NULL where it is empty, and whether bytes had to be mended."""
     joined = b"".join(values)
     try:
         joined.isascii() or str(joined, "utf-8")
@@ -206,7 +207,7 @@ def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
 
 
 def strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:
-    """A column of texts that stand one behind the other, NULL for those without length."""
+    """A column of texts that lie one behind the other in `joined`; NULL for those of length 0."""
     offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)))
     _, given = pa.array(lengths > 0).buffers()
     return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined), given)

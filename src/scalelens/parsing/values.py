@@ -1,8 +1,98 @@
-"""Values of logs: numbers and times, from text or JSON; None for what is not one."""
+"""Values of logs: numbers and times, from text or JSON; None for what is not one.
 
-from datetime import datetime, timedelta
+    number(value)        of text or JSON      json_number(value)   of JSON alone
+    amount(value)        not negative         json_whole(value)    whole
+    whole(value)         of decimal digits    json_count(value)    whole and not negative
+    iso_time(text)       as_utc(time, zone)   clock_span(text)
+
+JSON is what Python's reader makes of it: it may hold NaN, infinities, and whole numbers of any length.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
 
 EPOCH = datetime(1970, 1, 1)
+YEARS_2000_TO_2100 = (946_684_800, 4_102_444_800)  # seconds since 1970
+LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
+LARGEST_AMOUNT = 1e15
+UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
+SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+
+
+def number(value: Any) -> float | None:
+    """A finite number of text or JSON.  Refuses true and false, nan and infinities."""
+    if isinstance(value, bool):
+        return None
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return result if abs(result) < LARGEST_NUMBER else None
+
+
+def amount(value: Any) -> float | None:
+    """A number of something that adds up, as time and energy do.  Refuses what `number` does, and what is negative."""
+    result = number(value)
+    return result if result is not None and 0 <= result < LARGEST_AMOUNT else None
+
+
+def whole(value: Any, digits: int = 9) -> int | None:
+    """A whole number, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
+    text = str(value)
+    return int(text) if len(text) <= digits and text.isdecimal() else None
+
+
+def json_number(value: Any) -> float | None:
+    """A finite number of JSON.  Refuses text, true and false, NaN and infinities."""
+    return number(value) if isinstance(value, int | float) else None
+
+
+def json_number_or_nan(value: Any) -> float | None:
+    """A number of JSON; NaN and infinities too, as a loss that diverged is a fact.  Refuses text, true and false."""
+    return value if isinstance(value, float) else json_number(value)
+
+
+def json_whole(value: Any, bits: int = 64) -> int | None:
+    """A whole number of JSON that a signed column of so many bits holds.  Refuses text, fractions, true and false."""
+    return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
+
+
+def json_count(value: Any, bits: int = 64) -> int | None:
+    """What `json_whole` takes, and not negative."""
+    count = json_whole(value, bits)
+    return count if count is not None and count >= 0 else None
+
+
+def iso_time(text: str | None) -> datetime | None:
+    """A time of ISO 8601, with the zone if the text names one.  Refuses days that no calendar has."""
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+
+
+def as_utc(time: datetime | None, zone: tzinfo | None) -> datetime | None:
+    """A time in UTC, without the zone.  `zone` is that of a naive time; if it is unknown, the time stays as it is.
+
+    Refuses a time of the year 1 or 9999 that UTC puts outside the calendar.
+    """
+    if time is None:
+        return None
+    zone = time.tzinfo or zone
+    try:
+        return time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) if zone else time
+    except OverflowError:
+        return None
+
+
+def clock_span(text: str) -> float | None:
+    """`2-03:04:05.678` of Slurm or `2 days, 3:04:05` of Python, in whole seconds.  Refuses a number without a colon."""
+    match = SPAN.fullmatch(text)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def nanoseconds_since_1970(stamp: int | datetime) -> int:

@@ -55,7 +55,7 @@ def open_log(path):
                 sys.stdout.write("".join(texts.pop(0) for _ in range(len(texts))))
                 sys.stdout.flush()
 
-    def serve():
+    def write_until_signal():
         while not select.select([signals], [], [], 2.0)[0]:
             write()
         log("end", outcome="cancelled")
@@ -66,7 +66,7 @@ def open_log(path):
     signal.set_wakeup_fd(wakeup)
     signal.signal(signal.SIGTERM, lambda *_: None)
     atexit.register(write)
-    threading.Thread(target=serve, daemon=True).start()
+    threading.Thread(target=write_until_signal, daemon=True).start()
     return log, say
 
 

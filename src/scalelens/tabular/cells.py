@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number
 
-BLANK = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
-EPOCHS = (946_684_800, 4_102_444_800)  # seconds of 2000 and of 2100
-LONGEST = 100_000  # characters of a record; of a column's name, one in a thousand
-DEEPEST = 8  # objects within objects
-STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+WITHOUT_VALUE = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
+LONGEST_HEADER = 100_000  # characters
+LONGEST_NAME = 100  # characters of a column's name
+DEEPEST_OBJECT = 20  # objects within objects
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
-class Record(NamedTuple):
-    """A line: its cells by column, or why it is none."""
+class TableRecord(NamedTuple):
+    """A line: its cells by column, or why it cannot be read."""
 
     line: int
     cells: dict[str, Any]
@@ -27,11 +28,11 @@ class Record(NamedTuple):
     text: str
 
 
-Records = Callable[[Source], Iterator[Record]]
+Records = Callable[[Source], Iterator[TableRecord]]
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that hold something, with their number and whether they have an end."""
+    """Lines that are not empty, with their number and whether they end in a line break."""
     number, rest = 0, b""
     for block in source.utf8():
         *lines, rest = (rest + block).split(b"\n")
@@ -44,9 +45,9 @@ def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
 
 
 def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines of a table with their number, as cells, and whether they have an end."""
-    for number, text, whole in lines_of(source):
-        yield number, cells_of(text), whole
+    """Lines of a table as cells, with their number and whether they end in a line break."""
+    for line, text, whole in lines_of(source):
+        yield line, cells_of(text), whole
 
 
 def cells_of(text: str, delimiter: str = ",") -> list[str]:
@@ -75,11 +76,11 @@ def delimiter_of(text: str) -> str:
 def csv_header(head: bytes) -> tuple[str, ...]:
     """Names of the columns where the first line is the header of a CSV and a line of numbers follows; else nothing."""
     lines = list(itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3))
-    if len(lines) < 2 or len(lines[0]) > LONGEST:
+    if len(lines) < 2 or len(lines[0]) > LONGEST_HEADER:
         return ()
     delimiter = delimiter_of(lines[0])
     names = cells_of(lines[0], delimiter)
-    if len(names) < 2 or len(set(names)) < len(names) or any(len(name) > LONGEST // 1000 for name in names):
+    if len(names) < 2 or len(set(names)) < len(names) or any(len(name) > LONGEST_NAME for name in names):
         return ()
     if any(number(name) is not None for name in names) or not all(names[1:]):
         return ()  # an index of pandas has no name
@@ -88,7 +89,7 @@ def csv_header(head: bytes) -> tuple[str, ...]:
     return tuple(names) if fits else ()
 
 
-def csv_records(source: Source) -> Iterator[Record]:
+def csv_records(source: Source) -> Iterator[TableRecord]:
     """Records of a CSV.  The header may come again, where a restart wrote into the same file."""
     names: list[str] = []
     delimiter = ","
@@ -106,7 +107,7 @@ def csv_records(source: Source) -> Iterator[Record]:
             damage = "the line has no end and may be cut"
         elif len(cells) != len(names):
             damage = f"the line has {len(cells)} cells, not {len(names)}"
-        yield Record(line, dict(zip(names, cells, strict=False)), damage, text)
+        yield TableRecord(line, dict(zip(names, cells, strict=False)), damage, text)
 
 
 @functools.lru_cache(maxsize=1)
@@ -114,33 +115,37 @@ def jsonl_header(head: bytes) -> tuple[str, ...]:
     """Names in the first line where it is a JSON object that holds numbers, and another line follows; else nothing."""
     first, end, _ = head.lstrip().partition(b"\n")
     try:
-        said = json.loads(first) if end and first.startswith(b"{") else None
+        record = json.loads(first) if end and first.startswith(b"{") else None
     except (ValueError, RecursionError):
         return ()
-    if not isinstance(said, dict):
+    if not isinstance(record, dict):
         return ()
-    values = dict(flat(said))
+    values = dict(nested_values(record))
     return tuple(values) if any(number(value) is not None for value in values.values()) else ()
 
 
-def jsonl_records(source: Source) -> Iterator[Record]:
+def jsonl_records(source: Source) -> Iterator[TableRecord]:
     """Records of a file that holds a JSON object in each line."""
     for line, text, _ in lines_of(source):
         try:
-            said = json.loads(text)
+            record = json.loads(text)
         except (ValueError, RecursionError):
-            said = None
-        if isinstance(said, dict):
-            yield Record(line, dict(flat(said)), None, text)
+            record = None
+        if isinstance(record, dict):
+            yield TableRecord(line, dict(nested_values(record)), None, text)
         else:
-            yield Record(line, {}, "the line is no whole JSON object", text)
+            yield TableRecord(line, {}, "the line is not a whole JSON object", text)
 
 
-def flat(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Numbers and texts of nested objects, under their names joined by dots."""
-    for name, value in said.items():
-        if isinstance(value, dict) and before.count(".") < DEEPEST:
-            yield from flat(value, f"{before}{name}.")
+def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "") -> Iterator[tuple[str, Any]]:
+    """Numbers and texts of nested objects, under their names joined by dots.
+
+    An object that has the key `marker` stands for something else, as a table or a picture, and is passed over.
+    """
+    for name, value in record.items():
+        if isinstance(value, dict) and before.count(".") < DEEPEST_OBJECT:
+            if not marker or marker not in value:
+                yield from nested_values(value, marker, f"{before}{name}.")
         elif isinstance(value, int | float | str) and not isinstance(value, bool):
             yield before + name, value
 
@@ -148,35 +153,22 @@ def flat(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]
 # Values
 
 
-def number(value: Any) -> float | None:
-    """A finite number, or None."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if abs(found) < 1e300 else None
-
-
 def is_blank(value: Any) -> bool:
-    """Whether a cell holds nothing.  An infinity or not-a-number is no measurement either."""
-    return value is None or value != value or str(value).strip().lower() in BLANK
+    """Whether a cell holds no value.  Infinity and not-a-number count as none: nothing measures them."""
+    return value is None or value != value or str(value).strip().lower() in WITHOUT_VALUE
 
 
-def moment(value: Any) -> tuple[datetime, str] | None:
-    """A time stamp and its origin: a number since 1970, whose unit its size says, or ISO 8601."""
+def time_stamp(value: Any) -> tuple[datetime, str] | None:
+    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size tells its unit."""
     seconds = number(value)
     if seconds is not None:
         for scale in (1.0, 1e3, 1e6, 1e9):
-            if EPOCHS[0] < seconds / scale < EPOCHS[1]:
+            if YEARS_2000_TO_2100[0] < seconds / scale < YEARS_2000_TO_2100[1]:
                 return datetime.fromtimestamp(seconds / scale, UTC).replace(tzinfo=None), "utc"
         return None
-    if not STAMP.match(str(value)):
-        return None
-    try:
-        stamp = datetime.fromisoformat(str(value))
-        return (stamp.astimezone(UTC).replace(tzinfo=None), "utc") if stamp.tzinfo else (stamp, "naive")
-    except (ValueError, OverflowError):
-        return None
+    local = iso_time(str(value)) if ISO_TIME.match(str(value)) else None
+    time = as_utc(local, None)
+    return (time, "utc" if local and local.tzinfo else "naive") if time else None
 
 
 def header_of(source: Source) -> tuple[str, ...]:

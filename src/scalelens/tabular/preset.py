@@ -3,27 +3,30 @@
 import json
 from collections.abc import Sequence
 
-from scalelens.tabular.roles import ROLE, Assigned
+from scalelens.tabular.role_table import ROLE
+from scalelens.tabular.roles import ColumnReading
 
 
-def preset_text(name: str, header: Sequence[str], assigned: Sequence[Assigned]) -> str:
+def preset_text(name: str, header: Sequence[str], readings: Sequence[ColumnReading]) -> str:
     """A format file for tables of these columns, with the roles that were found, to be edited."""
-    lines = [f'    "{one.role}": {quoted(mapping_of(one))},' for one in assigned if one.role]
-    for one in assigned:
-        if one.choices:
-            first, *others = (choice.partition("=") for choice in one.choices)
+    lines = [
+        f'    "{reading.role}": {string_literal(column_with_unit(reading))},' for reading in readings if reading.role
+    ]
+    for reading in readings:
+        if reading.choices:
+            first, *others = (choice.partition("=") for choice in reading.choices)
             more = f"  # or {', '.join(''.join(other) for other in others)}" if others else ""
-            lines.append(f'    # "{first[0]}": {quoted(first[2])},{more}')
-    shown = "".join(f"    {quoted(column)},\n" for column in header)
+            lines.append(f'    # "{first[0]}": {string_literal(first[2])},{more}')
+    shown = "".join(f"    {string_literal(column)},\n" for column in header)
     roles = "\n".join(f"#   {role.name:18} {role.meaning}" for role in ROLE.values())
     return PRESET.format(name=name, header=shown, columns="\n".join(lines), roles=roles)
 
 
-def mapping_of(one: Assigned) -> str:
-    return one.column + (f":{one.unit}" if one.unit else "")
+def column_with_unit(reading: ColumnReading) -> str:
+    return reading.column + (f":{reading.unit}" if reading.unit else "")
 
 
-def quoted(text: str) -> str:
+def string_literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

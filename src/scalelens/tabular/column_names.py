@@ -1,0 +1,93 @@
+"""What the name of a column says: its role, and the unit of its numbers.
+
+A name is taken apart into words and a unit (`stepTime (ms)`, `iter_time_us`, `ms_per_step`, `img/s/gpu`).  The words
+that are left are looked up in the table of roles.
+"""
+
+import re
+from typing import NamedTuple
+
+from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
+
+# Names that only say "a time": the values decide which time it is, or the user does.
+ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
+ANY_RATE = ("throughput", "ips", "speed", "tps")
+STEMS = {
+    **dict.fromkeys(("step", "batch", "iter", "iteration", "minibatch"), "batch_time"),
+    "epoch": "epoch_time", "data": "data_time",
+}  # fmt: skip
+
+SPELLINGS = {
+    "s": "s sec secs second seconds", "ms": "ms msec msecs millis millisecond milliseconds",
+    "us": "us usec usecs \u00b5s \u03bcs microsecond microseconds", "ns": "ns nsec nsecs nanosecond nanoseconds",
+    "min": "mins minute minutes", "h": "hr hrs hour hours", "%": "% pct percent", "bytes": "bytes byte",
+    "KiB": "kib", "MiB": "mib", "GiB": "gib", "KB": "kb", "MB": "mb", "GB": "gb",
+    "W": "w watt watts", "J": "j joule joules", "MHz": "mhz",
+}  # fmt: skip
+SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
+
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
+SLASH = re.compile(
+    r"(?<![a-z])(s|secs?|seconds?|ms|us|time|images?|imgs?|samples?|examples?|seqs?|sequences?|tokens?|toks?|tflops?)"
+    r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch)(?![a-z_]))"
+)
+RATE = re.compile(
+    r"(?:(?P<before>global|total|overall|aggregate|local)_)?(?:throughput_)?"
+    r"(?P<what>images|image|imgs|img|samples|sample|examples|sequences|seqs|tokens|token|toks|tok)_per_s"
+    r"(?P<per>_per_(?:gpu|device|rank|gcd|worker|accelerator))?(?:_(?P<after>global|total))?"
+)
+
+
+class NameReading(NamedTuple):
+    """What a name says.  The role is `time` where the name does not say which time it is."""
+
+    role: str | None
+    unit: str | None = None
+
+
+def words_of(name: str) -> tuple[str, str | None]:
+    """A name as words joined by `_`, and its unit if it says one: `stepTime (ms)` is `step_time`, `ms`."""
+    unit: str | None = None
+    text = CAMEL.sub("_", name.strip()).lower()
+    if match := BRACKETS.search(text):
+        unit, text = SPELT.get(match[1]), text[: match.start()]
+        if unit is None:
+            text = f"{'' if SLASH.search(match[1]) else text}_{match[1]}"
+    while SLASH.search(text):
+        text = SLASH.sub(r"\1_per_", text)
+    words = [word for word in re.split(r"[^\w%@]+|_", text) if word]
+    words = [SPELT[word] if k and words[k - 1] == "per" and word in SPELT else word for k, word in enumerate(words)]
+    if len(words) > 1 and words[0] in ("train", "training"):
+        del words[0]
+    if unit is None and len(words) > 1 and words[-1] in SPELT and words[-2] != "per":
+        unit = SPELT[words.pop()]
+        if len(words) > 1 and words[-1] == "in":
+            words.pop()
+    if unit is None and len(words) > 2 and words[1] == "per" and words[0] in SPELT:  # ms_per_step
+        unit, words[0] = SPELT[words[0]], "time"
+    return "_".join(words), unit
+
+
+def read_name(name: str) -> NameReading:
+    """The role that a name claims, and the unit that it says."""
+    stem, unit = words_of(name)
+    if rate := RATE.fullmatch(stem):
+        scope = "rank" if rate["per"] or rate["before"] == "local" else None
+        scope = scope or ("global" if rate["before"] or rate["after"] else None)
+        return NameReading("tokens_per_s" if rate["what"].startswith("tok") else "samples_per_s", scope)
+    if unit in UNITS_OF_KIND["time"] and stem in STEMS:
+        return NameReading(STEMS[stem], unit)
+    if stem in ANY_TIME and (unit is None or unit in UNITS_OF_KIND["time"]):
+        return NameReading("time", unit)
+    if len(stem) > 1 and SPELT.get(stem) in ("s", "ms"):
+        return NameReading("time", SPELT[stem])
+    role = BY_NAME.get(stem)
+    fits = role is not None and (unit is None or unit in UNITS_OF_KIND.get(role.kind, ()))
+    return NameReading(role.name if role and fits else None, unit)
+
+
+def metric_unit(name: str, unit: str | None) -> str | None:
+    """Unit of a number that stays a metric; that of a rate names what is counted."""
+    rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(read_name(name).role or "")
+    return rate or (None if unit in (*UNITS_OF_KIND["rate"], "1") else unit)

@@ -1,0 +1,89 @@
+"""A first look at a table: what the values of each column are like, which decides between the meanings of its name."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from scalelens.parsing.values import number
+from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
+from scalelens.tabular.column_names import read_name
+
+SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
+RISING = 20  # so many values in a row do not all rise by chance: that is one case in 20!
+WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
+
+
+class ColumnValues:
+    """What the values of a column are like."""
+
+    def __init__(self) -> None:
+        self.numbers = self.texts = self.stamps = 0
+        self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
+        self.stays = False  # equal to it
+        self.first: str | None = None
+        self.line: int | None = None  # of the first value
+        self.constant = True
+
+    @property
+    def is_number(self) -> bool:
+        return self.numbers > self.texts
+
+    @property
+    def is_text(self) -> bool:
+        return self.texts > 0 and not self.is_number
+
+    @property
+    def is_stamp(self) -> bool:
+        return self.stamps > 0 and self.stamps == self.numbers + self.texts
+
+    @property
+    def swings(self) -> bool:
+        """Whether it goes up and down."""
+        return self.falls > 1 and self.falls * WAVES >= self.numbers
+
+    @property
+    def rises(self) -> bool:
+        """Whether it grows from row to row, over so many rows that it cannot be chance."""
+        return self.numbers >= RISING and not self.falls and not self.stays
+
+    def take(self, value: Any, before: float | None) -> float | None:
+        """Takes up a value; `before` is the last number of the same series.  Returns the number that it is."""
+        amount = number(value)
+        if amount is None and is_blank(value):
+            return None
+        if self.constant:
+            self.constant = self.first in (None, str(value))
+            self.first = self.first or str(value)
+        if self.stamps == self.numbers + self.texts:  # until something else comes
+            self.stamps += time_stamp(value) is not None
+        if amount is None:
+            self.texts += 1
+            return None
+        self.numbers += 1
+        before = amount - 1 if before is None else before
+        self.falls += amount < before
+        self.leaps += amount > before + 1
+        self.stays |= amount == before
+        return amount
+
+
+class Survey:
+    """What each column of a table holds, rank by rank."""
+
+    def __init__(self, records: Iterator[TableRecord]) -> None:
+        self.columns: dict[str, ColumnValues] = {}
+        self.labels: list[str] = []
+        last: dict[tuple[Any, ...], float] = {}
+        for record in records:
+            if record.damage:
+                continue
+            for name in record.cells:
+                if name not in self.columns:
+                    self.columns[name] = ColumnValues()
+                    self.labels += [name] if read_name(name).role in SERIES else []
+            whose = tuple(record.cells.get(name) for name in self.labels)
+            for name, value in record.cells.items():
+                column = self.columns[name]
+                last_value = column.take(value, last.get((name, whose)))
+                if last_value is not None:
+                    last[name, whose] = last_value
+                column.line = column.line or (record.line if column.first else None)

@@ -1,0 +1,91 @@
+"""The table of roles: what a column of a table of steps can be, the names that it has, and the units that it takes."""
+
+from typing import NamedTuple
+
+
+class Role(NamedTuple):
+    """What a column can be.  `kind` says which units it takes, `names` are those recognised, after `words_of`."""
+
+    name: str
+    kind: str
+    meaning: str
+    names: tuple[str, ...]
+
+
+ROLES = (
+    Role("step", "count", "step, counted through the run; one that begins anew with each epoch is counted on", (
+        "step", "global_step", "iteration", "iter", "it", "training_step", "step_num", "step_idx", "step_number",
+        "iter_num", "optimizer_step", "opt_step", "global_iteration", "step_no", "iter_no", "current_step",
+        "num_updates")),
+    Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
+        "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "batch_no", "step_in_epoch",
+        "batch_in_epoch", "iter_in_epoch", "minibatch", "mini_batch")),
+    Role("epoch", "number", "epoch, as the table counts it", ("epoch", "epoch_num", "epoch_idx", "current_epoch")),
+    Role("batch_time", "time", "time of this one step", (
+        "step_time", "batch_time", "iter_time", "iteration_time", "minibatch_time", "time_per_step", "time_per_batch",
+        "time_per_iter", "time_per_iteration", "time_per_it", "step_duration", "batch_duration", "iter_duration",
+        "iteration_duration", "step_elapsed", "batch_elapsed", "step_runtime", "batch_runtime", "step_latency",
+        "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "t_step", "t_batch", "t_iter",
+        "total_step_time")),
+    Role("interval_time", "time", "time per step, a mean over the steps since the record before; only with --map", ()),
+    Role("elapsed", "time", "time since the start: its differences are times per step, means of the steps between", (
+        "elapsed", "elapsed_time", "time_elapsed", "total_time", "cumulative_time", "cum_time", "time_since_start",
+        "since_start", "relative_time", "total_elapsed", "total_elapsed_time", "runtime", "run_time", "total_runtime",
+        "wallclock", "wallclock_time", "wall_clock_time", "elapsed_wall_time")),
+    Role("data_time", "time", "time of the step spent waiting for data", (
+        "data_time", "dataloader_time", "data_loading_time", "dataload_time", "data_load_time", "data_wait",
+        "data_wait_time", "t_data", "load_time")),
+    Role("epoch_time", "time", "time of a whole epoch", ("epoch_time", "epoch_duration", "time_per_epoch")),
+    Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (
+        "timestamp", "time_stamp", "datetime", "date_time", "ts", "date", "created_at", "logged_at")),
+    Role("samples_per_s", "rate", "samples per second, of the whole job or of one rank", ()),
+    Role("tokens_per_s", "rate", "tokens per second: a metric under its own name", ()),
+    Role("loss", "number", "training loss", ("loss", "lm_loss", "training_loss", "loss_train")),
+    Role("accuracy", "fraction", "top-1 accuracy", (
+        "accuracy", "acc", "top1", "top_1", "acc1", "acc@1", "prec@1", "accuracy_top1", "acc_top1", "top1_acc",
+        "top1_accuracy")),
+    Role("learning_rate", "number", "learning rate", ("learning_rate", "lr")),
+    Role("grad_norm", "number", "gradient norm", ("grad_norm", "gradient_norm")),
+    Role("peak_memory", "bytes", "largest memory of the device so far", (
+        "peak_memory", "max_memory", "peak_mem", "max_mem", "peak_gpu_memory", "gpu_peak_memory", "gpu_memory_peak",
+        "max_gpu_memory", "max_memory_allocated", "peak_memory_allocated", "peak_allocated", "max_allocated",
+        "peak_gpu_mem", "max_gpu_mem")),
+    Role("tflops_per_device", "number", "TFLOP/s per device", (
+        "tflops_per_device", "tflops_per_gpu", "tflop_per_s_per_gpu", "tflops_per_s_per_gpu")),
+    Role("rank", "count", "global rank", ("rank", "global_rank", "world_rank", "mpi_rank")),
+    Role("place", "text", "local rank, device or host, where no column is the global rank", (
+        "local_rank", "gpu", "gpu_id", "device_id", "host", "hostname", "node_name", "worker")),
+    Role("phase", "text", "train, validation or warmup; a table without it is taken for training", (
+        "phase", "split", "mode", "stage")),
+    Role("run", "text", "label of the run; another one is another run", (
+        "run", "run_id", "run_name", "experiment", "exp_name", "experiment_name", "trial")),
+    Role("devices", "count", "devices; another number is another run", (
+        "devices", "world_size", "num_gpus", "n_gpus", "ngpus", "gpus", "gpu_count", "num_devices", "n_devices",
+        "ranks", "num_ranks", "n_ranks", "nranks")),
+    Role("nodes", "count", "nodes; another number is another run", (
+        "nodes", "num_nodes", "n_nodes", "nnodes", "node_count")),
+    Role("devices_per_node", "count", "devices per node", (
+        "devices_per_node", "gpus_per_node", "ngpus_per_node", "num_gpus_per_node", "local_world_size")),
+    Role("model", "text", "model; another one is another run", ("model", "model_name", "arch", "architecture")),
+    Role("precision", "text", "precision; another one is another run", ("precision", "dtype")),
+    Role("dataset", "text", "data set", ("dataset", "dataset_name", "data_set")),
+    Role("system", "text", "machine", ("system", "cluster", "machine")),
+    Role("device_model", "text", "model of the device", ("device_name", "gpu_name", "gpu_model", "device_model")),
+    Role("global_batch_size", "count", "samples per step over all devices", (
+        "global_batch_size", "total_batch_size", "effective_batch_size", "global_batch", "batch_size_global")),
+    Role("micro_batch_size", "count", "samples per device and forward pass", (
+        "micro_batch_size", "micro_batch", "batch_size_per_gpu", "batch_size_per_device", "per_device_batch_size",
+        "per_gpu_batch_size", "local_batch_size", "batch_per_gpu", "batch_size_per_rank")),
+    Role("seq_length", "count", "tokens per sample", ("seq_length", "seq_len", "sequence_length")),
+    Role("job_id", "text", "scheduler's job id", ("job_id", "slurm_job_id", "jobid")),
+)  # fmt: skip
+BY_NAME = {name: role for role in ROLES for name in role.names}
+ROLE = {role.name: role for role in ROLES}
+
+UNITS_OF_KIND: dict[str, dict[str, float]] = {
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+    "fraction": {"%": 0.01, "1": 1.0},
+    "bytes": {"bytes": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
+    "rate": {"global": 1.0, "rank": 1.0},
+}
+UNSURE = ("KB", "MB", "GB")  # half of those who write these mean powers of two: only --map says which

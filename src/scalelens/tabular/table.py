@@ -1,0 +1,84 @@
+"""A table whose columns have roles: the values of a record by role, and how the table counts its steps."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scalelens.parsing.values import number
+from scalelens.tabular.cells import TableRecord, is_blank
+from scalelens.tabular.roles import ColumnReading
+
+PHASES = {
+    "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
+    "eval": "validation", "test": "validation", "warmup": "warmup", "warm-up": "warmup",
+}  # fmt: skip
+OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
+
+
+class Table:
+    """Columns by role, and the values of a record under them."""
+
+    def __init__(self, readings: Sequence[ColumnReading]) -> None:
+        self.columns = {reading.role: reading for reading in readings if reading.role}
+        self.of_run = [role for role in OF_RUN if role in self.columns]
+        self.factors = {role: reading.factor for role, reading in self.columns.items()}
+        self.metrics = [
+            reading for reading in readings if reading.role in (None, "tokens_per_s") and not reading.is_text
+        ]
+
+    def cell(self, record: TableRecord, role: str) -> Any:
+        reading = self.columns.get(role)
+        value = record.cells.get(reading.column) if reading else None
+        return None if value is None or is_blank(value) else value
+
+    def value(self, record: TableRecord, role: str) -> float | None:
+        """A number in the unit of the role."""
+        reading = self.columns.get(role)
+        printed = number(record.cells.get(reading.column)) if reading else None
+        return None if printed is None else printed * self.factors[role]
+
+    def count(self, record: TableRecord, role: str) -> int | None:
+        value = self.value(record, role)
+        return int(value) if value is not None and value == int(value) and abs(value) < 2**31 else None
+
+    def step_in_log(self, record: TableRecord) -> int | None:
+        return self.count(record, "step" if "step" in self.columns else "batch")
+
+    def whose(self, record: TableRecord) -> tuple[int | None, str | None]:
+        place = self.cell(record, "place")
+        return self.count(record, "rank"), None if place is None else str(place)
+
+    def phase(self, record: TableRecord) -> str | None:
+        name = self.cell(record, "phase")
+        return "train" if name is None else PHASES.get(str(name).lower())
+
+    def run(self, record: TableRecord) -> tuple[Any, ...]:
+        return tuple(self.cell(record, role) for role in self.of_run)
+
+
+class Counting:
+    """How a table counts its steps: through the run, or anew with each epoch."""
+
+    def __init__(self, table: Table, records: Iterator[TableRecord]) -> None:
+        self.anew, self.lowest, self.batches = "batch" in table.columns, 0, 0
+        if "epoch" not in table.columns or not (self.anew or "step" in table.columns):
+            self.anew = False
+            return
+        last: dict[tuple[Any, ...], tuple[float, int]] = {}
+        least: int | None = None
+        most = 0
+        for record in records:
+            step, epoch = table.step_in_log(record), table.value(record, "epoch")
+            if record.damage or step is None or epoch is None or table.phase(record) != "train":
+                continue
+            least, most = (step, step) if least is None else (min(least, step), max(most, step))
+            before = last.get(whose := (table.run(record), *table.whose(record)))
+            self.anew |= before is not None and epoch > before[0] and step <= before[1]
+            last[whose] = epoch, step
+        if least is not None:
+            self.lowest, self.batches = least, most - least + 1
+
+    def step(self, step: int | None, epoch: float | None) -> int | None:
+        """The step counted through the run."""
+        if not self.anew or step is None or epoch is None:
+            return step
+        return int(epoch) * self.batches + step - self.lowest
