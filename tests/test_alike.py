@@ -1,11 +1,15 @@
 """Only like is compared with like: which runs are repeats, which are one series, and what is said of the others."""
 
 import random
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command_line import Run
 from little_warehouse import Row, Warehouse
+from logs import megatron_line
 from scalelens import catalog
 
 STUDY: Row = {"model": "m", "device_model": "d", "precision": "bf16", "global_batch_size": 8}
@@ -170,3 +174,49 @@ def test_differences_name_two_runs(warehouse: Warehouse) -> None:
     for wanted in ("", "nobody"):
         with pytest.raises(Exception, match="differences takes two runs: a := '.*' is 0 runs"):
             warehouse.ask(f"FROM differences(a := '{wanted}', b := 'b')")
+
+
+@pytest.mark.parametrize(("facts", "reason", "remedy"), [
+    ({"devices": None}, "no log says how many devices took part", "devices = 8 below [facts]"),
+    ({"global_batch_size": None}, "no log says the global batch", "global_batch_size = 256 below [facts]"),
+    ({}, "no other size was run", "run a second size"),
+])  # fmt: skip
+def test_a_run_that_cannot_be_compared_says_what_is_missing(
+    warehouse: Warehouse, facts: Row, reason: str, remedy: str
+) -> None:
+    warehouse.run("a", [1.0] * 5, path="/s/a.log", name="a", **{**STUDY, "devices": 1, **facts})
+    (row,) = warehouse.ask("FROM not_compared()")
+    assert (row["run_id"], row["reason"], row["nearest"]) == ("a", reason, None)
+    assert remedy in row["remedy"]
+
+
+@pytest.mark.parametrize(("changed", "reason", "differs"), [
+    ({"precision": "fp16"}, "other sizes were run with other settings", "precision"),
+    ({"path": "/elsewhere/x.log"}, "no log names the system, and the folders are not one study", ""),
+    ({"global_batch_size": 12}, "neither the global batch nor the batch per device is that of another size", ""),
+])  # fmt: skip
+def test_the_nearest_run_of_another_size_is_named(
+    warehouse: Warehouse, changed: Row, reason: str, differs: str
+) -> None:
+    warehouse.run("a", [1.0] * 5, name="a", **{"path": "/s/a.log", **STUDY, "devices": 1})
+    warehouse.run("b", [1.0] * 5, name="b", **{"path": "/s/b.log", **STUDY, "devices": 2, **changed})
+    rows = warehouse.ask("FROM not_compared()")
+    assert [(row["run_id"], row["nearest"], row["reason"], row["differs"]) for row in rows] == [
+        ("a", "b", reason, differs), ("b", "a", reason, differs),
+    ]  # fmt: skip
+
+
+def test_runs_of_a_series_are_not_listed_as_not_compared(warehouse: Warehouse) -> None:
+    study(warehouse)
+    assert warehouse.ask("FROM not_compared()") == []
+
+
+def test_scaling_without_rows_says_why_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "job.log"
+    log.parent.mkdir()
+    log.write_text("".join(megatron_line(step) for step in range(1, 6)))
+    run("ingest", log.parent, "-w", tmp_path / "w")
+    ran = run("query", "scaling", "-w", tmp_path / "w", "--format", "csv")
+    assert ran.code == 0 and len(ran.out.splitlines()) == 1
+    assert re.search(r"1 run: no log says how many devices took part; say it in scalelens.toml: .*devices = 8", ran.err)
+    assert "scalelens query not_compared" in ran.err

@@ -284,7 +284,9 @@ SETTINGS: tuple[Column, ...] = (
     Column("setting", TEXT, "canonical name"),
     Column("class", TEXT, "performance (it can change speed), identity (it names the run) or neutral"),
     Column("kind", TEXT, "how values are compared: flag, count, split (a parallel size, 1 is none), number or word"),
-    Column("varies_with", TEXT, "`size` follows from the number of devices, `model` grows with the model, NULL neither"),
+    Column(
+        "varies_with", TEXT, "`size` follows from the number of devices, `model` grows with the model, NULL neither"
+    ),
     Column("keys", TEXT, "names that frameworks give it, separated by blanks, the most telling first"),
     Column("meaning", TEXT, "what it is"),
 )

@@ -1,11 +1,12 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import show
+from scalelens.cli.output import errors, show
 
 PANEL = "Ask"
 
@@ -29,4 +30,25 @@ def query(
     """
     from scalelens.database.ask import ask
 
-    show(ask(warehouse, name, pairs(parameters), tuple(folders or ())), format)
+    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()))
+    show(rows, format)
+    if rows.is_empty():
+        print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
+
+
+def print_reasons(name: str, warehouse: Path, parameters: dict[str, str], folders: tuple[Path, ...]) -> None:
+    """One line for each reason why a query has no rows, where it names a query that knows."""
+    from scalelens.database.ask import ask
+    from scalelens.queries.load import load
+
+    otherwise = load(folders, name)[name].otherwise
+    if not otherwise:
+        return
+    reasons: dict[str, list[str]] = {}
+    for row in ask(warehouse, otherwise, parameters, folders).iter_rows(named=True):
+        reasons.setdefault(row["reason"], []).append(row["remedy"])
+    for reason, remedies in reasons.items():
+        runs = f"{len(remedies)} run{'s' if len(remedies) > 1 else ''}"
+        errors.print(f"{runs}: {reason}; {remedies[0]}", markup=False)
+    if reasons:
+        errors.print(f"run by run: scalelens query {otherwise}", markup=False)

@@ -29,7 +29,7 @@ from scalelens.errors import UserError
 from scalelens.tables import documented
 
 QUERIES_FOLDER = Path(__file__).parent
-QUERY_HEADINGS = ("Answers", "Helper", "Sources", "Parameters", "Columns")
+QUERY_HEADINGS = ("Answers", "Otherwise", "Helper", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
@@ -54,6 +54,7 @@ class Query(NamedTuple):
     name: str
     title: str
     is_helper: bool  # other queries read it; it is not a question of its own
+    otherwise: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
@@ -111,6 +112,7 @@ def read_query(path: Path) -> Query:
         name=path.stem,
         title=title,
         is_helper="Helper" in sections,
+        otherwise=" ".join(sections.get("Otherwise", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),

@@ -9,6 +9,8 @@
 --   is there one where no model is known (`throughput`), or where repeats of a size are too unlike to be repeats.
 --   Why two runs are not in one series: `differences(a := '...', b := '...')`.
 --
+-- Otherwise: not_compared
+--
 -- Sources: scaling_series
 --
 -- Parameters:
