@@ -773,7 +773,14 @@ def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
     loaded = queries.load([tmp_path])
     assert [name for name, query in loaded.items() if not queries.is_ours(query.path)] == ["of_size"]
     topics = {query.topic for query in QUERIES.values()}
-    assert {"steps", "scaling", "trace", "energy", "outliers", "runs"} <= topics and queries.QUERIES_FOLDER.name not in topics
+    assert {
+        "steps",
+        "scaling",
+        "trace",
+        "energy",
+        "outliers",
+        "runs",
+    } <= topics and queries.QUERIES_FOLDER.name not in topics
 
 
 def test_helpers_are_listed_last(run: Run) -> None:
