@@ -52,15 +52,12 @@ def draw(
         )
     fastest_first = rows.with_columns(sample_s=pl.col("step_s") / pl.col("global_batch_size"))
     points: list[Row] = fastest_first.sort("series", "devices", "sample_s", "run_id").to_dicts()
-    efficient = [row for row in points if row["scaling"] != "mixed"]
+    efficient = [row for row in points if row["scaling"] != "mixed" and row["efficiency"] is not None]
     growing = [row for row in points if row["scaling"] == "mixed" and row["tflops_per_device"] is not None]
-    if not efficient and not growing:
-        raise UserError(
-            "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
-            "choose other runs, or give the model's shape in a sidecar",
-        )
-    undrawn = len(points) - len(efficient) - len(growing)
+    undrawn = [row for row in points if row not in efficient and row not in growing]
     points = [*efficient, *growing]
+    if not points:
+        raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
@@ -71,10 +68,32 @@ def draw(
     legend += [IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
-    if undrawn:
-        caption.append(f"Not drawn: {words.counted([undrawn], 'point')} of growing models without TFLOP/s.")
+    caption += _undrawn(undrawn)
     grid = _grid(efficient, growing, looks, width)
     return style.figure(grid, legend, [*caption, words.exclusions(left_out)], width)
+
+
+def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
+    """What is wrong with series none of which can be drawn, and what to do."""
+    if any(row["scaling"] == "mixed" for row in undrawn):
+        return (
+            "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
+            "choose other runs, or give the model's shape in a sidecar",
+        )
+    return "no series has an efficiency", f"see the column warning of scalelens query scaling: {undrawn[0]['warning']}"
+
+
+def _undrawn(rows: Sequence[Row]) -> list[str]:
+    """Sentences of the caption on points that have nothing to be drawn by."""
+    growing = sum(row["scaling"] == "mixed" for row in rows)
+    others = sorted(
+        {warning for row in rows if row["scaling"] != "mixed" for warning in words.split_notes(row["warning"])}
+    )
+    lines = [f"Not drawn: {words.counted([growing], 'point')} of growing models without TFLOP/s."] if growing else []
+    if len(rows) > growing:
+        points = words.counted([len(rows) - growing], "point")
+        lines.append(f"Not drawn: {points} without an efficiency ({', '.join(others)}).")
+    return lines
 
 
 def _grid(

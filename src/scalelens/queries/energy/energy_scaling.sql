@@ -47,7 +47,7 @@ energies AS (
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, extent := extent,
         method := method)),
 measured AS (
-    SELECT s.series, s.scaling, s.run_id, s.nodes, s.devices, s.global_batch_size, s.speedup, e.energy_kind, e.unit_w,
+    SELECT s.series, s.scaling, s.run_id, s.nodes, s.devices, s.global_batch_size, s.speedup, s.warning, e.energy_kind, e.unit_w,
         e.n_steps, e.note, e.steps_sample_j, e.runs_sample_j,
         bool_and(e.steps_sample_j IS NOT NULL) OVER (PARTITION BY s.series) AS has_steps
     FROM sizes AS s JOIN energies AS e ON e.run_id = s.member),
@@ -58,17 +58,17 @@ points AS (
         median(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS sample_j,
         min(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS least_j,
         max(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS most_j,
-        string_agg(DISTINCT note, '; ') AS note
+        nullif(concat_ws('; ', string_agg(DISTINCT note, '; '), warning), '') AS note
     FROM measured WHERE coalesce(steps_sample_j, runs_sample_j) IS NOT NULL
-    GROUP BY series, scaling, run_id, nodes, devices, global_batch_size, speedup, has_steps),
+    GROUP BY series, scaling, run_id, nodes, devices, global_batch_size, speedup, warning, has_steps),
 against_base AS (
     SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, sample_j, run_id) AS base FROM points AS p)
 SELECT series, scaling, run_id, nodes, devices, base.devices AS baseline_devices, global_batch_size, n_runs, n_steps, speedup,
     energy_of, energy_kind, sample_j, unit_w,
-    CASE WHEN scaling <> 'mixed' THEN sample_j / base.sample_j END AS relative_energy,
-    CASE WHEN scaling <> 'mixed' AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
+    CASE WHEN speedup IS NOT NULL THEN sample_j / base.sample_j END AS relative_energy,
+    CASE WHEN speedup IS NOT NULL AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
         THEN least_j / base.most_j END AS relative_low,
-    CASE WHEN scaling <> 'mixed' AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
+    CASE WHEN speedup IS NOT NULL AND n_runs > 1 AND base.n_runs > 1 AND run_id <> base.run_id
         THEN most_j / base.least_j END AS relative_high, note
 FROM against_base
 ORDER BY series, devices, sample_j, run_id
