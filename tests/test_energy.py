@@ -388,7 +388,7 @@ def test_three_sizes_make_no_line(warehouse: Warehouse) -> None:
 def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
     for devices, watts in ((1, 300.0), (2, 280.0), (4, 270.0)):
         run_id = f"r{devices}"
-        warehouse.run(run_id, [1.0 / devices * 1.1**devices] * 10, devices=devices, global_batch_size=64)
+        warehouse.run(run_id, [1.0 / devices * 1.1**devices] * 10, devices=devices, global_batch_size=64, model="m")
         spent = 10 * 1.1**devices / devices * watts
         devices_of = [{"run_id": run_id, "file_id": run_id, "device": str(k), "scope": "gpu"} for k in range(devices)]
         warehouse.insert("energy", [{**row, "energy_j": spent, "method": "counter"} for row in devices_of])
