@@ -116,7 +116,7 @@ def test_a_shape_is_a_model(warehouse: Warehouse) -> None:
 
 def test_folders_without_a_common_study_or_a_system_are_no_series(warehouse: Warehouse) -> None:
     for name, devices, folder in (("a", 1, "ours"), ("b", 2, "theirs")):
-        warehouse.run(name, [1.0] * 5, devices=devices, path=f"/logs/{folder}/x.log", **STUDY)
+        warehouse.run(name, [1.0] * 5, devices=devices, path=f"/logs/{folder}/runs/x.log", **STUDY)
     assert warehouse.ask("FROM scaling()") == []
     for name in ("a", "b"):
         state(warehouse, name, "study", "one", "sidecar")
@@ -192,7 +192,7 @@ def test_a_run_that_cannot_be_compared_says_what_is_missing(
 
 @pytest.mark.parametrize(("changed", "reason", "differs"), [
     ({"precision": "fp16"}, "other sizes were run with other settings", "precision"),
-    ({"path": "/elsewhere/x.log"}, "no log names the system, and the folders are not one study", ""),
+    ({"path": "/elsewhere/all/runs/x.log"}, "no log names the system, and the folders are not one study", ""),
     ({"global_batch_size": 12}, "neither the global batch nor the batch per device is that of another size", ""),
 ])  # fmt: skip
 def test_the_nearest_run_of_another_size_is_named(

@@ -2,8 +2,9 @@
 --
 -- Answers: Which runs are repeats of each other, and which are of one series?
 --   Repeats agree in all columns, runs of one series in all but `layout`.  A setting that one run alone states keeps it
---   apart: unknown is not equal.  Runs of no known system are of one study only where their folders have the same
---   names but for numbers, or where a sidecar gives them one label `study`.
+--   apart: unknown is not equal.  Runs of no known system are of one study only where the folders that hold their
+--   folders have the same names, numbers apart (logs/n1/a.out and logs/n2/b.out), or where a sidecar gives them one
+--   label `study`.
 --
 -- Helper: of scaling_points and energy_by_batch and energy_fixed_part
 --
@@ -17,7 +18,7 @@
 --   held             VARCHAR    performance settings that do not follow from the size or the model, and labels
 --   held_of_model    VARCHAR    those of the model: its name, its shape, how it is split over devices
 --   layout           VARCHAR    those that follow from the number of devices and the batch
---   study            VARCHAR    folders of a run of no known system, numbers masked; NULL where a system is known
+--   study            VARCHAR    folders above that of a run of no known system, numbers masked; NULL where one is known
 --   has_model        BOOLEAN    whether a model or its shape is known
 WITH
 texts AS (
@@ -34,7 +35,8 @@ studies AS (
 SELECT run_id, concat_ws(', ', held, labels) AS held, coalesce(held_of_model, '') AS held_of_model,
     coalesce(layout, '') AS layout,
     CASE WHEN has_system IS NOT TRUE THEN
-        coalesce(study, regexp_replace(regexp_replace(path, '/[^/]*$', ''), '[0-9]+', '#', 'g')) END AS study,
+        coalesce(study, regexp_replace(array_to_string(string_split(path, '/')[-4:-3], '/'), '[0-9]+', '#', 'g'))
+    END AS study,
     coalesce(has_model, false) AS has_model
 FROM runs LEFT JOIN texts USING (run_id) LEFT JOIN studies USING (run_id) LEFT JOIN labels() USING (run_id)
 ORDER BY run_id

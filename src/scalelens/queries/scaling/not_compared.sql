@@ -59,7 +59,7 @@ SELECT l.run_id, l.name,
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not one study'
         ELSE 'neither the global batch nor the batch per device is that of another size' END AS reason,
-    CASE WHEN NOT is_timed THEN 'see what was read of it: scalelens sql "FROM files"'
+    CASE WHEN NOT is_timed THEN 'see what is read of its file: scalelens identify FILE'
         WHEN devices IS NULL THEN 'say it in scalelens.toml: templates = ["n{devices}/*"], or devices = 8 below [facts]'
         WHEN NOT is_point THEN 'say it in scalelens.toml: global_batch_size = 256 below [facts]'
         WHEN other IS NULL THEN 'run a second size'

@@ -80,7 +80,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
         CASE WHEN scaling = 'throughput' THEN 'no log names the model or its shape: no efficiency; say model = "..." below '
             || '[facts] in scalelens.toml' END,
-        CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}, more than their own intervals: '
+        CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}: '
             || 'what differs no log says; compare them by differences(a := ''{}'', b := ''{}'')',
             if(is_unlike, 'runs of the same settings', 'repeats'), scatter, fastest_and_slowest[1], fastest_and_slowest[2]) END,
         CASE WHEN scaling IN ('weak', 'strong') AND NOT is_unlike AND has_unlike_base

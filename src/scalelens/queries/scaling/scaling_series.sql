@@ -2,7 +2,7 @@
 --
 -- Answers: Of which series is each configuration a point?
 --   Runs equal in every performance setting that either states are repeats: one row, and the run is the unit.  Where
---   they differ by more than 5 % and more than their own intervals, the range of them is shown, and `scatter` says it;
+--   they differ by 10 %, or by 5 % and more than their own intervals, the range of them is shown, and `scatter` says it;
 --   where they differ by half, something differs that no log says: they stay apart, a row each.
 --   A series is of two sizes or more, equal in all settings but those that follow from the number of devices, in labels
 --   and `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run may be in
@@ -57,7 +57,7 @@ points AS (
 alike AS (
     SELECT *, max(step_s) OVER same / min(step_s) OVER same AS ratio,
         max(coalesce(step_s_low, step_s)) OVER same > min(coalesce(step_s_high, step_s)) OVER same AS is_apart,
-        CASE WHEN count(*) OVER same > 1 AND ratio > 1.05 AND is_apart THEN ratio END AS scatter,
+        CASE WHEN count(*) OVER same > 1 AND (ratio > 1.1 OR (ratio > 1.05 AND is_apart)) THEN ratio END AS scatter,
         coalesce(scatter >= 1.5, false) AS is_unlike,
         [arg_min(run_id, step_s) OVER same, arg_max(run_id, step_s) OVER same] AS fastest_and_slowest
     FROM points AS p
