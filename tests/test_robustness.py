@@ -106,7 +106,7 @@ def read_source(source: Source, looked_at: Collection[str] = tuple(SCHEMAS)) -> 
     for table in tables.values():
         for row in table:  # so that NaN equals NaN
             row.update([(key, repr(value)) for key, value in row.items() if value != value])
-    return Result(status, note, dict(tables), sum(rows.problems_of.values()))
+    return Result(status, note, dict(tables), sum(rows.problems_by_format.values()))
 
 
 def in_lines(content: bytes) -> list[bytes]:

@@ -31,7 +31,7 @@ from scalelens.tables import RUN_FACTS
 VERSION = 1
 ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
 
-LOGGER = r"(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
+LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
 HEAD = re.compile(
     LOGGER + r"(?:\+{1,4} (?:export )?|(?=\w*(?:CMD|COMMAND)=)|cmd = |(?:Command|command|Command line|command line): ?"
     r"|process \d+ spawned with command: (?=\[))"
