@@ -30,7 +30,7 @@ from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor,
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
