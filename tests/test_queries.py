@@ -749,12 +749,12 @@ def test_a_query_of_the_users_own_may_lie_in_a_folder_of_its_topic(little: Wareh
     loaded = queries.load([tmp_path])
     assert (loaded["of_size"].topic, loaded["runs_overview"].topic) == ("mine", "steps")
     assert loaded["runs_overview"].path == tmp_path / "steps" / "runs_overview.sql", "the topic of ours does not matter"
-    queries.create(little.connection, loaded)
+    queries.create_macros(little.connection, loaded)
     try:
         for name in ("of_size", "runs_overview"):
             assert sorted(little.column(f"FROM {name}()")) == ["two-strong", "two-weak", "two-weak-again"]
     finally:
-        queries.create(little.connection, QUERIES)
+        queries.create_macros(little.connection, QUERIES)
 
 
 def test_a_name_twice_in_one_folder_is_told_with_both_files(tmp_path: Path) -> None:
@@ -773,7 +773,14 @@ def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
     loaded = queries.load([tmp_path])
     assert [name for name, query in loaded.items() if not queries.is_ours(query.path)] == ["of_size"]
     topics = {query.topic for query in QUERIES.values()}
-    assert {"steps", "scaling", "trace", "energy", "outliers", "runs"} <= topics and queries.FOLDER.name not in topics
+    assert {
+        "steps",
+        "scaling",
+        "trace",
+        "energy",
+        "outliers",
+        "runs",
+    } <= topics and queries.QUERIES_FOLDER.name not in topics
 
 
 def test_helpers_are_listed_last(run: Run) -> None:

@@ -519,7 +519,7 @@ def test_a_stream_may_begin_at_any_byte_of_a_block(short: int) -> None:
 def test_what_follows_a_stream_costs_none_of_its_rows(compress: Callable[[bytes], bytes]) -> None:
     result = read(compress(megatron_line(7).encode()) + b"something else")
     assert [row["step"] for row in result.tables["steps"]] == [7]
-    assert result.note and "behind its end" in result.note
+    assert result.note and "follow its end" in result.note
 
 
 @pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)

@@ -51,7 +51,7 @@ class Reader:
         match = OTHERS.match(line.text)
         if not match or not match[1]:
             return
-        if stamp := stamp_of(match[1]):
+        if stamp := bmc_time(match[1]):
             self.row["ts"], self.row["ts_origin"] = stamp
         elif not self.timeless:
             self.timeless = True
@@ -60,7 +60,7 @@ class Reader:
             )
 
 
-def stamp_of(text: str) -> tuple[datetime, str] | None:
+def bmc_time(text: str) -> tuple[datetime, str] | None:
     zone = None
     if match := STAMP.match(text):
         printed, form = f"{match[2]} {match[1]} {match[4]} {match[3]}", "%d %b %Y %H:%M:%S"

@@ -85,12 +85,12 @@ def read(source: Source, rows: Rows) -> None:
 def job(row: dict[str, str], line: int, rows: Rows) -> None:
     """A row of a table."""
     known = {title: value for title, value in row.items() if value.strip().lower() not in ("", "nan", "none")}
-    ipus = any(plain(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
-        IPU.search(value) for title, value in known.items() if plain(title) in ("system", "systemname", "queue")
+    ipus = any(bare_title(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
+        IPU.search(value) for title, value in known.items() if bare_title(title) in ("system", "systemname", "queue")
     )
     measured: dict[str, float | None] = {}
     for title, value in known.items():
-        measure, fact = MEASURES.get(plain(title)), FACTS.get(plain(title))
+        measure, fact = MEASURES.get(bare_title(title)), FACTS.get(bare_title(title))
         if measure:
             amount = number(value)
             if amount is None or amount <= 0:
@@ -107,14 +107,14 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
         rows.param("device_unit", "ipu", line, origin="inferred")
     rate, batch = (
         measured.get("samples_per_s"),
-        known.get(next((t for t in known if plain(t) == "globalbatchsize"), ""), ""),
+        known.get(next((t for t in known if bare_title(t) == "globalbatchsize"), ""), ""),
     )
     if rate and "step_s" not in measured and NUMBER.fullmatch(batch.strip()):
         measured["step_s"] = int(batch) / rate
     if measured:
         rows.add(
             "steps", line, phase="train", value_kind="run_mean", rate_scope="global",
-            averaged_steps=1 if ipus and any(plain(title) == "timeiterations" for title in known) else None, **measured,
+            averaged_steps=1 if ipus and any(bare_title(title) == "timeiterations" for title in known) else None, **measured,
         )  # fmt: skip
 
 
@@ -160,11 +160,11 @@ def cells(line: str) -> list[str]:
         return []
 
 
-def plain(title: str) -> str:
+def bare_title(title: str) -> str:
     return re.sub(r"[^a-z0-9]", "", SUFFIX.sub("", title.strip().lower()))
 
 
 def is_header(titles: list[str]) -> bool:
     """Whether titles are those of a result: they name a setting and a measurement."""
-    named = {plain(title) for title in titles} if len(titles) >= 3 else set()
+    named = {bare_title(title) for title in titles} if len(titles) >= 3 else set()
     return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())

@@ -198,17 +198,7 @@ class Reader:
         self.last[rank] = step
         if ts := line_time(stamp, line, rows):
             row["ts"], row["ts_origin"] = ts, "naive"
-        timer_kept = bool(stamp and "." in stamp)
-        if previous is None:
-            self.first_step, self.interval = step, whole(rows.params.get("log_interval"))
-            averaged = 1 if timer_kept else self.interval
-        elif timer_kept and previous == self.first_step:
-            averaged = step - previous + 1
-        else:  # a gap wider than the interval means lost records
-            averaged = step - previous
-            if self.interval is None or averaged < self.interval:
-                self.interval = averaged
-            averaged = self.interval
+        averaged = self.averaged_steps(step, previous, timer_kept=bool(stamp and "." in stamp))
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
             row["samples"] = float(batch)
         sequence = row.pop("seqlen", None) or rows.params.get("seq_length")
@@ -216,13 +206,8 @@ class Reader:
             row["tokens"] = row["samples"] * float(sequence)
         row["step"], row["averaged_steps"] = step, averaged
         row["value_kind"] = "instant" if averaged == 1 else "interval_mean"
-        row["phase"], row["rate_scope"], row["attempt"], row["rank"], row["place"] = (
-            "train",
-            "global",
-            rows.attempt,
-            rank,
-            place,
-        )
+        row["phase"], row["rate_scope"] = "train", "global"
+        row["attempt"], row["rank"], row["place"] = rows.attempt, rank, place
         rows.put("steps", line.number, row)
         self.settle(row, averaged)
         if metrics:
@@ -232,6 +217,18 @@ class Reader:
             self.facts(line, row, metrics)
         if of == str(step):
             rows.param("outcome", "completed", line.number, origin="inferred")
+
+    def averaged_steps(self, step: int, previous: int | None, timer_kept: bool) -> int | None:
+        """How many steps the time of a record is a mean of; None for a first record without log_interval."""
+        if previous is None:
+            self.first_step, self.interval = step, whole(self.rows.params.get("log_interval"))
+            return 1 if timer_kept else self.interval
+        gap = step - previous
+        if timer_kept and previous == self.first_step:
+            return gap + 1
+        if self.interval is None or gap < self.interval:
+            self.interval = gap
+        return self.interval  # a wider gap means lost records
 
     def settle(self, row: dict[str, Any], averaged: int | None) -> None:
         """Gives the first record of an attempt the interval that the second one shows."""

@@ -67,18 +67,11 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         if launch := LAUNCH.search(line.text.rstrip()):
-            key, _, value = launch[1].partition(": ")
-            if key == "nnodes":
-                self.rows.param("nodes", int(value), line.number)
-            else:
-                self.rows.param("devices_per_node", value.count(",") + 1, line.number)
-            nodes, each = (self.rows.params.get(fact) for fact in ("nodes", "devices_per_node"))
-            self.rows.param("devices", int(nodes) * int(each) if nodes and each else None, line.number)
-            return True
+            return self.launched(launch, line)
         stamp = STAMP.search(line.text)
         if not stamp:
             return False
-        text = line.text[stamp.end() :].rstrip()
+        text, ts = line.text[stamp.end() :].rstrip(), iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
         end = None
         if match := STATIC.match(text):
             epoch, index, total, end = int(match[2]), int(match[3] or 0), None, match[1]
@@ -87,7 +80,7 @@ class Reader:
             epoch, index, total = int(match[1]) - 1, int(match[2]), int(match[3])
             batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
         elif match := EVALUATION.match(text):
-            return self.evaluation(match, text, iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4]), line)
+            return self.evaluation(match, text, ts, line)
         else:
             return self.fact(text, line)
         if not WHOLE.search(text) or not (index or total or end):
@@ -100,26 +93,37 @@ class Reader:
             means = [(f"END {name}", value, units.get(name)) for name, value in values.items()]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
             return True
-        row: dict[str, Any] = {
-            "rank": line.rank,
-            "place": line.place,
-            "phase": "train",
-            "epoch": epoch,
-            "rate_scope": "rank",
-        }
+        self.record((epoch, index, total), max(batches, 1), values, ts, line)
+        return True
+
+    def launched(self, launch: re.Match[str], line: Line) -> bool:
+        """A line of the launcher: the nodes, or the devices of one."""
+        key, _, value = launch[1].partition(": ")
+        if key == "nnodes":
+            self.rows.param("nodes", int(value), line.number)
+        else:
+            self.rows.param("devices_per_node", value.count(",") + 1, line.number)
+        nodes, each = (self.rows.params.get(fact) for fact in ("nodes", "devices_per_node"))
+        self.rows.param("devices", int(nodes) * int(each) if nodes and each else None, line.number)
+        return True
+
+    def record(
+        self, at: tuple[int, int, int | None], batches: int, values: dict[str, float], ts: datetime | None, line: Line
+    ) -> None:
+        """A row of the training, at an epoch, an iteration and the iterations of the epoch; a mean over `batches`."""
+        epoch, index, total = at
+        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
         *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
         attempt += [epoch, index] <= before
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
-        row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
-        row["ts"] = iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
+        row |= {"averaged_steps": batches, "value_kind": "running_mean", "rate_scope": "rank", "ts": ts}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:
             row["accuracy"] = values.pop("top1")
         self.describe(row, line)
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
-        return True
 
     def evaluation(self, match: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
         values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}

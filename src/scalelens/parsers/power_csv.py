@@ -173,31 +173,38 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if not usable:
             usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
-            for column in layout.powers:
-                if column not in usable:
-                    rows.problem(
-                        number, f"the column {column.name} has no unit: power_w, or power [mW], would say it", text
-                    )
+            for column in (column for column in layout.powers if column not in usable):
+                why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
+                rows.problem(number, why, text)
             if not usable:
                 return
         stamp = time_of(cells[layout.time], layout.unit)
         if stamp is None:
-            name, counts_in = header[layout.time], epoch(cells[layout.time])[1]
-            if counts_in:
-                rows.problem(number, f"{name} says {layout.unit}, but the number counts {counts_in} since 1970", text)
-            elif is_number(cells[layout.time]):
-                rows.problem(number, f"{name} is not a number since 1970, and its name has no unit", text)
-                return
-            else:
-                rows.problem(number, f"{name} is not a time", text)
+            rows.problem(number, no_time(cells[layout.time], layout), text)
+            if is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
+                return  # nor will the others be
             continue
-        node = cells[layout.node] if layout.node is not None else None
-        named = cells[layout.device] if layout.device is not None else None
-        of_device = WORD.search(header[layout.device]) if layout.device is not None else None
         for column in usable:
-            device = column.device if named is None else named
-            scope = column.scope or (OF[of_device[1].lower()] if of_device else None)
-            samples.power(number, Sensor(node, device, scope), cells[column.k], stamp, column.scale or 1.0)
+            samples.power(number, sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
+
+
+def no_time(cell: str, layout: Layout) -> str:
+    """Why a cell is not a time."""
+    name, counts_in = layout.header[layout.time], epoch(cell)[1]
+    if counts_in:
+        return f"{name} says {layout.unit}, but the number counts {counts_in} since 1970"
+    return (
+        f"{name} is not a number since 1970, and its name has no unit" if is_number(cell) else f"{name} is not a time"
+    )
+
+
+def sensor_of(column: Column, cells: list[str], layout: Layout) -> Sensor:
+    """Whose power a cell is: of the device that the row names, else of the one that the column names."""
+    node = cells[layout.node] if layout.node is not None else None
+    if layout.device is None:
+        return Sensor(node, column.device, column.scope)
+    word = WORD.search(layout.header[layout.device])
+    return Sensor(node, cells[layout.device], column.scope or (OF[word[1].lower()] if word else None))
 
 
 def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:

@@ -150,7 +150,7 @@ def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
 def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
     """A job, or a step of it."""
     array, times, energy = job.get("array") or {}, part.get("time") or {}, part.get("statistics", {}).get("energy", {})
-    task = plain(array.get("task_id"))
+    task = slurm_number(array.get("task_id"))
     job_id = str(job["job_id"]) if task is None else f"{array['job_id']}_{task}"
     state = part["state"]["current"] if isinstance(part.get("state"), dict) else part.get("state")
     nodes = part.get("nodes") or ""
@@ -164,13 +164,17 @@ def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
         "State": str(state[0] if isinstance(state, list) and state else state or ""),
         "NodeList": str(nodes.get("range", "")) if isinstance(nodes, dict) else str(nodes),
         "AllocTRES": ",".join("/".join(filter(None, (t["type"], t.get("name")))) + f"={t['count']}" for t in tres),
-        "ElapsedRaw": str(plain(times.get("elapsed")) or ""),
-        "ConsumedEnergyRaw": str(plain(energy.get("consumed")) or ""),
-        **{name: datetime.fromtimestamp(at, UTC).isoformat() for name, value in named.items() if (at := plain(value))},
+        "ElapsedRaw": str(slurm_number(times.get("elapsed")) or ""),
+        "ConsumedEnergyRaw": str(slurm_number(energy.get("consumed")) or ""),
+        **{
+            name: datetime.fromtimestamp(at, UTC).isoformat()
+            for name, value in named.items()
+            if (at := slurm_number(value))
+        },
     }
 
 
-def plain(value: Any) -> int | None:
+def slurm_number(value: Any) -> int | None:
     """A number, also one in the form {set, infinite, number}; unset memory and energy have absurd values."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None

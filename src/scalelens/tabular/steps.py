@@ -165,14 +165,7 @@ class Writer:
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
-        measured: dict[str, Any] = {
-            column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
-        }
-        measured |= self.times(record, now, before)
-        if "timestamp" in table.columns and (stamp := time_stamp(table.cell(record, "timestamp"))):
-            measured |= {"ts": stamp[0], "ts_origin": stamp[1]}
-        if measured.get("samples_per_s") is not None:
-            measured["rate_scope"] = table.columns["samples_per_s"].unit
+        measured = self.measured(record) | self.times(record, now, before)
         if any(value is not None for column, value in measured.items() if column != "samples"):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt, rows.step = attempt, step
@@ -181,6 +174,18 @@ class Writer:
         if named:  # without steps, the number of the epoch tells the rows apart
             of_epochs = not {"step", "batch"} & set(table.columns)
             rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
+
+    def measured(self, record: TableRecord) -> dict[str, Any]:
+        """What the columns of a row of `steps` hold, but for the time of the step."""
+        table = self.table
+        values: dict[str, Any] = {
+            column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
+        }
+        if "timestamp" in table.columns and (stamp := time_stamp(table.cell(record, "timestamp"))):
+            values |= {"ts": stamp[0], "ts_origin": stamp[1]}
+        if values.get("samples_per_s") is not None:
+            values["rate_scope"] = table.columns["samples_per_s"].unit
+        return values
 
     def epoch_span(self, now: Place, before: Place | None) -> float | None:
         """Time of an epoch, where each epoch has one row with the time since the start."""
