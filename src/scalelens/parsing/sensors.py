@@ -166,7 +166,7 @@ def watts(text: str, scale: float = 1.0) -> float | None:
 
 
 def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:
-    """The flag of a sample: no value, zero, or more than twice what so many accelerators can draw, as milliwatts are."""
+    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as milliwatts are."""
     if math.isnan(power_w):
         return "na"
     if scope in ACCELERATORS and power_w > 2 * largest_tdp_w() * max(devices, 1):
@@ -177,7 +177,7 @@ def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:
 @functools.cache
 def largest_tdp_w() -> float:
     """The largest power limit of a device in the catalog."""
-    return max(row["tdp_w"] for row in catalog.rows("devices_catalog") if row["tdp_w"])
+    return max(float(row["tdp_w"]) for row in catalog.rows("devices_catalog") if row["tdp_w"])
 
 
 def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:
