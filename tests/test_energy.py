@@ -96,6 +96,17 @@ def test_samples_in_pairs_change_nothing(warehouse: Warehouse) -> None:
     assert pairs["sampling_s"] == pytest.approx(single["sampling_s"], rel=1e-5)
 
 
+def test_implausible_samples_are_left_out_and_counted(warehouse: Warehouse) -> None:
+    warehouse.run("r", [1.0] * 10, devices=1)
+    readings(warehouse, [(k, WATTS) for k in range(0, 101, 2)])
+    readings(warehouse, [(k, 1000 * WATTS) for k in range(1, 100, 2)], flag="implausible")
+    (row,) = integrated(warehouse)
+    assert (row["energy_j"], row["readings"], row["n_implausible"]) == (pytest.approx(30_000), 51, 50)
+    assert row["flags"] == ["no_run_times", "implausible"]
+    (row,) = warehouse.ask("FROM energy_efficiency()")
+    assert "50 samples of power are implausible and left out" in row["note"]
+
+
 def test_methods_are_sums_over_neighbouring_samples(warehouse: Warehouse) -> None:
     warehouse.insert("runs", [{"run_id": "r"}])
     samples = [(0, 100.0), (1, 200), (3, 50), (3.5, 400)]

@@ -171,6 +171,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (ONE, RANK),
         (WINDOW, RANK),
     },  # since the record before, or over a window as long; of one device's batch
+    "command_line": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank

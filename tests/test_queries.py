@@ -81,7 +81,9 @@ def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
 def test_sources_are_what_the_query_reads(name: str) -> None:
     code = re.sub(r"--[^\n]*", "", QUERIES[name].sql)
     own = set(re.findall(r"(\w+) AS (?:MATERIALIZED )?\(", code))
-    read = {found for found in re.findall(r"(?:FROM|JOIN)\s+(\w+)", code) if found in TABLES or found in QUERIES} - own
+    read = {
+        found for found in re.findall(r"(?:FROM|JOIN)\s+(?:main\.)?(\w+)", code) if found in TABLES or found in QUERIES
+    } - own
     read |= set(re.findall(r"\bDESCRIBE (\w+)", code))
     assert set(QUERIES[name].sources) == read
 
@@ -147,7 +149,7 @@ def test_warmup_counts_from_the_attempt_not_from_the_epoch_asked_for(little: War
 
 def test_every_rule_can_be_turned_off(little: Warehouse) -> None:
     assert little.ask("FROM exclusions(exclude := 'none')") == []
-    everything = little.column("SELECT count(*) FROM step_times")
+    everything = little.column("SELECT count(*) + (SELECT count(*) FROM logged_warmup()) FROM step_times")
     assert little.column("SELECT sum(n_steps) FROM batch_stats(exclude := 'none')") == everything
     assert little.column("SELECT count(*) FROM selected_steps()") == everything
     with pytest.raises(duckdb.Error, match="exclude is 'default' or 'none'"):
@@ -169,6 +171,33 @@ def test_first_records_of_each_attempt_are_warmup(warehouse: Warehouse) -> None:
     )
     assert rules(warehouse, "exclusions()") == [(1, "warmup"), (2, "warmup"), (3, "warmup"), (4, "warmup")]
     assert rules(warehouse, "exclusions(warmup := 1)") == [(1, "warmup"), (3, "warmup")]
+
+
+def test_what_the_log_calls_warmup_is_listed_and_counts_for_no_other_rule(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.5, 1.25, 1.0], first=3)
+    warm = {"run_id": "a", "file_id": "a", "attempt": 0, "phase": "warmup", "value_kind": "instant"}
+    ranks = [
+        {**warm, "line": 10 * step + rank, "step": step, "step_s": 9.0 + rank} for step in (1, 2) for rank in (0, 1)
+    ]
+    warehouse.insert("steps", ranks)
+    assert rules(warehouse, "exclusions()") == [
+        (1, "logged_warmup"), (2, "logged_warmup"), (3, "warmup"), (4, "warmup"),
+    ]  # fmt: skip
+    assert warehouse.column("SELECT [n_steps, n_excluded] FROM batch_stats()") == [[1, 4]]
+    assert warehouse.column("SELECT mean_s FROM batch_stats(exclude := 'none')") == [pytest.approx(23.75 / 5)]
+
+
+def test_a_choice_of_epochs_that_selects_nothing_says_so(warehouse: Warehouse) -> None:
+    warehouse.run("a")
+    epoch(warehouse, 0, range(5))
+    epoch(warehouse, 1, range(5))
+    rows = warehouse.ask("FROM batch_stats(epochs := '9')")
+    assert [(row["n_steps"], row["step_s"], row["note"]) for row in rows] == [
+        (0, None, "epochs := '9' selects nothing; its epochs are numbered 0 to 1")
+    ]
+    (row,) = warehouse.ask("FROM batch_stats(epochs := 1, exclude := 'none')")
+    assert row["n_steps"] == 5 and row["note"].startswith("its epochs are numbered 0 to 1")
+    assert "numbered" not in (warehouse.ask("FROM batch_stats()")[0]["note"] or "")
 
 
 def test_a_value_for_the_whole_run_is_no_warmup(warehouse: Warehouse) -> None:

@@ -117,7 +117,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("ts", FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
         Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),
         Column("power_w", FLOAT, "watts"),
-        Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero"),
+        Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero implausible"),
     ),
     "energy": (
         *KEY,

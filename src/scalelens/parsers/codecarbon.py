@@ -24,9 +24,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.cells import cells_of, head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, cells_of, head_lines, rows_of
 
-VERSION = 1
+VERSION = 2
 
 ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
 JOULES = 3.6e6  # in a kilowatt-hour
@@ -74,7 +74,10 @@ def readable(source: Source, rows: Rows) -> list[Row]:
             continue
         values = dict(zip(header, row, strict=False))
         duration = amount(values.get("duration", ""))
-        if not whole or len(row) != len(header):
+        if not whole and len(row) == len(header) > 0:
+            rows.problem(number, MAY_BE_CUT, ",".join(row))
+            values[header[-1]] = ""
+        if len(row) != len(header):
             rows.problem(
                 number, f"the row has {len(row)} columns, the header {len(header)}, or it is cut", ",".join(row)
             )

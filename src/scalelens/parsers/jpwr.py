@@ -27,11 +27,11 @@ import re
 
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch, watts
+from scalelens.parsing.sensors import doubt, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import rows_of
 
-VERSION = 3
+VERSION = 4
 
 HEADER = re.compile(
     rb"(?:\xef\xbb\xbf)?,(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
@@ -69,10 +69,10 @@ def read(source: Source, rows: Rows) -> None:
             if power is None:
                 rows.problem(number, f"the power of {label} is not a number", ",".join(fields))
                 continue
-            flag = "na" if power != power else "forced_zero" if k in unpowered else None if power else "zero"
+            flag = "forced_zero" if k in unpowered and power == power else doubt(power, scopes[label])
             rows.add(
                 "power", number, node=node, device=label, scope=scopes[label], ts=stamp, ts_origin="utc", flag=flag,
-                power_w=power if flag in (None, "zero") else None,
+                power_w=None if flag in ("na", "forced_zero") else power,
             )  # fmt: skip
 
 

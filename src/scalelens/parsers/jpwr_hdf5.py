@@ -17,10 +17,10 @@ from typing import Any
 
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import epoch
+from scalelens.parsing.sensors import doubt, epoch
 from scalelens.parsing.source import Source
 
-VERSION = 1
+VERSION = 2
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 JOULES = 3600.0  # in a watt-hour
@@ -68,10 +68,10 @@ def read(source: Source, rows: Rows) -> None:
                 rows.problem(line, f"the power of {label} is not a number", str(power))
                 continue
             forced = label.startswith("rocm:") and label not in powered
-            flag = "na" if power != power else "forced_zero" if forced else None if power else "zero"
+            flag = "forced_zero" if forced and power == power else doubt(power, scopes[label])
             rows.add(
                 "power", line, node=host, device=label, scope=scopes[label], ts=stamp, ts_origin="utc", flag=flag,
-                power_w=power if flag in (None, "zero") else None,
+                power_w=None if flag in ("na", "forced_zero") else power,
             )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 1
+VERSION = 2
 
 DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
 SCALES = {"W": 1.0, "mW": 1e-3}

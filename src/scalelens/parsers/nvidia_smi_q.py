@@ -20,7 +20,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("NVSMI LOG=",)
 
 HEADER = re.compile(r"\s*=+NVSMI LOG=+\s*\Z")

@@ -30,7 +30,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import head_lines, rows_of
 
-VERSION = 2
+VERSION = 3
 
 POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")

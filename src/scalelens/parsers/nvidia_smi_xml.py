@@ -21,7 +21,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "nvidia_smi_log>", "<timestamp>", "<driver_version>", "<cuda_version>", "<attached_gpus>", "<gpu id=\"",
     "<product_name>", "power_readings>", "power_draw>",

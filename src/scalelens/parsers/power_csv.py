@@ -28,9 +28,9 @@ from typing import NamedTuple
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, LastCells, head_lines, lines_of
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
@@ -155,6 +155,7 @@ def read(source: Source, rows: Rows) -> None:
     layout: Layout | None = None
     usable: list[Column] = []
     samples = Samples(rows)
+    last_cells = LastCells()
     for number, text, whole in lines_of(source):
         if text.startswith("#"):
             continue
@@ -168,9 +169,15 @@ def read(source: Source, rows: Rows) -> None:
         cells = cells_of(text, layout.delimiter)
         if cells == header:
             continue
-        if not whole or len(cells) != len(header):
+        if len(cells) != len(header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
             continue
+        unread = None if whole or last_cells.prove(cells[-1]) else len(cells) - 1
+        last_cells.add(cells[-1])
+        if unread is not None:
+            rows.problem(number, MAY_BE_CUT, text)
+            if unread in (layout.time, layout.device, layout.node):
+                continue
         if not usable:
             usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
             for column in (column for column in layout.powers if column not in usable):
@@ -184,7 +191,7 @@ def read(source: Source, rows: Rows) -> None:
             if is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
                 return  # nor will the others be
             continue
-        for column in usable:
+        for column in (column for column in usable if column.k != unread):
             samples.power(number, sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
 
 

@@ -26,7 +26,7 @@ from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_pa
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 
 POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
 OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')

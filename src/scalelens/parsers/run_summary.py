@@ -9,7 +9,8 @@ Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows
 rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.
 `averaged_steps` is the number of steps that the object says it timed.  Of both the median counts in statistics.  A rate
 stands beside the mean alone.  Settings become params; all other numbers are metrics, under their names joined by dots.
-Of two names for one thing neither is read.
+Of two names for one thing neither is read.  A rate that does not fit the batch and the mean time is a problem, and not the
+rate of the run: it may be of one device, of other steps, or wrong.
 
 Samples:
     {"world_size": 8, "model": "resnet50", "batch_size_per_gpu": 64, "timed_steps": 400, "mean_step_sec": 0.2512, "p50_step_sec": 0.2498, "per_rank": [{"rank": 0, "mean_step_sec": 0.2511}]}
@@ -28,7 +29,7 @@ from scalelens.tabular.column_names import metric_unit, read_name
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
 from scalelens.tabular.steps import RUN_SETTINGS
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 
 KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
@@ -36,6 +37,7 @@ STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(KINDS)})(?:_|$)", re.IGNORECASE
 COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
 LIMIT = 4 << 20
 LONGEST = 200  # characters of a fact
+TOLERANCE = 0.1  # a mean of rates is not quite the rate of the mean
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -62,6 +64,7 @@ def read(source: Source, rows: Rows) -> str | None:
         return "a JSON object without a number of devices and a mean or median time per step at its top"
     lines = where(text)
     settings(summary, rows, lines)
+    contradictions(summary, rows, lines)
     times(summary, rows, lines, None)
     for parts in summary.values():
         if is_ranks(parts):
@@ -93,6 +96,8 @@ def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank
     counts = [value for name in COUNTS if isinstance(value := summary.get(name), int) and 0 < value < 1 << 31]
     read_as_role: set[str] = set()
     rates = [name for name in summary if read_name(name) == ("samples_per_s", "global" if rank is None else "rank")]
+    if rank is None:
+        rates = [name for name in rates if not misfit(summary, rows.params, name)]
     if not rates and rank is not None:
         rates = [name for name in summary if read_name(name) == ("samples_per_s", None)]
     for kind, named in statistics(summary).items():
@@ -118,6 +123,36 @@ def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank
             and (measured := json_number(value)) is not None
         ):
             rows.metric(lines.get(key), rank, None, None, name, measured, metric_unit(name, read_name(name).unit))
+
+
+def contradictions(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+    """Says which rates of the job do not fit its batch and its mean time."""
+    for name in summary:
+        if problem := misfit(summary, rows.params, name):
+            rows.problem(lines.get(name), problem)
+
+
+def misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> str | None:
+    """How a rate contradicts the batch and the mean time beside it; None where it fits, or nothing can be said."""
+    role, scope = read_name(name)
+    rate, means = json_number(summary[name]), statistics(summary).get("run_mean", [])
+    if role != "samples_per_s" or not rate or rate < 0 or len(means) != 1 or means[0][1] <= 0:
+        return None
+    seconds, devices = means[0][1], json_count(params.get("devices")) or 0
+    batch = json_count(params.get("global_batch_size")) or json_count(summary.get("batch_size"))
+    if not batch or not devices:
+        return None
+    # A batch_size may be of one device, a rate without a scope too.
+    batches = [batch] if "global_batch_size" in params else [batch, batch * devices]
+    shares = {"global": [1], "rank": [devices]}.get(scope or "", [1, devices] if len(batches) > 1 else [1])
+    rates = sorted({whole / seconds / share for whole in batches for share in shares})
+    if any(abs(rate / expected - 1) <= TOLERANCE for expected in rates):
+        return None
+    return (
+        f"{name} is {rate:.5g}, but a batch of {batch} in {seconds:.4g} s (devices: {devices}) is "
+        f"{' or '.join(f'{expected:.5g}' for expected in rates)} samples per second"
+        + (" and device" if scope == "rank" else "")
+    )
 
 
 def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ Yields: params, steps, phases, metrics
 Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
 
 `time` and `data` are means of the last 20 batches of the process; where more often than every 20 is printed, they
-overlap.  Batches are launched, not awaited: `data` holds back-pressure of the device and does not mean that the input is slow.
+overlap, and `averaged_steps` is the distance to the record before, so that each batch counts once.  Batches are launched, not awaited: `data` holds back-pressure of the device and does not mean that the input is slow.
 `img/s` is of one batch of one process, without the wait for data: a metric.  Total times are whole seconds.
 
 Samples:
@@ -27,7 +27,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
 
 EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
@@ -48,6 +48,14 @@ class Log:
         self.at = (-1, -1)
         self.attempt = 0
         self.step: int | None = None
+        self.last = (False, -1)  # whether the last record is of the training, and its batch
+
+    def steps_since(self, train: bool, index: int) -> int:
+        """Batches since the record before, or since the epoch began; at most those that the mean is of."""
+        is_next = self.last[0] == train and self.last[1] < index
+        since = index - self.last[1] if is_next else index + 1
+        self.last = train, index
+        return min(WINDOW, since)
 
 
 class Reader:
@@ -87,7 +95,7 @@ class Reader:
         if train:
             self.position(int(head[1]), index, total, log, line)
         row |= {"attempt": log.attempt, "epoch": epoch_of(log), "step": log.step if train else index}
-        row |= {"averaged_steps": min(WINDOW, index + 1), "value_kind": "interval_mean"}
+        row |= {"averaged_steps": log.steps_since(train, index), "value_kind": "interval_mean"}
         metrics: list[tuple[str, float, str | None]] = []
         for name, text in values.items():
             value = float(text)

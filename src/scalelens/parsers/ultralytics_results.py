@@ -19,7 +19,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, csv_records
 
-VERSION = 1
+VERSION = 2
 
 PARTS = ("train/", "metrics/", "val/")
 

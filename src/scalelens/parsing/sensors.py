@@ -1,5 +1,6 @@
 """What files of sensors share: lines as cells, times, watts, counters of energy, and which device a sensor covers."""
 
+import functools
 import itertools
 import math
 import re
@@ -8,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from typing import NamedTuple
 
+from scalelens import catalog
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_since_1970
 
@@ -26,6 +28,7 @@ UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
 )
+ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
 DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
 
 Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
@@ -64,9 +67,10 @@ class Samples:
             self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
             return None
         ts, origin = stamp or (None, None)
-        flag = "na" if math.isnan(number) else None if number else "zero"
+        devices = self.rows.params.get("devices")
+        flag = doubt(number, sensor.scope, devices if isinstance(devices, int) else 1)
         if flag != "na" and ts is not None:
-            if self.last.get(sensor) == (ts, number):
+            if self.last.get(sensor) == (ts, number) and flag != "implausible":
                 flag = "duplicate"
             self.last[sensor] = ts, number
         self.rows.add(
@@ -159,6 +163,21 @@ def watts(text: str, scale: float = 1.0) -> float | None:
     if number >= DCGM_BLANK:
         return math.nan
     return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
+
+
+def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:
+    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as milliwatts are."""
+    if math.isnan(power_w):
+        return "na"
+    if scope in ACCELERATORS and power_w > 2 * largest_tdp_w() * max(devices, 1):
+        return "implausible"
+    return None if power_w else "zero"
+
+
+@functools.cache
+def largest_tdp_w() -> float:
+    """The largest power limit of a device in the catalog."""
+    return max(float(row["tdp_w"]) for row in catalog.rows("devices_catalog") if row["tdp_w"])
 
 
 def whole_packages(devices: Iterable[str], powered: Iterable[str]) -> set[str]:

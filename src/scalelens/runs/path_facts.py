@@ -1,9 +1,13 @@
-"""Facts about a run in the names of its files and folders: `hpg.dgxb200x8.n2`, `n8c4`, `gpux64`, `8gpu_weak`.
+"""Facts about a run in the names of its files and folders: `hpg.dgxb200x8.n2`, `V100-LOG`, `tp4_pp2`, `static1050`.
 
-The name nearest to the file wins over the names above it.  Whatever a log says wins over all names.
+The name nearest to the file wins over the names above it.  Whatever a log says wins over all names.  A name that says
+two things (`a100_vs_v100`) says nothing, and no name above it does.
 """
 
+import functools
 import re
+
+from scalelens import catalog
 
 # Names of devices: what stands before an `x4` may also be the model number of a machine (XE8545x4).
 DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
@@ -15,6 +19,24 @@ NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])gpus?[x_-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?gpus?(?![a-z0-9])"), ("devices",)),
 )
+# What the catalog's names of devices begin with: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is rather a maximum.
+FAMILY = re.compile(r"\b(?!Max\b)([A-Za-z]{1,5}) ?(\d{1,4}[A-Z]?)\b")
+FORM = r"(?:[-_ ]?(?:sxm\d?|pcie|nvl|oam|gcd|\d{2,3}gb))*"
+BATCH_OR_DEVICE = "b200"  # by itself rather a batch size
+SPLIT = re.compile(r"(?<![a-z0-9])(?:(?:tp|pp|dp)[-_=]?\d{1,4}[-_]?)+(?![a-z0-9])")
+SPLIT_PART = re.compile(r"(tp|pp|dp)[-_=]?(\d+)")
+LARGEST_PP = 64  # llama.cpp's pp512 is a prompt of 512 tokens
+SEQUENCE = re.compile(r"(?<![a-z0-9])seq(?:([-_]?len(?:gth)?)[-_=]?|[-_=]?)([1-9]\d{1,6})(?![a-z0-9])")
+CLOCK = re.compile(
+    r"(?<![a-z0-9])((?:(?:gpu|sm|core|freq|clk|clock|static)[-_=]?)*)([1-9]\d{2,3})[-_]?(mhz)?(?![a-z0-9])"
+)
+NAMED_CLOCK = re.compile(r"(?:static|freq|(?:clk|clock)[-_=]?)\Z")
+# Behind these a clock is another one's, or tells how often something is done.
+OF_ANOTHER = re.compile(r"(?:cpu|mem|memory|hbm|dram|uncore|log|print|save|eval|val|test|ckpt|checkpoint)[^a-z]*\Z")
+CLOCKS_MHZ = range(100, 4001)
+YEARS = range(2010, 2041)
+PRECISION = re.compile(r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|fp16|amp|fp8|tf32)(?![a-z0-9])")
+SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
 
 
 def facts_of(path: str, root: str) -> dict[str, str]:
@@ -29,4 +51,75 @@ def facts_of(path: str, root: str) -> dict[str, str]:
                     facts.setdefault(key, str(int(value)))
     if "devices" not in facts and {"nodes", "devices_per_node"} <= facts.keys():
         facts["devices"] = str(int(facts["nodes"]) * int(facts["devices_per_node"]))
-    return facts
+    settings: dict[str, set[str]] = {}
+    for name in reversed(names):
+        settings = {**settings_in(name), **settings}
+    return facts | {key: value for key, values in settings.items() if len(values) == 1 for value in values if value}
+
+
+def settings_in(name: str) -> dict[str, set[str]]:
+    """Settings that a name in lower case may say, each with every value that it names."""
+    settings = {
+        "device_model": devices_in(name),
+        "precision": precisions_in(name),
+        "seq_length": lengths_in(name),
+        "device_clock_mhz": clocks_in(name),
+    }
+    for split in SPLIT.finditer(name):
+        for key, size in SPLIT_PART.findall(split[0]):
+            if int(size) and (key != "pp" or int(size) <= LARGEST_PP):
+                settings.setdefault(key, set()).add(str(int(size)))
+    return {key: values for key, values in settings.items() if values}
+
+
+def devices_in(name: str) -> set[str]:
+    """Models of devices, so written that the catalog's patterns know them: `V100`, `A100-SXM4-80GB`, `RTX 4090`."""
+    devices = set()
+    for match in device_pattern().finditer(name):
+        maker, family, form, count = match.groups()
+        if family != BATCH_OR_DEVICE or maker or form or count:
+            model = families()[re.sub(r"[-_ ]", "", family)]
+            devices.add("-".join([model, *re.findall(r"[a-z]+\d?|\d+gb", form)]).upper())
+    return devices
+
+
+@functools.cache
+def families() -> dict[str, str]:
+    """Families of the catalog's devices: `rtx4090` is RTX 4090."""
+    matches = (FAMILY.search(row["device"]) for row in catalog.rows("devices_catalog"))
+    return {(match[1] + match[2]).lower(): match[0] for match in matches if match}
+
+
+@functools.cache
+def device_pattern() -> re.Pattern[str]:
+    """A device of the catalog by its family: not within another word, but behind `dgx`, `8x` and `XE8545x4`."""
+    names = (name.lower().replace(" ", "[-_ ]?") for name in families().values())
+    longest_first = "|".join(sorted(names, key=lambda name: (-len(name), name)))
+    return re.compile(
+        r"(?:(?<![a-z0-9])(?:(dgx|hgx|nvidia|amd)[-_ ]?|\d{1,4}x?)?|(?<=x\d))"
+        rf"({longest_first})({FORM})(x\d{{1,2}})?(?![a-z0-9])"
+    )
+
+
+def precisions_in(name: str) -> set[str]:
+    """Number formats, `` for one that is switched off.  `amp` beside the format that it mixes in is that format."""
+    precisions = {
+        "" if match[1] or SWITCHED_OFF.match(name, match.end()) else match[2] for match in PRECISION.finditer(name)
+    }
+    return precisions - {"amp"} if len(precisions & {"fp16", "bf16"}) == 1 and len(precisions) == 2 else precisions
+
+
+def lengths_in(name: str) -> set[str]:
+    """Sequence lengths.  Without `len`, a number that is not a multiple of 64 may count sequences."""
+    return {length for named, length in SEQUENCE.findall(name) if named or int(length) % 64 == 0}
+
+
+def clocks_in(name: str) -> set[str]:
+    """Clocks that devices are held at.  Without `mhz` a number may be a year, a loss scale or a count of steps."""
+    clocks = set()
+    for match in CLOCK.finditer(name):
+        words, clock = match[1], int(match[2])
+        by_name = NAMED_CLOCK.search(words) and not (clock in YEARS or clock & (clock - 1) == 0 or clock % 500 == 0)
+        if clock in CLOCKS_MHZ and (match[3] or by_name) and not OF_ANOTHER.search(name[: match.start()]):
+            clocks.add(match[2])
+    return clocks

@@ -30,6 +30,40 @@ class TableRecord(NamedTuple):
 
 Records = Callable[[Source], Iterator[TableRecord]]
 
+MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
+PROOF_ROWS = 5  # rows above that show how a number is written
+NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
+
+
+class LastCells:
+    """Last cells of the rows of a table, which tell whether that of a row without a line end is whole.
+
+    A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
+    digits behind the point as each number above it, or with the unit of each, for then a cut would have left less.
+    That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.forms: set[tuple[int, str] | None] = set()
+
+    def add(self, cell: str) -> None:
+        self.count += 1
+        self.forms.add(form_of(cell))
+
+    def prove(self, cell: str) -> bool:
+        """Whether a last cell must be whole."""
+        form = form_of(cell)
+        return form is not None and self.count >= PROOF_ROWS and self.forms == {form}
+
+
+def form_of(cell: str) -> tuple[int, str] | None:
+    """Digits behind the point of a number without a unit, or the unit; None for another cell and for a bare integer."""
+    match = NUMBER_AND_UNIT.fullmatch(cell)
+    if not match or not (match[1] or match[2]):
+        return None
+    return (0, match[2]) if match[2] else (len(match[1]), "")
+
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Lines that are not empty, with their number and whether they end in a line break."""
@@ -93,6 +127,7 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
     """Records of a CSV.  The header may come again, where a restart wrote into the same file."""
     names: list[str] = []
     delimiter = ","
+    last_cells = LastCells()
     for line, text, whole in lines_of(source):
         if not names:
             if text[0] != "#":
@@ -102,12 +137,16 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
         cells = cells_of(text, delimiter)
         if cells == names:
             continue
-        damage = None
-        if not whole:
-            damage = "the line has no end and may be cut"
-        elif len(cells) != len(names):
-            damage = f"the line has {len(cells)} cells, not {len(names)}"
-        yield TableRecord(line, dict(zip(names, cells, strict=False)), damage, text)
+        record: dict[str, Any] = dict(zip(names, cells, strict=False))
+        if len(cells) != len(names):
+            damage = f"the line has {len(cells)} cells, not {len(names)}" if whole else "the line is cut"
+            yield TableRecord(line, record, damage, text)
+        elif whole or last_cells.prove(cells[-1]):
+            last_cells.add(cells[-1])
+            yield TableRecord(line, record, None, text)
+        else:
+            yield TableRecord(line, record | {names[-1]: None}, None, text)
+            yield TableRecord(line, {}, MAY_BE_CUT, text)
 
 
 @functools.lru_cache(maxsize=1)

@@ -4,7 +4,7 @@
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --
--- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog
+-- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -66,7 +66,10 @@ limits AS (
             / CASE per WHEN 'device' THEN 2 WHEN 'package' THEN 1 END
         WHEN d.unit <> 'gcd' AND coalesce(device_unit, d.unit) = d.unit AND per <> 'node' THEN d.tdp_w END AS tdp_w
     FROM run_devices(runs := runs) AS d JOIN runs USING (run_id)
-    LEFT JOIN devices_catalog AS package ON d.unit = 'gcd' AND package.device = replace(d.device, ' GCD', ' OAM'))
+    LEFT JOIN devices_catalog AS package ON d.unit = 'gcd' AND package.device = replace(d.device, ' GCD', ' OAM')),
+implausible AS (
+    SELECT run_id, count(*) AS n_implausible FROM power
+    WHERE flag = 'implausible' AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id)
 SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_kind, unit, units, e.energy_j,
     e.energy_j / units / 3600 AS unit_wh, unit_w, tdp_w, unit_w / tdp_w AS tdp_share, coverage, idle_share,
     CASE energy_kind WHEN 'integrated' THEN steps_j / e.energy_j END AS steps_share,
@@ -79,8 +82,10 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
         CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
         CASE WHEN contains(flags, 'more_measured') THEN 'more devices were measured: those that took most count' END,
         CASE WHEN coverage < 0.95 THEN 'less than 95 % of the time was measured' END,
+        format('{} samples of power are implausible and left out', n_implausible),
         CASE WHEN contains(flags, 'no_clock') THEN 'the clocks do not join (power_clock)' END,
         CASE energy_kind WHEN 'reported' THEN 'start-up is in the energy, as far as the tool measured it' END), '') AS note
 FROM (SELECT *, coalesce(measured_share, 1) AS share FROM energies) AS e JOIN runs AS r USING (run_id)
 LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id) LEFT JOIN limits USING (run_id)
+LEFT JOIN implausible USING (run_id)
 ORDER BY system, model, r.precision, devices, global_batch_size, e.run_id

@@ -31,7 +31,7 @@ spent AS (
     SELECT run_id, sum(CASE WHEN since > 0 THEN since ELSE averaged_steps END * step_s ORDER BY place_in_run) AS worked_s
     FROM (
         SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since
-        FROM selected_steps(runs := runs) WHERE NOT contains(coalesce(left_out, []), 'summary'))
+        FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup']))
     GROUP BY run_id),
 points AS (
     SELECT run_id, devices, worked_s, e.energy_j / units AS device_j,

@@ -31,7 +31,8 @@
 --   flags              VARCHAR[]    gap, no_run_times, no_clock (it cannot be joined to the log: extent is that of the
 --                                   readings), not_in_run (no sample within the run: of another one), one_reading,
 --                                   several_files, same_bytes (another file of the run holds the same), zero, na,
---                                   forced_zero, duplicate, stale (samples so marked); NULL for none
+--                                   forced_zero, duplicate, stale, implausible (samples so marked); NULL for none
+--   n_implausible      BIGINT       samples left out, as no device draws so much
 WITH
 readings AS (
     SELECT run_id, node, device, scope, count(*) AS readings, max(n_files) AS n_files,
@@ -68,7 +69,8 @@ energies AS (
     FROM parts GROUP BY sensor),
 marks AS (
     SELECT run_id, node, device, scope, bool_or(len(paths) > 1) AS has_twin,
-        list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks
+        list(DISTINCT flag ORDER BY flag) FILTER (WHERE flag IS NOT NULL) AS marks,
+        count(*) FILTER (WHERE flag = 'implausible') AS n_implausible
     FROM power LEFT JOIN files USING (file_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
 by_rank AS (SELECT run_id, file_id, line, value AS stated_rank FROM params WHERE key = 'measured_by_rank'),
@@ -118,7 +120,8 @@ SELECT m.run_id, m.node, m.device, m.scope, part_of, coalesce(readings, 0) AS re
             CASE WHEN readings = 1 THEN 'one_reading' END,
             CASE WHEN n_files > 1 THEN 'several_files' END,
             CASE WHEN has_twin THEN 'same_bytes' END
-        ], lambda flag: flag IS NOT NULL), coalesce(marks, [])), []) AS flags
+        ], lambda flag: flag IS NOT NULL), coalesce(marks, [])), []) AS flags,
+    n_implausible
 FROM marks AS m
 LEFT JOIN readings AS r ON r.run_id = m.run_id AND r.node IS NOT DISTINCT FROM m.node
     AND r.device IS NOT DISTINCT FROM m.device AND r.scope IS NOT DISTINCT FROM m.scope

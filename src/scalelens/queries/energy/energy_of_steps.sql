@@ -32,7 +32,7 @@ WITH
 records AS (
     SELECT *, epoch_ns(ts) AS until_ns, until_ns - (step_s * averaged_steps * 1e9)::BIGINT AS since_ns
     FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-    WHERE ts IS NOT NULL AND step_s > 0 AND NOT contains(coalesce(left_out, []), 'summary')),
+    WHERE ts IS NOT NULL AND step_s > 0 AND NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
 parts AS (
     SELECT r.run_id, place_in_run, sensor, scope, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
         b - a AS part_ns,
@@ -65,6 +65,7 @@ SELECT r.run_id, r.file_id, r.line, r.attempt, r.step, r.averaged_steps, 'printe
     s.energy_j * devices / r.step_s, place_in_run, left_out
 FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS r
 JOIN steps AS s ON s.run_id = r.run_id AND s.file_id = r.file_id AND s.line = r.line
+    AND NOT contains(coalesce(left_out, []), 'logged_warmup')
 JOIN runs AS facts ON facts.run_id = r.run_id
 WHERE s.energy_j > 0 AND devices > 0 AND r.run_id NOT IN (SELECT run_id FROM integrated)
 ORDER BY run_id, place_in_run

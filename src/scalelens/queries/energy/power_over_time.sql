@@ -65,7 +65,7 @@ records AS (
         greatest(ends - step_ns * CASE WHEN since > 0 THEN greatest(since, averaged_steps) ELSE averaged_steps END,
             coalesce(lag(ends) OVER attempts, 0)) AS begins
     FROM selected_steps(runs := runs) JOIN clocks USING (run_id)
-    WHERE ts IS NOT NULL AND step_s > 0 AND NOT contains(coalesce(left_out, []), 'summary')
+    WHERE ts IS NOT NULL AND step_s > 0 AND NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])
     WINDOW attempts AS (PARTITION BY run_id, attempt ORDER BY place_in_run)),
 pauses AS (
     SELECT *, begins - lag(ends) OVER in_time AS pause, ends - lag(ends) OVER in_time AS distance

@@ -3,7 +3,8 @@
 -- Answers: Which samples count, where several files or ranks measured the same device?
 --   A sensor is a device of a node in one scope.  Samples of the same instant are one, their mean.
 --   Ranks of one launch that say which they are each measure all devices of their node: of their files the longest
---   counts.  Other files of a sensor count where no earlier one measured, as after a restart.
+--   counts.  Other files of a sensor count where no earlier one measured, as after a restart.  Implausible samples do
+--   not count.
 --
 -- Helper: used by many queries
 --
@@ -27,6 +28,7 @@ samples AS (
     SELECT run_id, file_id, node, device, scope, ts, ts_origin, avg(power_w) AS power_w
     FROM power
     WHERE run_id IN (FROM selected_runs(runs := runs)) AND ts IS NOT NULL AND isfinite(power_w)
+        AND flag IS DISTINCT FROM 'implausible'
     GROUP BY ALL),
 by_rank AS (SELECT DISTINCT run_id, file_id FROM params WHERE key = 'measured_by_rank'),
 series AS (

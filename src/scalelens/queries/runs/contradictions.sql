@@ -1,7 +1,7 @@
 -- Facts about a run on which its sources disagree.
 --
 -- Answers: Which settings of `runs` are in doubt, who says what, and which value was taken?
---   Two texts that are the same number do not disagree.
+--   Two texts that are the same number do not disagree, nor does a short name of the device in a path (A100).
 --
 -- Sources: params, runs, selected_runs
 --
@@ -21,8 +21,10 @@ WITH
 candidates AS (
     SELECT run_id, file_id, line, key, value, unit, origin,
         coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
-    FROM params
-    WHERE run_id IN (FROM selected_runs(runs := runs)) AND key IN (SELECT column_name FROM (DESCRIBE runs))),
+    FROM params JOIN (SELECT run_id, lower(device_model) AS device_model FROM runs) USING (run_id)
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND key IN (SELECT column_name FROM (DESCRIBE runs))
+        AND NOT (origin = 'path' AND key = 'device_model'
+            AND length([w FOR w IN string_split(lower(value), '-') IF NOT contains(device_model, w)]) = 0)),
 taken AS (
     SELECT run_id, key, coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
     FROM (UNPIVOT (SELECT run_id, COLUMNS(* EXCLUDE (run_id))::VARCHAR FROM runs)

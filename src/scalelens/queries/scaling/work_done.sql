@@ -21,7 +21,7 @@ WITH
 records AS (
     SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since,
         CASE WHEN since > 0 THEN since ELSE averaged_steps END AS stands_for
-    FROM selected_steps(runs := runs) WHERE NOT contains(coalesce(left_out, []), 'summary')),
+    FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
 steps AS (
     SELECT run_id, sum(stands_for)::BIGINT AS steps_done, sum(stands_for * samples ORDER BY place_in_run) AS samples,
         sum(stands_for * tokens ORDER BY place_in_run) AS tokens

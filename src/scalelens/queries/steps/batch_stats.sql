@@ -3,8 +3,9 @@
 -- Answers: How long does a step take, how sure is that, and what was left out of it?
 --   The interval of the median is distribution-free and allows for neighbouring steps that are alike
 --   (`median_interval` in statistics/medians.py).  It is about this run only: another run may differ by more.
+--   A run of which `epochs` selects nothing is here, without numbers, and says which epochs it has.
 --
--- Sources: selected_steps
+-- Sources: selected_steps, step_times, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -52,18 +53,27 @@ statistics AS (
         median(tflops_per_device) AS tflops_per_device,
         string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
     FROM records WHERE left_out IS NULL GROUP BY run_id),
+-- Epochs that the runs have, where some of them are asked for.
+epochs_of_runs AS (
+    SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS has
+    FROM step_times
+    WHERE trim(epochs::VARCHAR) <> '' AND isfinite(step_s) AND run_id IN (FROM selected_runs(runs := runs))
+    GROUP BY run_id),
 counts AS (
-    SELECT run_id, count(*) FILTER (WHERE left_out IS NULL) AS n_steps, count(left_out) AS n_excluded
-    FROM records GROUP BY run_id)
+    SELECT run_id, count(place_in_run) FILTER (WHERE left_out IS NULL) AS n_steps,
+        count(left_out) AS n_excluded, count(place_in_run) AS n_selected
+    FROM records FULL JOIN epochs_of_runs USING (run_id) GROUP BY run_id)
 SELECT run_id, n_steps, step_s, around.low AS step_s_low, around.high AS step_s_high, around.kind AS interval_kind,
     timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s, percentiles[3] AS p75_s,
     percentiles[4] AS p95_s, percentiles[5] AS p99_s, around.n_eff AS n_eff, around.autocorrelation AS autocorrelation,
     samples / samples_s AS samples_per_s, tokens / tokens_s AS tokens_per_s, tflops_per_device,
     timed_steps, timed_s, value_kinds, n_excluded,
     nullif(concat_ws('; ',
-        CASE WHEN n_steps = 0 THEN 'every record is left out: exclude := ''none'' shows them' END,
+        CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,
+        CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(has, 'it names no epochs') END,
+        CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'every record is left out: exclude := ''none'' shows them' END,
         around.reason,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
         CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean holds the warm-up too' END), '') AS note
-FROM counts LEFT JOIN statistics USING (run_id)
+FROM counts LEFT JOIN statistics USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
 ORDER BY run_id

@@ -2,6 +2,7 @@
 --
 -- Answers: What do the statistics read, and what do they leave out?
 --   Nothing is left out for being slow.  Rows come in no order: sort by place_in_run.  The rules:
+--   logged_warmup   the log itself calls it warm-up; no other rule looks at it
 --   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run)
 --   first_of_epoch  first batch of an epoch whose every batch is logged (epochs_logged)
 --   last_of_epoch   last batch of such an epoch, where it is known to be the last
@@ -14,7 +15,7 @@
 --
 -- Helper: used by many queries
 --
--- Sources: step_times, runs, phases, selected_runs, epochs_logged
+-- Sources: step_times, logged_warmup, runs, phases, selected_runs, epochs_logged
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -39,25 +40,29 @@
 --   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
+logged AS (
+    SELECT *, false AS is_logged_warmup FROM step_times
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)
+    UNION ALL BY NAME
+    SELECT *, true AS is_logged_warmup FROM logged_warmup(runs := runs)),
 records AS (
     SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
         coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        tflops_per_device, skipped_steps, ts,
+        tflops_per_device, skipped_steps, ts, is_logged_warmup,
         ts IS NULL AND (value_kind = 'interval_mean'
             OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
         row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         row_number() OVER (
-            PARTITION BY t.run_id, attempt, is_smoothed ORDER BY epoch, step, file_id, line) AS place_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean')) OVER (PARTITION BY t.run_id) AS run_has_steps,
+            PARTITION BY t.run_id, attempt, is_smoothed, is_logged_warmup ORDER BY epoch, step, file_id, line) AS place_in_attempt,
+        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY t.run_id) AS run_has_steps,
         bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
         value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
             PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
         ) > 1 AS is_repeated
-    FROM step_times AS t JOIN runs USING (run_id)
-    WHERE t.run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)),
+    FROM logged AS t JOIN runs USING (run_id)),
 evaluations AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
 checkpoints AS (
@@ -65,7 +70,7 @@ checkpoints AS (
 -- Each record with the latest evaluation and checkpoint before its step.  What happens after step e is timed with step
 -- e + 1, so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
 judged AS (
-    SELECT r.*, list_filter([
+    SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
             CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
             CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
             CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
@@ -74,7 +79,7 @@ judged AS (
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
             CASE WHEN is_repeated OR run_has_steps AND is_smoothed
                 OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
-        ], lambda rule: rule IS NOT NULL) AS rules
+        ], lambda rule: rule IS NOT NULL) END AS rules
     FROM records AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
     ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step

@@ -1,0 +1,175 @@
+"""The command that started the training, as a shell or a launcher echoes it.
+
+Tool: bash with set -x, DeepSpeed's launcher, scripts that print their command
+Versions: any
+Yields: params
+Source: bash, shell_builtins/set; deepspeed/launcher/runner.py, main(); deepspeed/launcher/launch.py, main()
+
+Every argument behind the script (`*.py` or `-m module`) becomes a row of `params` under its own name, with underscores;
+an argument without a value is True, `--no-x` is x = False.  `--config_overrides a=1,b=2` and the like give a and b.
+What `runs` asks for gets its name there where the argument can mean nothing else, and nothing else of the file says it.
+Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
+
+A command belongs to the records that follow it.  A command that runs before the training (one that prepares the data)
+or after it (one that evaluates) is passed over; in a file without records the last one counts.
+
+Samples:
+    + CMD='pretrain.py --micro_batch_size 4 --config_overrides n_embd=1024,n_layer=24 --fp16'
+    [2026-01-02 03:04:05,678] [INFO] [runner.py:630:main] cmd = /usr/bin/python3 -u -m deepspeed.launcher.launch --master_port=29500 train.py --zero_stage 2 --deepspeed
+    [2026-01-02 03:04:05,678] [INFO] [launch.py:272:main] process 4711 spawned with command: ['/usr/bin/python3', '-u', 'train.py', '--local_rank=0', '--zero_stage', '2']
+    Command: torchrun --nproc_per_node 4 train.py --bf16 --tp 4
+    + python -m project.train --batch-size=64
+"""
+
+import re
+import shlex
+
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.tables import RUN_FACTS
+
+VERSION = 1
+ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
+
+LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
+HEAD = re.compile(
+    LOGGER + r"(?:\+{1,4} (?:export )?|(?=\w*(?:CMD|COMMAND)=)|cmd = |(?:Command|command|Command line|command line): ?"
+    r"|process \d+ spawned with command: (?=\[))"
+)
+LONGEST = 50_000  # characters
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+SCRIPT = re.compile(r"[\w./~${}-]+\.py")
+PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
+LAUNCHER = re.compile(
+    r"torch\.distributed\.(?:run|launch)|deepspeed(?:\.launcher\..*)?|.*launch|bind.*|cProfile|pdb|pip"
+)
+END = re.compile(r"(?:[;|&]+|\d?>>?.*|<.*)\Z")
+OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?\Z", re.DOTALL)
+OVERRIDES = re.compile(r"config_overrides|model_config_overrides|override_config|override")
+PAIRS = re.compile(r"[\w.]+=[^=,]*(?:,[\w.]+=[^=,]*)*")
+# Arguments that mean one thing, whoever wrote the script.
+WHOLE_FACTS = {
+    "per_device_train_batch_size": "micro_batch_size", "micro_batch_size": "micro_batch_size",
+    "global_batch_size": "global_batch_size", "seq_length": "seq_length",
+    "tensor_model_parallel_size": "tp", "tensor_parallel_size": "tp", "tp": "tp",
+    "pipeline_model_parallel_size": "pp", "pipeline_parallel_size": "pp", "pp": "pp",
+    "context_parallel_size": "cp", "data_parallel_size": "dp",
+}  # fmt: skip
+NAMED_MODEL = ("model", "model_name_or_path", "arch")
+PRECISIONS = ("bf16", "fp16")
+RESERVED = {fact.name for fact in RUN_FACTS}
+OF_A_RANK = ("local_rank", "local-rank", "node_rank")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.command: tuple[dict[str, str], int] | None = None  # arguments and line of the last command
+        self.record: tuple[int, int | None, int] = self.last_record()  # the last one before that command
+        self.is_written = False
+
+    def last_record(self) -> tuple[int, int | None, int]:
+        return self.rows.steps_line, self.rows.step, self.rows.attempt
+
+    def take(self, line: Line) -> bool:
+        head = HEAD.match(line.text)
+        if not head or len(line.text) > LONGEST:
+            return False
+        words = words_of(line.text[head.end() :])
+        if words is None:
+            self.rows.problem(line.number, "the command is cut: a quotation mark is open", line.text)
+            return True
+        arguments = arguments_of(words)
+        if not arguments:
+            return False
+        if self.command and self.last_record() != self.record:
+            self.write(*self.command)
+        self.command, self.record = (arguments, line.number), self.last_record()
+        return True
+
+    def finish(self) -> None:
+        if self.command and (not self.is_written or self.last_record() != self.record):
+            self.write(*self.command)
+
+    def write(self, arguments: dict[str, str], number: int) -> None:
+        self.is_written = True
+        for name, value in arguments.items():
+            self.rows.param(f"argument.{name}" if name in RESERVED else name, value, number)
+        facts = facts_of(arguments)
+        for fact, values in facts.items():
+            if len(values) == 1 and fact not in self.rows.params:
+                self.rows.param(fact, next(iter(values)), number)
+
+
+def words_of(text: str) -> list[str] | None:
+    """The words of a command, as the shell divides it; None where a quotation ends nowhere.
+
+    What stands in an assignment (`CMD='train.py --lr 1'`) is the command.
+    """
+    try:
+        if text.startswith("["):
+            return [word.encode().decode("unicode_escape") for word in re.findall(r"'((?:[^'\\]|\\.)*)'", text)]
+        words = shlex.split(text)
+        if len(words) == 1 and (assignment := ASSIGNMENT.match(words[0])):
+            words = shlex.split(words[0][assignment.end() :])
+    except ValueError:
+        return None if ".py" in text and "--" in text else []
+    return words
+
+
+def arguments_of(words: list[str]) -> dict[str, str]:
+    """Arguments behind the script, by name; none where there is no script, or no option with two dashes."""
+    start = script_end(words)
+    arguments: dict[str, str] = {}
+    name, values, is_named = "", list[str](), False
+    for word in [*words[start:], ";"] if start else []:
+        option = OPTION.match(word)
+        if not option and not END.match(word):
+            values.append(word)
+            continue
+        if name:
+            arguments.update(argument(name, " ".join(values)))
+        if not option or word.endswith(";"):
+            break
+        name, values = option[1], [] if option[2] is None else [option[2]]
+        is_named |= word.startswith("--")
+    return arguments if is_named else {}
+
+
+def script_end(words: list[str]) -> int:
+    """Place behind the script or module that is run; 0 where there is none."""
+    is_python = False
+    for place, word in enumerate(words):
+        if SCRIPT.fullmatch(word):
+            return place + 1
+        if word == "-m" and is_python and place + 1 < len(words) and not LAUNCHER.fullmatch(words[place + 1]):
+            return place + 2
+        is_python |= bool(PYTHON.fullmatch(word))
+    return 0
+
+
+def argument(name: str, value: str) -> dict[str, str]:
+    """An argument under its own name; overrides under the names that they give."""
+    if name in OF_A_RANK:
+        return {}
+    if name.startswith("no-") and not value:
+        return {name.removeprefix("no-").replace("-", "_"): "False"}
+    name = name.replace("-", "_")
+    if OVERRIDES.fullmatch(name) and PAIRS.fullmatch(value):
+        return dict(pair.split("=", 1) for pair in value.split(","))
+    return {name: value or "True"}
+
+
+def facts_of(arguments: dict[str, str]) -> dict[str, set[str]]:
+    """Columns of `runs` that the arguments say, each with all values."""
+    facts: dict[str, set[str]] = {}
+    for name, value in arguments.items():
+        if name in WHOLE_FACTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
+            facts.setdefault(WHOLE_FACTS[name], set()).add(str(int(value)))
+        elif name in NAMED_MODEL and value != "True":
+            facts.setdefault("model", set()).add(value)
+        elif name in PRECISIONS and value.lower() == "true":
+            facts.setdefault("precision", set()).add(name)
+    return facts
