@@ -152,6 +152,24 @@ def test_what_the_log_states_wins_over_a_system_file_that_was_copied(tmp_path: P
     assert (row["devices"], row["note"]) == (8, "MLPerf requires 3 results; the logs speak of 64 devices")
 
 
+@pytest.mark.parametrize(
+    ("before", "devices"),
+    [
+        (mllog("init_start", 0) * 8 + mllog("submission_benchmark", 0, "toy"), 8),
+        ((mllog("init_start", 0) + mllog("submission_benchmark", 0, "toy")) * 2, 16),  # every line is printed twice
+        (mllog("number_of_ranks", 0, 32), 32),
+        ("", 16),
+    ],
+    ids=["ranks that begin", "a copy of each line", "number of ranks", "batches"],
+)
+def test_devices_are_those_of_the_ranks_before_those_of_the_batches(tmp_path: Path, before: str, devices: int) -> None:
+    (log,) = submission(tmp_path, [10]).glob("*.txt")
+    log.write_text(before + log.read_text())
+    ingest([tmp_path / "acme"], tmp_path / "w", jobs=1)
+    assert answer(tmp_path / "w", "SELECT devices FROM runs").fetchall() == [(devices,)]
+    assert answer(tmp_path / "w", "SELECT count(*) FROM params WHERE key = 'devices'").fetchall() == [(1,)]
+
+
 def test_systems_without_accelerators_have_no_devices_in_their_score(tmp_path: Path) -> None:
     submission(tmp_path, [10, 11, 12])
     system_file(tmp_path, accelerators=0)

@@ -53,7 +53,8 @@ STEP = re.compile(
 )
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
 BARRED = re.compile(r"(?:(?P<epoch>epoch) +\d+ |(?= \| ))(?P<iteration>\| iter +\d+/\d+ )?(?= ?\| )")
-FIELD = re.compile(r" ?\| +([^|\d]+?) (?=[ \d.e+-]{5})( *(?:\d+|\d+\.\d\d(?:e[-+]\d\d)?))(?: (s))? ?(?= ?\||\Z)")
+FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s))? ?(?= ?\||\Z)")
+WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
 BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
@@ -136,15 +137,13 @@ class Reader:
         return (at if step[0][:1] != "C" else "Calibration"), data, stamp, "naive"
 
     def barred(self, begin: re.Match[str], text: str, stamp: datetime) -> Record | None:
-        """A record between bars.  Its numbers are padded to five characters or more: a shorter one is cut."""
+        """A record between bars.  It is cut unless its last number has a unit, an exponent or the width of a count."""
         data, end = {}, begin.end()
         while end < len(text):
             field = FIELD.match(text, end)
-            if not field or (field[1] == "took" and not field[3]):
+            if not field or (field.end() == len(text) and not (field[3] or WHOLE.fullmatch(field[2]))):
                 return None
-            name, value = field[1], field[2]
-            self.units[name] = field[3]
-            data[name], end = float(value), field.end()
+            data[field[1]], self.units[field[1]], end = float(field[2]), field[3], field.end()
         step = "Iteration" if begin["iteration"] else "Epoch" if begin["epoch"] else "Summary"
         return step, data, stamp, "naive"
 

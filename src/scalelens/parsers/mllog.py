@@ -13,7 +13,8 @@ Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps, and what AMD and others count in samples: the samples_count of the block that
 a record belongs to is then its step, where it would be step times batch.  A record whose step may be either is kept back
 until such a count comes.  An epoch whose time MXNet logs too is that row, and no second one.  Epochs are numbered from 0, also where the log begins with 1.
-Devices are inferred from batches only where nothing says their number.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+Where nothing else says the number of devices, it is that of the ranks, which each print init_start; only then is it
+inferred from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
@@ -22,6 +23,7 @@ Samples:
 
 import json
 import re
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -49,6 +51,7 @@ PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
 SECONDS = ("_time", "_timing", "_duration")
 POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
+COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
 HELD = 1000  # records whose unit of steps is not known yet
 POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
 decode = json.JSONDecoder().raw_decode
@@ -70,6 +73,7 @@ class Reader:
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
         self.rate: tuple[str, float] | None = None
+        self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.counts_samples: bool | None = None  # whether `step` counts samples; None while that is open
         self.samples_count = 0.0  # the last one of a block or an evaluation
@@ -89,6 +93,7 @@ class Reader:
         for text in texts:
             try:
                 record, end = decode(text)
+                self.printed[record["key"]] += record["key"] in COUNTED
                 if self.said.get((line.rank, line.place)) != text[:end]:  # else printed twice
                     self.said[line.rank, line.place] = text[:end]
                     self.record(
@@ -275,17 +280,20 @@ class Reader:
             self.rows.param("device_unit", "ipu", line, origin="inferred")
 
     def size(self, line: int) -> None:
-        """Devices, from what the log says of nodes and batches."""
+        """Devices, from what the log says of nodes, ranks and batches."""
         facts = ("nodes", "devices_per_node", "global_batch_size", "gradient_accumulation_steps", "local_batch_size")
         known = {"local_batch_size": self.rows.params.get("d_batch_size"), **self.rows.params}
         nodes, per_node, batch, accumulated, local = (number(known.get(fact)) for fact in facts)
         if nodes and per_node:
             is_stated = self.stated == {"nodes": nodes, "devices_per_node": per_node}
             self.rows.param("devices", int(nodes * per_node), line, origin="log" if is_stated else "inferred")
+        by_batch = batch // local if batch and local and accumulated == 1 and batch % local == 0 else None
+        by_print = self.printed["init_start"] if self.printed["submission_benchmark"] == 1 else 1
+        ranks = number(known.get("number_of_ranks")) or (by_print if by_print > 1 else by_batch)
+        if ranks and "devices" not in self.rows.params:
+            self.rows.param("devices", int(ranks), line, origin="inferred")
         if batch and local and accumulated == 1 and batch % local == 0:
             self.rows.param("micro_batch_size", int(local), line, origin="inferred")
-            if "devices" not in self.rows.params:
-                self.rows.param("devices", int(batch // local), line, origin="inferred")
 
 
 def base(epoch: float) -> float:

@@ -5,8 +5,6 @@ The name nearest to the file wins over the names above it.  Whatever a log says 
 
 import re
 
-from scalelens.runs.submissions import system_of
-
 # Names of devices: what stands before an `x4` may also be the model number of a machine (XE8545x4).
 DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
 NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
@@ -23,8 +21,7 @@ def facts_of(path: str, root: str) -> dict[str, str]:
     """Facts in the names of a path, from the ingested folder's own name downwards."""
     above = root.rstrip("/").rpartition("/")[0]
     names = path.removeprefix(above).lower().strip("/").split("/")
-    system = system_of(path)
-    facts = {"system": system} if system else {}
+    facts: dict[str, str] = {}
     for name in reversed(names):
         for pattern, keys in NAME_PATTERNS:
             if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are numbers, not counts

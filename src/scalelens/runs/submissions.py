@@ -13,21 +13,13 @@ import re
 from scalelens.warehouse.log import Live
 
 PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
-RESULT = re.compile(
-    r"(?:^|[/!])results/(?P<system>[^/]+)/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + PACKED + r"\Z"
-)
+RESULT = re.compile(r"(?:^|[/!])results/[^/]+/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + PACKED + r"\Z")
 SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + PACKED + r"\Z")
 
 
 def is_result(path: str) -> bool:
     """Whether a file is the log of one result."""
     return RESULT.search(path) is not None
-
-
-def system_of(path: str) -> str | None:
-    """The system that the folder of a result names."""
-    match = RESULT.search(path)
-    return match["system"] if match else None
 
 
 def described_results(live: Live) -> dict[str, list[str]]:
