@@ -13,8 +13,8 @@ compute_time are printed, their sum is the step's time, else global batch / rate
 MXNet of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
 the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
 and `Summary: ...`: means of rates, which are larger than images over time.
-RNN-T of MLPerf prints fields between bars, for an epoch, an iteration or the run.  Its rates are of utterances since the
-last line or with waiting left out, as the phase may be: they are metrics, and MLPerf's own lines have the steps.
+RNN-T of MLPerf prints fields between bars, for an epoch, an iteration or the run.  They are metrics: what a rate is the
+mean of differs from line to line, and MLPerf's own lines have the steps.
 Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.  BERT's count
 through the run, without a rate: their times are in the time stamps alone.
 

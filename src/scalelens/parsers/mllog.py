@@ -10,11 +10,11 @@ one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_
 mean.  Rates are of the whole job, and a step's time follows from the global batch.  A rate that is said twice, as
 tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 Readings of power are `mlperf_power`'s.
-What NeMo 1 counts in tokens becomes steps, and what AMD and others count in samples: the samples_count of the block that
-a record belongs to is then its step, where it would be step times batch.  A record whose step may be either is kept back
-until such a count comes.  An epoch whose time MXNet logs too is that row, and no second one.  Epochs are numbered from 0, also where the log begins with 1.
-Where nothing else says the number of devices, it is that of the ranks, which each print init_start; only then is it
-inferred from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
+block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
+count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
+Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
+from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}

@@ -7,7 +7,7 @@ Source: mlperf/training_results_v0.5: compliance/mlperf_compliance/mlperf_log.py
 
 Benchmark, seconds since 1970, place in the source, key and value; v0.6 has value and metadata in one object.  A line is
 often printed twice, by itself and by Python's logging.  No step is timed.  Of spans the first start and stop count.
-An epoch whose time MXNet logs too is that row, and no second one.
+An epoch whose time MXNet logs too is one row, the logged one.
 
 Samples:
     :::MLL 1558640743.483 run_start: {"value": null, "metadata": {"lineno": 77}}

@@ -16,11 +16,11 @@
 --   system         VARCHAR        folder of the system
 --   benchmark      VARCHAR        folder of the benchmark
 --   division       VARCHAR        closed or open, by the system file, else by the logs
---   nodes          BIGINT         nodes, by the system file, else by the logs
---   devices        BIGINT         accelerators of all nodes, by the system file, else by the logs; NULL where the system has none
+--   nodes          INTEGER        nodes, by the system file, else by the logs
+--   devices        INTEGER        accelerators, by the system file, else by the logs; NULL where the system has none
 --   n_results      BIGINT         files of results
 --   n_converged    BIGINT         results that reached the target
---   minutes        DOUBLE min     time to train
+--   minutes        DOUBLE         time to train, in minutes
 --   note           VARCHAR        why there is no score, or what to doubt
 WITH
 -- mlcommons/logging, benchmark_meta.py; the smallest number of all rounds.
@@ -42,8 +42,8 @@ facts AS (
         arg_min(value, line) FILTER (WHERE key = 'run_status') AS status,
         arg_min(value, line) FILTER (WHERE key = 'submission_division') AS division,
         arg_min(value, line) FILTER (WHERE key = 'machine.division') AS system_division,
-        arg_min(TRY_CAST(value AS BIGINT), line) FILTER (WHERE key = 'nodes') AS nodes,
-        arg_min(TRY_CAST(value AS BIGINT), line) FILTER (WHERE key = 'devices') AS devices,
+        arg_min(TRY_CAST(value AS INTEGER), line) FILTER (WHERE key = 'nodes') AS nodes,
+        arg_min(TRY_CAST(value AS INTEGER), line) FILTER (WHERE key = 'devices') AS devices,
         coalesce(bool_or(value = 'cpu') FILTER (WHERE key = 'device_unit'), false) AS has_no_accelerators
     FROM params GROUP BY file_id),
 systems AS (
