@@ -121,6 +121,17 @@ def test_a_result_is_a_run_and_its_neighbours_are_none(tmp_path: Path) -> None:
     assert files.fetchall() == [("document",), ("document",)]
 
 
+def test_other_files_in_such_folders_are_not_results(tmp_path: Path) -> None:
+    folder = tmp_path / "acme" / "results" / "study" / "ranks"
+    folder.mkdir(parents=True)
+    for rank in range(2):
+        lines = (f"{rank}: DLL 2026-01-02 03:04:0{k}.5 - Epoch: 0 Iteration: {k}  train.loss : 1.5\n" for k in range(3))
+        (folder / f"result_{rank}.txt").write_text("".join(lines))
+    ingest([tmp_path / "acme"], tmp_path / "w", jobs=1)
+    assert answer(tmp_path / "w", "SELECT count(*) FROM runs").fetchall() == [(1,)]
+    assert answer(tmp_path / "w", "FROM mlperf_scores()").fetchall() == []
+
+
 def test_results_of_one_job_are_runs_of_their_own(tmp_path: Path) -> None:
     results = submission(tmp_path, [10, 12])
     for log in results.glob("result_*.txt"):

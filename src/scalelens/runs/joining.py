@@ -83,7 +83,7 @@ def parts_of(live: Live) -> list[Part]:
     parts = [
         Part(
             entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run,
-            tuple(results.get(entry.file_id, ())),
+            tuple(results.get(entry.file_id, ())), is_result(entry),
         )
         for entry in entries
         for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
@@ -109,7 +109,7 @@ def rule_of(part: Part, described_folders: dict[str, str]) -> tuple[str, object]
         return "result", None
     if run_folder := MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
-    if is_result(part.path):
+    if part.is_result:
         return "result file", (part.path, part.part)
     if part.job_id:
         return "job id", (part.root, part.job_id)

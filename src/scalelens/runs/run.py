@@ -34,6 +34,7 @@ class Part(NamedTuple):
     statements: dict[str, Statement]  # facts and labels of sidecars
     named_run: NamedRun | None  # where a sidecar identifies its run
     results: tuple[str, ...] = ()  # folders of MLPerf results that it describes as their system file
+    is_result: bool = False  # whether it is of an MLPerf result
 
     @property
     def folder(self) -> str:

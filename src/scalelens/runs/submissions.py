@@ -10,16 +10,17 @@ one job made all of them.  A system file is no run: it says on what machine the 
 
 import re
 
-from scalelens.warehouse.log import Live
+from scalelens.warehouse.log import Entry, Live
 
+LOGS = {"mllog", "mllog_old"}
 PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
 RESULT = re.compile(r"(?:^|[/!])results/[^/]+/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + PACKED + r"\Z")
 SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + PACKED + r"\Z")
 
 
-def is_result(path: str) -> bool:
-    """Whether a file is the log of one result."""
-    return RESULT.search(path) is not None
+def is_result(entry: Entry) -> bool:
+    """Whether a file is the log of one result: by its path, and by lines of MLPerf."""
+    return RESULT.search(entry.path) is not None and not LOGS.isdisjoint(entry.formats)
 
 
 def described_results(live: Live) -> dict[str, list[str]]:

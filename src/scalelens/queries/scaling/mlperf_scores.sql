@@ -31,12 +31,13 @@ required(benchmark, n_required) AS (
         ('llama31_8b', 10), ('flux1', 10), ('deepcam', 5), ('cosmoflow', 10), ('oc20', 5), ('openfold', 10)),
 -- The same bytes may lie at several paths: each path is a result, and each system has its file.
 located AS (
-    SELECT file_id, list_contains(formats, 'mllog') OR list_contains(formats, 'mllog_old') AS is_log,
+    SELECT file_id, list_has_any(formats, ['mllog', 'mllog_old']) AS is_log,
         list_contains(formats, 'system_json') AS is_system,
-        regexp_extract(path, '^((?:.*[/!])?([^/!]+))/results/([^/]+)/(?:strong/)?([^/]+)/result_[^/]+\.(?:txt|log)(?:\.(?:gz|zst|xz|bz2))?$',
+        regexp_extract(path, '^((?:.*[/!])?([^/!]+))/results/([^/]+)/(?:strong/)?([^/]+)/result_[^/]+\.(?:txt|log)$',
             ['submission', 'submitter', 'system', 'benchmark']) AS result,
-        regexp_extract(path, '^(.*)/systems/([^/]+)\.json(?:\.(?:gz|zst|xz|bz2))?$', ['submission', 'system']) AS described
-    FROM (SELECT file_id, formats, unnest(paths) AS path FROM files)),
+        regexp_extract(path, '^(.*)/systems/([^/]+)\.json$', ['submission', 'system']) AS described
+    FROM (
+        SELECT file_id, formats, regexp_replace(unnest(paths), '\.(?:gz|zst|xz|bz2)$', '') AS path FROM files)),
 facts AS (
     SELECT file_id,
         arg_min(value, line) FILTER (WHERE key = 'run_status') AS status,
@@ -60,10 +61,12 @@ results AS (
             AND span_s IS NOT NULL AS has_converged,
         f.division, s.nodes, s.devices,
         row_number() OVER (PARTITION BY result ORDER BY has_converged DESC, span_s) AS place
-    FROM located LEFT JOIN facts AS f USING (file_id) LEFT JOIN trained USING (file_id) LEFT JOIN sizes AS s USING (file_id)
+    FROM located LEFT JOIN facts AS f USING (file_id) LEFT JOIN trained USING (file_id)
+    LEFT JOIN sizes AS s USING (file_id)
     WHERE result.benchmark <> ''),
 counted AS (
-    SELECT submission, submitter, system, benchmark, count(*) AS n_results, count(*) FILTER (WHERE has_converged) AS n_converged,
+    SELECT submission, submitter, system, benchmark, count(*) AS n_results,
+        count(*) FILTER (WHERE has_converged) AS n_converged,
         list(span_s ORDER BY place) FILTER (WHERE has_converged) AS spans_s, min(division) AS division,
         CASE WHEN min(nodes) = max(nodes) THEN min(nodes) END AS nodes,
         CASE WHEN min(devices) = max(devices) THEN min(devices) END AS devices
