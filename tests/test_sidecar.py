@@ -567,9 +567,10 @@ def test_a_file_named_n2048_that_describes_n128_is_a_contradiction(tmp_path: Pat
     }  # fmt: skip
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems" / "mare_gpu_n2048.json").write_text(json.dumps(facts, indent=1))
-    ingest([tmp_path / "systems"], home)
-    assert ask(home, DISPUTED) == [
-        ("system", "mare_gpu_n128", "log", True), ("system", "mare_gpu_n2048", "path", False),
+    write_log(tmp_path / "results" / "mare_gpu_n2048" / "deepcam" / "result_0.txt")
+    ingest([tmp_path / "systems", tmp_path / "results"], home)
+    assert ask(home, f"FROM ({DISPUTED}) WHERE key = 'system'") == [
+        ("system", "mare_gpu_n128", "environment", True), ("system", "mare_gpu_n2048", "path", False),
     ]  # fmt: skip
 
 

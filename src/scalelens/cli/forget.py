@@ -25,7 +25,8 @@ def forget(
 
     store = Warehouse(warehouse)
     in_warehouse = store.live().paths
-    statement = "SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id)"
+    # A system file belongs to other runs too.
+    statement = "SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id) WHERE why <> 'system file'"
     paths_of_runs = connect(warehouse).execute(statement).fetchall()
     forgotten: set[str] = set()
     for text in paths:

@@ -1,9 +1,11 @@
 -- One row per run.  Of each fact the candidate of the most trusted origin counts, then the first one.  Labels come last.
+-- What an MLPerf system file says of many runs comes after what a run's own files say with the same trust.
 -- views.py fills in the lists of names, which follow from tables.py and from the sidecars.
 CREATE VIEW runs AS
 WITH candidates AS (
     SELECT run_id, key, value, line, row_number() OVER (
-        PARTITION BY run_id, key ORDER BY CASE origin $precedence END, file_id, line) AS place
+        PARTITION BY run_id, key ORDER BY CASE origin $precedence END,
+            file_id IN (SELECT file_id FROM members WHERE why = 'system file'), file_id, line) AS place
     FROM params WHERE key IN ($keys)),
 facts AS (
     SELECT run_id, $facts

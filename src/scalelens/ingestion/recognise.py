@@ -21,6 +21,7 @@ DOCUMENT_SUFFIXES = (
     ".patch", ".diff",
 )  # fmt: skip
 MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
+MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
 CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 UNREAD = (  # first bytes of files that are known and not read, and what to say of them
     (
@@ -82,6 +83,11 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
         return "unknown", "not text, and no known file format"
     if MLFLOW_VALUE.search(source.path):
         return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
+    if not documents and MLPERF_REVIEW.search(source.path):
+        return (
+            "document",
+            "what MLPerf's review says of the results beside it, not a log; --documents reads it as a log",
+        )
     name = source.name.lower()
     is_document = name.endswith(DOCUMENT_SUFFIXES) or name.startswith("readme")
     if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):

@@ -13,6 +13,8 @@ compute_time are printed, their sum is the step's time, else global batch / rate
 MXNet of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
 the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
 and `Summary: ...`: means of rates, which are larger than images over time.
+RNN-T of MLPerf prints fields between bars, for an epoch, an iteration or the run.  They are metrics: what a rate is the
+mean of differs from line to line, and MLPerf's own lines have the steps.
 Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.  BERT's count
 through the run, without a rate: their times are in the time stamps alone.
 
@@ -22,6 +24,7 @@ Samples:
     DLL 2024-05-06 07:08:29.212223 - (0, 20) total_ips : 2560.0
     DLL 2024-05-06 07:08:39.250000 - Training Epoch: 0 Training Iteration: 250  average_loss : 8.125 step_loss : 7.875  learning_rate : 0.0003125
     DLL 2024-05-06 07:08:49.250000 - Iteration: 30  throughput_train : 96.5 seq/s mlm_loss : 9.375
+    DLL 2024-05-06 07:08:59.250000 - epoch    3 | avg train utts/s  9410 | took 29.51 s
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
 """
 
@@ -36,7 +39,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -49,6 +52,9 @@ STEP = re.compile(
     r"|(?:Training )?Epoch: (\d+) (?:(?:Training )?Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
+BARRED = re.compile(r"(?:(?P<epoch>epoch) +\d+ |(?= \| ))(?P<iteration>\| iter +\d+/\d+ )?(?= ?\| )")
+FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s))? ?(?= ?\||\Z)")
+WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
 BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
@@ -107,8 +113,10 @@ class Reader:
 
     def console(self, text: str) -> Record | None:
         head = CONSOLE.match(text)
-        step = STEP.match(text, head.end()) if head else None
         stamp = iso_time(head[1]) if head else None
+        if head and stamp and (begin := BARRED.match(text, head.end())):
+            return self.barred(begin, text.rstrip(), stamp)
+        step = STEP.match(text, head.end()) if head else None
         if not step or not stamp:
             return None
         keys = list(KEY.finditer(text, step.end()))
@@ -127,6 +135,17 @@ class Reader:
         at = [int(number) for number in step.groups()[1:] if number and number.isdecimal()]
         at = [0, *at] if step["only"] else at
         return (at if step[0][:1] != "C" else "Calibration"), data, stamp, "naive"
+
+    def barred(self, begin: re.Match[str], text: str, stamp: datetime) -> Record | None:
+        """A record between bars.  It is cut unless its last number has a unit, an exponent or the width of a count."""
+        data, end = {}, begin.end()
+        while end < len(text):
+            field = FIELD.match(text, end)
+            if not field or (field.end() == len(text) and not (field[3] or WHOLE.fullmatch(field[2]))):
+                return None
+            data[field[1]], self.units[field[1]], end = float(field[2]), field[3], field.end()
+        step = "Iteration" if begin["iteration"] else "Epoch" if begin["epoch"] else "Summary"
+        return step, data, stamp, "naive"
 
     def take_record(self, step: Any, data: dict[str, Any], stamp: datetime, zone: str, line: Line) -> None:
         if step == "METADATA":
@@ -256,7 +275,7 @@ def in_json(text: str) -> Record | None:
             return step, dict(data), stamp, "utc"
         step = step if isinstance(step, list) else [0, step]
         if not all(isinstance(part, int) and part >= 0 for part in step):
-            step = "Calibration" if step[0] == "Calibration" else None
+            step = next((part for part in step if isinstance(part, str)), None)  # a phase of its own
         numbers = {key: float(value) for key, value in data.items() if isinstance(value, int | float)}
         return (step, numbers, stamp, "utc") if step is not None else None
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, OSError, RecursionError):

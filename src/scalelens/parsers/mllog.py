@@ -10,8 +10,11 @@ one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_
 mean.  Rates are of the whole job, and a step's time follows from the global batch.  A rate that is said twice, as
 tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 Readings of power are `mlperf_power`'s.
-What NeMo 1 counts in tokens becomes steps.  Epochs are numbered from 0, also where the log begins with 1.
-A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
+block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
+count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
+Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
+from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
@@ -20,15 +23,17 @@ Samples:
 
 import json
 import re
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (":::MLLOG",)
 
 FACTS = {
@@ -46,6 +51,8 @@ PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
 SECONDS = ("_time", "_timing", "_duration")
 POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
+COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
+HELD = 1000  # records whose unit of steps is not known yet
 POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
 decode = json.JSONDecoder().raw_decode
 Row = dict[str, Any]
@@ -57,6 +64,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.said: dict[Any, str] = {}  # last record by rank
+        self.epochs = DerivedEpochs(rows)
         self.begin()
 
     def begin(self) -> None:
@@ -65,6 +73,15 @@ class Reader:
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
         self.rate: tuple[str, float] | None = None
+        self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
+        self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
+        self.counts_samples: bool | None = None  # whether `step` counts samples; None while that is open
+        self.samples_count = 0.0  # the last one of a block or an evaluation
+        self.held: list[tuple[int, Row, float | None]] = []  # steps whose unit is open, with their own count of samples
+        self.last_step = 0  # of those that count samples
+
+    def finish(self) -> None:
+        self.settle()
 
     def take(self, line: Line) -> bool:
         texts = [
@@ -76,6 +93,7 @@ class Reader:
         for text in texts:
             try:
                 record, end = decode(text)
+                self.printed[record["key"]] += record["key"] in COUNTED
                 if self.said.get((line.rank, line.place)) != text[:end]:  # else printed twice
                     self.said[line.rank, line.place] = text[:end]
                     self.record(
@@ -91,9 +109,11 @@ class Reader:
 
     def record(self, key: str, value: Any, about: Row, time_ms: float | None, line: Line) -> None:
         if self.ended and key in FIRST:
+            self.settle()
             self.rows.new_part()
             self.begin()
         if key == "run_start" and self.stepped:
+            self.settle()
             self.rows.attempt, self.open, self.stepped = self.rows.attempt + 1, {}, False
         row: Row = {
             "attempt": self.rows.attempt,
@@ -104,6 +124,7 @@ class Reader:
             row |= {"ts": datetime(1970, 1, 1) + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
         name, _, edge = key.rpartition("_")
         if name in SPANS and edge in ("start", "stop"):
+            self.see_count(key, about)
             self.span(key, name, edge, row, about, line.number)
             if key == "run_stop" and not self.ended:
                 self.ended = True
@@ -118,7 +139,10 @@ class Reader:
             if (counted := number(value)) is not None:
                 self.rows.metric(line.number, row["rank"], row["place"], self.where(about)[1], key, counted)
         elif isinstance(value, str | int | float | list) and value != "":
-            self.rows.param(FACTS.get(key, f"mllog.{key}" if key in RESERVED else key), value, line.number)
+            fact = FACTS.get(key, f"mllog.{key}" if key in RESERVED else key)
+            self.rows.param(fact, value, line.number)
+            if fact in ("nodes", "devices_per_node") and (count := number(value)):
+                self.stated[fact] = count
             if key == "submission_platform":
                 self.platform(str(value), line.number)
 
@@ -129,13 +153,64 @@ class Reader:
             if counted is not None and counted < 1e4 and name != "eval":
                 self.epoch, self.base = counted, base(counted) if self.base is None else self.base
             self.open.setdefault(name, row)
+            row["line"] = line
             if key == "run_start":
                 self.size(line)
         elif (began := self.open.pop(name, None)) and "ts" in row and "ts" in began:
             epoch, step, _ = self.where(about)
             row |= {"phase": SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
-            self.rows.put("phases", line, row)
+            if name == "epoch":
+                self.epochs.put(began["line"], line, row)
+            else:
+                self.rows.put("phases", line, row)
+
+    def settle(self) -> None:
+        """Writes what is kept back."""
+        self.epochs.settle()
+        self.settle_steps(self.counts_samples)
+
+    def see_count(self, key: str, about: Row) -> None:
+        """Takes the samples that a block or evaluation counts as proof of what the steps around it count."""
+        count, batch = number(about.get("samples_count")), number(self.rows.params.get("global_batch_size"))
+        if not count:
+            return
+        self.samples_count = count
+        if self.held:
+            step, batch = self.held[-1][1]["step"], self.held[-1][1]["samples"]
+            if count in (step, step * batch):
+                self.settle_steps(count == step)
+        elif key == "block_start" and batch:  # a run that goes on from a checkpoint
+            self.last_step = max(self.last_step, int(count // batch))
+
+    def settle_steps(self, counts_samples: bool | None) -> None:
+        """Writes the steps whose unit was open; where it stays open they are steps."""
+        self.counts_samples = counts_samples
+        held, self.held = self.held, []
+        for line, row, _ in held:
+            self.put_known_step(line, row)
+
+    def put_step(self, line: int, row: Row, counted: float | None) -> None:
+        """A row of a step, whose unit may be open; `counted` is its own count of samples."""
+        step, batch = row["step"], row["samples"]
+        if self.counts_samples is not None or not step:
+            self.put_known_step(line, row)
+            return
+        self.held.append((line, row, counted))
+        if not batch or batch == 1 or step % batch or counted not in (None, step) or len(self.held) > HELD:
+            self.settle_steps(False)
+        elif step == self.samples_count:
+            self.settle_steps(True)
+        elif len({row["step"] for _, row, counted in self.held if counted == row["step"]}) > 1:
+            self.settle_steps(True)  # the count goes on with the step
+
+    def put_known_step(self, line: int, row: Row) -> None:
+        if self.counts_samples and row["step"] and row["samples"]:
+            row["step"] = int(row["step"] // row["samples"])
+            if row["step"] > self.last_step:
+                row["averaged_steps"] = row["step"] - self.last_step
+            self.last_step = row["step"]
+        self.rows.put("steps", line, row)
 
     def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
         """Times and rates: a step if there is either, metrics for the rest."""
@@ -172,7 +247,7 @@ class Reader:
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
-            self.rows.put("steps", line, row)
+            self.put_step(line, row, number(about.get("samples_count")))
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
@@ -188,7 +263,7 @@ class Reader:
             in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
         batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
         tokens = batch and length and batch * length
-        if tokens and in_steps and in_steps >= tokens and in_steps % tokens == 0:
+        if tokens and in_steps and not self.counts_samples and in_steps >= tokens and in_steps % tokens == 0:
             return in_epochs, int(in_steps // tokens), True
         return in_epochs, None if in_steps is None else int(in_steps), False
 
@@ -205,15 +280,20 @@ class Reader:
             self.rows.param("device_unit", "ipu", line, origin="inferred")
 
     def size(self, line: int) -> None:
-        """Devices, from what the log says of nodes and batches."""
+        """Devices, from what the log says of nodes, ranks and batches."""
         facts = ("nodes", "devices_per_node", "global_batch_size", "gradient_accumulation_steps", "local_batch_size")
         known = {"local_batch_size": self.rows.params.get("d_batch_size"), **self.rows.params}
         nodes, per_node, batch, accumulated, local = (number(known.get(fact)) for fact in facts)
         if nodes and per_node:
-            self.rows.param("devices", int(nodes * per_node), line, origin="inferred")
+            is_stated = self.stated == {"nodes": nodes, "devices_per_node": per_node}
+            self.rows.param("devices", int(nodes * per_node), line, origin="log" if is_stated else "inferred")
+        by_batch = batch // local if batch and local and accumulated == 1 and batch % local == 0 else None
+        by_print = self.printed["init_start"] if self.printed["submission_benchmark"] == 1 else 1
+        ranks = number(known.get("number_of_ranks")) or (by_print if by_print > 1 else by_batch)
+        if ranks and "devices" not in self.rows.params:
+            self.rows.param("devices", int(ranks), line, origin="inferred")
         if batch and local and accumulated == 1 and batch % local == 0:
             self.rows.param("micro_batch_size", int(local), line, origin="inferred")
-            self.rows.param("devices", int(batch // local), line, origin="inferred")
 
 
 def base(epoch: float) -> float:

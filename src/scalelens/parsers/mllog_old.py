@@ -7,6 +7,7 @@ Source: mlperf/training_results_v0.5: compliance/mlperf_compliance/mlperf_log.py
 
 Benchmark, seconds since 1970, place in the source, key and value; v0.6 has value and metadata in one object.  A line is
 often printed twice, by itself and by Python's logging.  No step is timed.  Of spans the first start and stop count.
+An epoch whose time MXNet logs too is one row, the logged one.
 
 Samples:
     :::MLL 1558640743.483 run_start: {"value": null, "metadata": {"lineno": 77}}
@@ -19,12 +20,13 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
+from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (":::MLL ", ":::MLPv0.5.")
 
 RECORD = re.compile(
@@ -45,7 +47,8 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.last = ""
-        self.open: dict[str, datetime] = {}
+        self.open: dict[str, tuple[datetime, int]] = {}  # spans that have begun: time and line
+        self.epochs = DerivedEpochs(rows)
         self.ended = False
 
     def take(self, line: Line) -> bool:
@@ -64,25 +67,35 @@ class Reader:
             self.rows.param("model", benchmark, line.number)
         return True
 
+    def finish(self) -> None:
+        self.epochs.settle()
+
     def record(self, key: str, value: Any, about: dict[str, Any], ts: datetime, line: Line) -> None:
         name, _, edge = key.rpartition("_")
         epoch = json_number(about.get("epoch_num", about.get("epoch")))
         if name in SPANS and edge == "start":
             if name == "run" and self.ended:
+                self.epochs.settle()
                 self.rows.new_part()
                 self.open, self.ended = {}, False
-            self.open.setdefault(name, ts)
+            self.open.setdefault(name, (ts, line.number))
         elif name in SPANS and edge == "stop":
             if began := self.open.pop(name, None):
-                self.rows.add(
-                    "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
-                    phase=SPANS[name], epoch=epoch, span_s=(ts - began).total_seconds(), origin="derived", ts=ts,
-                    ts_origin="utc",
-                )  # fmt: skip
+                began_at, began_line = began
+                row = {
+                    "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": SPANS[name],
+                    "epoch": epoch, "span_s": (ts - began_at).total_seconds(), "origin": "derived", "ts": ts,
+                    "ts_origin": "utc",
+                }  # fmt: skip
+                if name == "epoch":
+                    self.epochs.put(began_line, line.number, row)
+                else:
+                    self.rows.put("phases", line.number, row)
             if name == "run" and not self.ended:
                 self.ended = True
                 if {"success", "status"} & about.keys():
                     good = about.get("success") is True or about.get("status") == "success"
+                    self.rows.param("run_status", "success" if good else "aborted", line.number)
                     self.rows.param("outcome", "completed" if good else "error", line.number)
         elif (counted := json_number(value)) is not None and (epoch is not None or key.startswith("eval_")):
             self.rows.metric(line.number, line.rank, line.place, None, key, counted)

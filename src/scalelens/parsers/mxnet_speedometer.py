@@ -65,6 +65,7 @@ class Reader:
             self.rows.metrics(line.number, rank, line.place, self.rows.step, named)
         elif span := re.match(r"\d+(?:\.\d*)?(?=\s|\Z)", text):
             row |= {"phase": "epoch", "step": self.rows.step, "span_s": float(span[0]), "origin": "logged"}
+            self.rows.logged_epochs.append((line.number, row["span_s"]))
             self.rows.put("phases", line.number, row)
         return bool(values) or head[5] == "Time cost="
 

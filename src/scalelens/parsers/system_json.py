@@ -5,8 +5,10 @@ Versions: v0.7 to v6
 Yields: params
 Source: mlcommons/policies submission_rules.adoc, "system description"; written by hand by each submitter
 
-Numbers are text.  A file is often copied from another size and not mended: the name of the file is kept as a second
-value of `system`, origin `path`, so that both are rows of contradictions().
+Numbers are text.  A file is often copied from another size and not mended.  So what it states has the origin
+`environment`: what the log of a run states wins over it, and arithmetic never does.  The name of the file is kept as a
+second value of `system`, origin `path`, so that both are rows of contradictions().
+A system without accelerators trains on its host processors: they are its devices then, with the unit `cpu`.
 
 Samples:
     {
@@ -25,12 +27,11 @@ from typing import Any
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 1
+VERSION = 2
 
-FACTS = {
-    "system_name": "system", "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node",
-    "accelerator_model_name": "device_model", "framework": "framework_release",
-}  # fmt: skip
+FACTS = {"system_name": "system", "number_of_nodes": "nodes", "framework": "framework_release"}
+ACCELERATORS = {"accelerators_per_node": "devices_per_node", "accelerator_model_name": "device_model"}
+PROCESSORS = {"host_processors_per_node": "devices_per_node", "host_processor_model_name": "device_model"}
 KEYS = (b'"number_of_nodes"', b'"accelerators_per_node"', b'"host_processors_per_node"')
 COUNT = re.compile(r"\d{1,7}")
 LIMIT = 1 << 20
@@ -52,13 +53,23 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(getattr(error, "lineno", None), "the description is cut, or its JSON is damaged")
         return
     where = {key: number for number, key in reversed(keys(text))}
+    nodes, accelerators, processors = (
+        count(facts.get(name)) for name in ("number_of_nodes", "accelerators_per_node", "host_processors_per_node")
+    )
+    fact_of = {**FACTS, **(PROCESSORS if accelerators == 0 else ACCELERATORS)}
     for name, value in {**facts, **stack(facts.get("other_software_stack"))}.items():
         if value not in ("", "N/A", None) and isinstance(value, str | int | float):
-            fact = FACTS.get(name, name if name.startswith("software.") else f"machine.{name}")
-            rows.param(fact, value, where.get(name.removeprefix("software.")))
-    nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
-    if COUNT.fullmatch(nodes) and COUNT.fullmatch(per_node):
-        rows.param("devices", int(nodes) * int(per_node), where.get("number_of_nodes"), origin="inferred")
+            fact = fact_of.get(name, name if name.startswith("software.") else f"machine.{name}")
+            rows.param(fact, value, where.get(name.removeprefix("software.")), origin="environment")
+    if accelerators == 0:
+        rows.param("device_unit", "cpu", where.get("accelerators_per_node"), origin="environment")
+    if nodes and (per_node := accelerators if accelerators != 0 else processors):
+        rows.param("devices", nodes * per_node, where.get("number_of_nodes"), origin="environment")
+
+
+def count(value: Any) -> int | None:
+    """A number that is written as text; None where it is left out or is not a number."""
+    return int(value) if COUNT.fullmatch(str(value)) else None
 
 
 def stack(software: Any) -> dict[str, Any]:

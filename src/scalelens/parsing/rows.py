@@ -11,6 +11,7 @@ A reader of a format gets one `Rows` per file and calls
 import contextlib
 import itertools
 import operator
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
@@ -55,6 +56,7 @@ class Rows:
         self.step: int | None = None  # the step of the last record, for lines that follow it
         self.attempt = 0
         self.steps_line = 0  # line of the last record of a step
+        self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format

@@ -5,6 +5,7 @@ whatever their names say.  Otherwise the first rule that applies decides:
 
 sidecar     a sidecar names the same run for them
 folder      they belong to one JUBE workpackage, in its folders or in JUBE's files beside them, or to one run of MLflow
+result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root
 folder      they complement each other: logs and traces of several ranks; a power file beside a log, in a folder below
             it, or in a folder with the name of the log; power files of one launch
@@ -13,6 +14,7 @@ file        the file is a run of its own
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
 its records do not count.  So is a launcher's log of the steps that the ranks log themselves.
+A system file of an MLPerf submission belongs to all runs in the results folder that has its name, and to no other.
 """
 
 import posixpath
@@ -24,6 +26,7 @@ import msgspec
 
 from scalelens.runs.run import Part, Run, repeats
 from scalelens.runs.sidecar import Sidecars
+from scalelens.runs.submissions import described_results, is_result
 from scalelens.warehouse.log import Entry, Live
 
 MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
@@ -35,6 +38,8 @@ SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:c
 def runs_of(live: Live) -> list[Run]:
     """All runs of a warehouse.  They follow from its commit records alone; no row is read."""
     parts = parts_of(live)
+    systems = [part for part in parts if part.results]
+    parts = [part for part in parts if not part.results]
     logs = {part.path for part in parts if part.facts.steps or part.path.endswith("/all_results.json")}
     twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
     parts = [part for part in parts if not part.twin(logs)]
@@ -59,6 +64,7 @@ def runs_of(live: Live) -> list[Run]:
     attach_results(results, runs, packages)
     for part, twin in twins:
         next(run for run in runs if any(other.path == twin for other in run.parts)).parts.append(part)
+    attach_systems(systems, runs)
     return runs
 
 
@@ -73,13 +79,17 @@ def parts_of(live: Live) -> list[Part]:
         if file_id in first_path
     ]
     sidecars = sidecars_of(live)
+    results = described_results(live)
     parts = [
-        Part(entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run)
+        Part(
+            entry.file_id, int(number), entry.path, entry.root, facts, statements, named_run,
+            tuple(results.get(entry.file_id, ())), is_result(entry),
+        )
         for entry in entries
         for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
         for number, facts in entry.parts.items()
         if set(facts.rows) != {"problems"}
-    ]
+    ]  # fmt: skip
     return sorted(parts, key=lambda part: (part.path, part.part))
 
 
@@ -99,6 +109,8 @@ def rule_of(part: Part, described_folders: dict[str, str]) -> tuple[str, object]
         return "result", None
     if run_folder := MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
+    if part.is_result:
+        return "result file", (part.path, part.part)
     if part.job_id:
         return "job id", (part.root, part.job_id)
     return "folder", part.folder
@@ -191,6 +203,17 @@ def attach_results(results: list[Part], runs: list[Run], packages: dict[str, lis
             fitting[0].parts.append(part)
         else:
             runs.append(Run([part], "file"))
+
+
+def attach_systems(systems: list[Part], runs: list[Run]) -> None:
+    """Each system file joins the runs of the results that it describes."""
+    of_folder: dict[str, list[Part]] = defaultdict(list)
+    for part in systems:
+        for folder in part.results:
+            of_folder[folder].append(part)
+    for run in runs if of_folder else ():
+        for folder in folders_above(run.parts[0].path):
+            run.parts.extend(of_folder.get(folder, ()))
 
 
 def described_folders_of(parts: list[Part]) -> dict[str, str]:

@@ -33,6 +33,8 @@ class Part(NamedTuple):
     facts: PartFacts
     statements: dict[str, Statement]  # facts and labels of sidecars
     named_run: NamedRun | None  # where a sidecar identifies its run
+    results: tuple[str, ...] = ()  # folders of MLPerf results that it describes as their system file
+    is_result: bool = False  # whether it is of an MLPerf result
 
     @property
     def folder(self) -> str:
@@ -88,6 +90,8 @@ class Run(NamedTuple):
 
     def why_of(self, part: Part) -> str:
         """The rule that joined a part."""
+        if part.results:
+            return "system file"
         is_twin = part.twin({other.path for other in self.parts}) or repeats(part, self.parts)
         return "twin" if is_twin else self.why
 

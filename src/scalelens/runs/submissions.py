@@ -1,0 +1,37 @@
+"""MLPerf's layout of a submission, which is a rule of MLCommons and the same in every round.
+
+    <submitter>/systems/<system>.json
+    <submitter>/results/<system>/<benchmark>/result_0.txt
+    <submitter>/results/<system>/<benchmark>/power/result_0/node_0.txt
+
+MLPerf HPC has a folder `strong` or `weak` between system and benchmark.  Each result is a run of its own, even where
+one job made all of them.  A system file is no run: it says on what machine the runs of its results folder ran.
+"""
+
+import re
+
+from scalelens.warehouse.log import Entry, Live
+
+LOGS = {"mllog", "mllog_old"}
+PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
+RESULT = re.compile(r"(?:^|[/!])results/[^/]+/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + PACKED + r"\Z")
+SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + PACKED + r"\Z")
+
+
+def is_result(entry: Entry) -> bool:
+    """Whether a file is the log of one result: by its path, and by lines of MLPerf."""
+    return RESULT.search(entry.path) is not None and not LOGS.isdisjoint(entry.formats)
+
+
+def described_results(live: Live) -> dict[str, list[str]]:
+    """Folders of results by the file_id of the system file that describes them.
+
+    Systems may have the same bytes: each path of a content counts.
+    """
+    folders: dict[str, list[str]] = {}
+    for path, entry in sorted(live.paths.items()):
+        provider = live.providers.get(entry.file_id)
+        match = SYSTEM.fullmatch(path)
+        if match and provider and "system_json" in provider.formats:
+            folders.setdefault(entry.file_id, []).append(f"{match['above']}results/{match['system']}")
+    return folders
