@@ -33,7 +33,7 @@ FINDER = ahocorasick_rs.BytesAhoCorasick(
     implementation=ahocorasick_rs.Implementation.DFA,
 )
 
-# Each begins with a digit: so the search skips what holds none.
+# Dates and times of day.  Patterns that begin with a digit are searched for several times faster than others.
 CLOCK = re.compile(
     r"\d(?<![\d\[:]\d)\d{0,3}(?:"
     r"[-/.]\d\d?[-/.]\d\d?(?:[T ,:-]{1,3}\d\d?:\d\d(?::\d\d)?(?:[.,:]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
@@ -43,32 +43,36 @@ NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
 NAN = re.compile(r"\b(?:nan|NaN)\b")
 BAR = re.compile(r"[|\[(][=>.\-\s]{4,}[|\])]|[\u2500-\u25ff\u2800-\u28ff]+|[=>.\-]{4,}")
 BAR_IN_ASCII = ("==", "..", "--", ">>")
+JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 COUNT_BY_WORD = re.compile(
-    r"(?<![a-z])(?:[a-z]\w*[_ ])?(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|it)(?![a-z])"
+    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|it)(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
 )
 COUNT_OF_ALL = re.compile(r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]")  # 12/391, [12:391]
 TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
-WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|(?:im(?:a?g|age)|sample|example|tok(?:en)?|seq|sequence|word)s?/s|(?<![a-z])(?:step|iter|epoch|batch)",
+WORK = re.compile(  # without a word of it, "12/391" may count anything
+    r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
+    r"|(?<![a-z])(?:step|iter|epoch|batch)",
     re.IGNORECASE,
 )
-LEFT_OVER = re.compile(r"(?<![a-z])(?:eta|remain|left)[a-z_]*\W{0,6}[#@]", re.IGNORECASE)
+# A time that is still to come is not the time of a step.
+LEFT_OVER = re.compile(r"(?<![a-z])(?:eta|remain|left)[a-z_]*\W{0,6}?[#@]", re.IGNORECASE)
 UNIT = r"(?:m|u|n|µ)?s|secs?|seconds?|msecs?|milliseconds?|mins?|minutes?"
 TIME_OR_RATE = re.compile(
     rf"#\s?(?:{UNIT})(?![\w/])"
     rf"|#\s?(?:{UNIT})/[a-z]"
     r"|#\s?[a-z]*/(?:s|sec|second)\b"
     r"|(?<![a-z])(?:[\w/]*time(?!stamp|out|zone)\w*|elapsed\w*|took|duration\w*|latency\w*|throughput\w*|speed\w*"
-    r"|[\w/]*per[_ ]sec(?:ond)?s?\w*|\w+/s(?:ec)?(?:/\w+)?|[fti]ps|dt|ms|sec|seconds)"
+    r"|[\w/]*per[_ ]?sec(?:ond)?s?\w*|\w+/s(?:ec)?(?:/\w+)?|[fti]ps|dt|ms|sec|seconds)"
     r"(?: per \w+)?[\"')\]]*(?:\s?[(\[][^()\[\]#]{1,20}[)\]])?\s?[:=|~]?\s?[\"(]?\s?#"
     r"|(?:elapsed|took)\W{0,3}@",
     re.IGNORECASE,
 )
+# Work beside training: before the count, or in a line without a word of training.
 ELSEWHERE = re.compile(
     r"load|fetch|\bmap\b|mapping|filter|tokeniz|generating|extract|saving|saved|checkpoint|compil|eval|(?<![a-z])val"
     r"|(?<![a-z])test|infer|predict|convert|preprocess|indexing|cach|profil|attempt|retr(?:y|ies)|shard|warm",
@@ -130,7 +134,8 @@ class RecurringLines:
     """Counts lines by skeleton.  It is given those lines of a text that no format took."""
 
     def __init__(self) -> None:
-        self.bytes = self.lines = 0  # searched, looked at
+        self.searched = 0  # bytes
+        self.looked_at = 0  # lines
         self._patterns: dict[str, Pattern] = {}
         self._others: set[str] = set()  # skeletons without a count, a time or a rate
         self._heading: Pattern | None = None  # of the last line that counts and has no time
@@ -138,18 +143,18 @@ class RecurringLines:
     @property
     def sampled(self) -> bool:
         """Whether lines may have been left out."""
-        return self.lines >= ALL_LINES or self.bytes >= ALL_BYTES
+        return self.looked_at >= ALL_LINES or self.searched >= ALL_BYTES
 
     def look(self, text: bytes, spans: Iterable[tuple[int, int]], first: int) -> None:
         """Looks at the lines of some spans of a text.  `first` is the number of the first line of the text."""
         number, counted = first, 0  # the line of the place up to which line ends are counted
         lines_left, bytes_left = SAMPLE_LINES, SAMPLE_BYTES
         if not self.sampled:
-            lines_left, bytes_left = ALL_LINES - self.lines, ALL_BYTES - self.bytes
+            lines_left, bytes_left = ALL_LINES - self.looked_at, ALL_BYTES - self.searched
         for start, end in spans:
             end = min(end, start + bytes_left)
             bytes_left -= end - start
-            self.bytes += end - start
+            self.searched += end - start
             span = text if end - start == len(text) else text[start:end]
             done = 0
             for _, hit, _ in FINDER.find_matches_as_indexes(span):
@@ -179,11 +184,13 @@ class RecurringLines:
 
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""
-        self.lines += 1
+        self.looked_at += 1
         text = raw.decode("utf-8", "replace")
         if "\x1b" in text:
             text = ANSI.sub("", text)
         text = without_prefix(text)[0].strip()
+        if text[:1] in JSON_STARTS and text.endswith(","):  # a part of a document, not a record
+            return
         parts = NUMBER.split(without_times(text))
         skeleton = "#".join(parts[::2]).replace("-#", "#")
         pattern = self._patterns.get(skeleton)

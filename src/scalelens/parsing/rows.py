@@ -253,10 +253,11 @@ def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
 
 
 def has_timed_step(steps: pa.RecordBatch) -> bool:
-    """Whether a row of a step or epoch, not of a whole run, has a time or a rate."""
+    """Whether a row of a step or epoch, not of a whole run or of validation, has a time or a rate."""
+    training = pc.fill_null(pc.not_equal(steps["phase"], "validation"), True)
     counted = pc.or_(pc.is_valid(steps["step"]), pc.is_valid(steps["epoch"]))
     timed = pc.or_(pc.is_valid(steps["step_s"]), pc.is_valid(steps["samples_per_s"]))
-    return bool(pc.any(pc.and_(counted, timed)).as_py())
+    return bool(pc.any(pc.and_(pc.and_(training, counted), timed)).as_py())
 
 
 def repeated(text: str, count: int) -> pa.Array:
