@@ -17,7 +17,7 @@ import ahocorasick_rs
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, pieces, without_prefix
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
-ALL_BYTES = 12 << 20  # bytes that are searched for such words before only samples are
+ALL_BYTES = 8 << 20  # bytes that are searched for such words before only samples are
 SAMPLE_LINES = 20  # of a block
 SAMPLE_BYTES = 1 << 16  # of a block
 LONGEST = 800  # bytes of a line that are looked at
@@ -65,10 +65,10 @@ UNIT = r"(?:m|u|n|µ)?s|secs?|seconds?|msecs?|milliseconds?|mins?|minutes?"
 TIME_OR_RATE = re.compile(
     rf"#\s?(?:{UNIT})(?![\w/])"
     rf"|#\s?(?:{UNIT})/[a-z]"
-    r"|#\s?[a-z]*/(?:s|sec|second)\b"
-    r"|(?<![a-z])(?:[\w/]*time(?!stamp|out|zone)\w*|elapsed\w*|took|duration\w*|latency\w*|throughput\w*|speed\w*"
-    r"|[\w/]*per[_ ]?sec(?:ond)?s?\w*|\w+/s(?:ec)?(?:/\w+)?|[fti]ps|dt|ms|sec|seconds)"
-    r"(?: per \w+)?[\"')\]]*(?:\s?[(\[][^()\[\]#]{1,20}[)\]])?\s?[:=|~]?\s?[\"(]?\s?#"
+    r"|#\s?[a-z]{0,20}/(?:s|sec|second)\b"
+    r"|(?:(?:time(?!stamp|out|zone)|elapsed|(?<![a-z])(?:duration|latency|throughput|speed)|per[_ ]?sec)\w{0,20}"
+    r"|[a-z]/s(?:ec)?(?:/\w{1,20})?(?!#)|(?<![a-z])(?:took|[fti]ps|dt|ms|sec|seconds))"
+    r"(?: per \w{1,20})?[\"')\]]*(?:\s?[(\[][^()\[\]#]{1,20}[)\]])?\s?[:=|~]?\s?[\"(]?\s?#"
     r"|(?:elapsed|took)\W{0,3}@",
     re.IGNORECASE,
 )
