@@ -12,6 +12,7 @@ from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.lines import LineDispatcher
+from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of
 from scalelens.tabular.roles import in_words
@@ -56,8 +57,14 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
             return read_by_file_format(format, source, rows)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
-    LineDispatcher(formats.of_lines, rows).read(source.utf8())
-    return finished(source, rows) if rows.taken else read_by_last_formats(last, text, source, rows)
+    dispatcher = LineDispatcher(formats.of_lines, rows)
+    dispatcher.read(source.utf8())
+    if rows.taken:
+        return finished(source, rows, report_training(dispatcher.recurring, rows))
+    status, note = read_by_last_formats(last, text, source, rows)
+    if status == "unknown":
+        note = "; ".join(filter(None, (note, report_training(dispatcher.recurring, rows)))) or None
+    return status, note
 
 
 def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
@@ -120,6 +127,37 @@ def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
     if not lacking:
         rows.taken[name_of(format)] = 1
     return lacking
+
+
+def report_training(recurring: RecurringLines, rows: Rows) -> str | None:
+    """A problem for each pattern of lines that look like training and that no format took; a note on all of them.
+
+    Where other lines gave steps with a time or a rate, such a pattern may be a second view of the same steps.  Then it
+    counts only where its lines are apart from theirs, as those of another job in the same file are.
+    """
+    rows.flush()  # now, because the lines of timed steps are known when the rows are handed over
+    rows.format = None
+    patterns = [pattern for pattern in recurring.training() if is_apart(pattern, rows.timed_steps)]
+    for pattern in patterns:
+        count = f"{'at least ' if recurring.sampled else ''}{pattern.lines:,}"
+        rows.problem(
+            pattern.first,
+            f"{count} lines like this one, up to line {pattern.last}, look like training, and no format reads them; "
+            "a format file in a folder of yours can (--formats)",
+            pattern.example,
+        )
+    if not patterns:
+        return None
+    lines = f"{'at least ' if recurring.sampled else ''}{sum(pattern.lines for pattern in patterns):,}"
+    return f"{lines} lines look like training and are not read, such as line {patterns[0].first}"
+
+
+def is_apart(pattern: Recurring, timed_steps: tuple[int, int] | None) -> bool:
+    """Whether no timed step stands among the lines of a pattern."""
+    if timed_steps is None:
+        return True
+    first, last = timed_steps
+    return pattern.by_word and (pattern.last < first or pattern.first > last)
 
 
 def is_binary(head: bytes) -> bool:

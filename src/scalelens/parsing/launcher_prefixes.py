@@ -6,6 +6,7 @@ A prefix may name the global rank.  One that names a local rank, node, host, pod
 import re
 import string
 
+MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
 
 FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a TIME_BEFORE_LINE may begin with

@@ -20,6 +20,7 @@ from scalelens.errors import UserError
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.launcher_prefixes import (
     ANSI,
+    MPI_TAG,
     SRUN_CUT,
     SRUN_LABEL,
     WITHIN,
@@ -28,12 +29,12 @@ from scalelens.parsing.launcher_prefixes import (
     start_of_cut,
     without_prefix,
 )
+from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
 
 LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 LINE_FEED = ord("\n")
-MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
 # anchor with quotation marks cannot stand in a string: there each of them would have a backslash before it.
 JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
@@ -88,6 +89,8 @@ class LineDispatcher:
         self._formats, self._finder, self._anchors, self._takers = anchors_of(tuple(formats))
         self._offers: dict[tuple[int, ...], list[str]] = {}  # names of formats by the anchors of a line
         self._claiming: dict[str, Continuation] = {}  # by name of the format
+        self._took = False  # whether a format took the last line that was delivered
+        self.recurring = RecurringLines()
 
     def read(self, blocks: Iterable[bytes]) -> None:
         """Offers all lines of a text that comes in blocks of UTF-8 bytes.  A block may end within a line."""
@@ -108,11 +111,14 @@ class LineDispatcher:
         hits = iter(self._finder.find_matches_as_indexes(text, overlapping=True))
         hit = next(hits, None)
         if hit is None and not self._claiming:
+            self.recurring.look(text, [(0, len(text))], self.lines + 1)
             self.lines += text.count(b"\n")
             return
         ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED).tolist()
         first, place = self.lines + 1, 0  # number of the first line, and the place in `ends` of the next line
         self.lines += len(ends)
+        gaps: list[tuple[int, int]] = []  # parts of the text that no format took
+        untaken = 0  # start of the next of them
         if not text.endswith(b"\n"):
             ends.append(len(text))
         while place < len(ends) and (hit is not None or self._claiming):
@@ -125,6 +131,7 @@ class LineDispatcher:
                 raw, end = joined_again(text, start, end)
                 place = bisect.bisect_left(ends, end, place)
             place += 1
+            self._took = False
             anchors: list[int] = []  # of the line, by their index
             while hit is not None and hit[1] < end:
                 anchors.append(hit[0])
@@ -133,6 +140,14 @@ class LineDispatcher:
                 self._deliver_pieces(raw, number, anchors)
             else:
                 self._deliver(raw, number, anchors)
+            if self._took:
+                if start > untaken:
+                    gaps.append((untaken, start))
+                untaken = end + 1
+        if untaken < len(text):
+            gaps.append((untaken, len(text)))
+        if gaps:
+            self.recurring.look(text, gaps, first)
 
     def _deliver_pieces(self, raw: bytes, number: int, anchors: list[int]) -> None:
         """Delivers what carriage returns and prefixes of mpirun divide, each piece with the anchors that it holds."""
@@ -176,6 +191,7 @@ class LineDispatcher:
             except Exception as error:
                 took = self._failed(error, line)
             if took:
+                self._took = True
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = Continuation(reader, line)
@@ -197,6 +213,7 @@ class LineDispatcher:
             claim.left -= 1
             if same and claimer is None:
                 self.rows.format = claimer = name
+                self._took = True
                 try:
                     claim.reader.more(line)
                 except Exception as error:

@@ -17,6 +17,7 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
@@ -57,6 +58,7 @@ class Rows:
         self.attempt = 0
         self.steps_line = 0  # line of the last record of a step
         self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
+        self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
@@ -172,6 +174,9 @@ class Rows:
             batch = batch_of(rows, SCHEMAS[table], self.file_id)
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
+        if table == "steps" and has_timed_step(batch):
+            first, last = self.timed_steps or (rows[0]["line"] or 0, 0)
+            self.timed_steps = first, max(last, rows[-1]["line"] or 0)
         self._write_batch(table, batch)
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
@@ -247,6 +252,14 @@ def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
     ]
     arrays[schema.get_field_index("file_id")] = repeated(file_id, len(rows))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def has_timed_step(steps: pa.RecordBatch) -> bool:
+    """Whether a row of a step or epoch, not of a whole run or of validation, has a time or a rate."""
+    training = pc.fill_null(pc.not_equal(steps["phase"], "validation"), True)
+    counted = pc.or_(pc.is_valid(steps["step"]), pc.is_valid(steps["epoch"]))
+    timed = pc.or_(pc.is_valid(steps["step_s"]), pc.is_valid(steps["samples_per_s"]))
+    return bool(pc.any(pc.and_(pc.and_(training, counted), timed)).as_py())
 
 
 def repeated(text: str, count: int) -> pa.Array:
