@@ -23,7 +23,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 BAR = re.compile(
@@ -59,9 +59,9 @@ class Reader:
                 self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
             return True
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
-        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        *before, _ = self.at.get((line.rank, line.place), (-1, -1, 0))
         if [epoch, batch] != before and batch:
-            attempt += [epoch, batch] < before
+            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.place, once=False).attempt
             self.at[line.rank, line.place] = epoch, batch, attempt
             self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
         return True
@@ -72,7 +72,7 @@ class Reader:
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
-        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
             step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch if bar[7] else None,

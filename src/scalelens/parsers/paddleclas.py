@@ -30,7 +30,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
 
 N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -107,12 +107,13 @@ class Reader:
             "epoch": epoch,
             "rate_scope": "rank",
         }
-        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        attempt += [epoch, index] <= before
+        row["ts"] = iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
+        attempt = self.rows.attempt_of(
+            line.number, (epoch, index), line.rank, line.place, row["ts"], values.get("batch_cost")
+        ).attempt
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
         row |= {"averaged_steps": max(batches, 1), "value_kind": "running_mean"}
-        row["ts"] = iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:
             row["accuracy"] = values.pop("top1")
