@@ -145,7 +145,6 @@ def stand_in(head: bytes) -> str | None:
 
 def finished(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
     """Status and note of a file that was read to its end.  `note` is what its format says."""
-    rows.writers.finish()
     rows.flush()  # now, because values that no column can hold become problems
     rows.format = None
     if source.damage:

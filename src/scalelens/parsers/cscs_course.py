@@ -60,7 +60,9 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
         rows, step = self.rows, int(match[1])
-        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place)
+        stamp = STAMP.search(text)
+        ts = iso_time(stamp[1]) if stamp else None
+        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place, ts)
         steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
         rows.step, rows.steps_line = step, line.number
         size, length = (rows.params.get(fact) for fact in FACTS.values())
@@ -71,7 +73,7 @@ class Reader:
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
         row |= {"step_s": size * length / speed if size and length and speed > 0 else None}
         row |= {"peak_memory_bytes": values.pop("VRAM peak", None)}
-        if (stamp := STAMP.search(text)) and (ts := iso_time(stamp[1])):
+        if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)

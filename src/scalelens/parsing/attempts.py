@@ -177,11 +177,6 @@ class Writers:
         launch = history.launch if history else None
         return launch is not None and (step == launch.first or launch.later(step) > SKEW)
 
-    def finish(self) -> None:
-        """The file ended: a doubt that nothing resolved stays."""
-        if any(history.doubted for history in self._streams.values()):
-            self._say(None)
-
     def _goes_back(self, history: History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
         """Whether a repeated or older step begins a launch, without a header or a gap in time before it."""
         shown, long = launch.shown.get(step), launch.long()

@@ -62,7 +62,7 @@ class Rows:
         self.writers = Writers(self._ambiguous)
         self.last_steps: dict[int, int] = {}  # line of the last record of each part that ended
         self._job: str | None = None  # named by a scheduler or an environment, in this part
-        self._job_over = False  # the scheduler said that the job of this part ended
+        self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
@@ -139,6 +139,8 @@ class Rows:
         """A fact about the run.  The same fact twice is one row; another value of it is kept as a row of its own."""
         if value is None:
             return
+        if self._job_over and origin == "environment" and (line or 0) > self._job_over:
+            self.new_part()  # jobs begin by showing where they run
         self.params[key] = value
         fact = (self.part, key, str(value), origin)
         if fact not in self._params_given:
@@ -153,11 +155,10 @@ class Rows:
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another job."""
-        self.writers.finish()
         self.last_steps[self.part] = self.steps_line
         self.part += 1
         self.params, self.step, self.attempt = {}, None, 0
-        self.writers, self._job, self._job_over = Writers(self._ambiguous), None, False
+        self.writers, self._job, self._job_over = Writers(self._ambiguous), None, 0
 
     def attempt_of(
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
@@ -184,9 +185,9 @@ class Rows:
         self._job = job_id
         self.param("job_id", job_id, line, origin=origin)
 
-    def job_ended(self) -> None:
+    def job_ended(self, line: int) -> None:
         """The scheduler says that the job is over: the next launch in this file is that of another job."""
-        self._job_over = True
+        self._job_over = line
 
     def _ambiguous(self, line: int | None) -> None:
         self.param("writers", "ambiguous", line, origin="inferred")
