@@ -64,7 +64,7 @@ class Reader:
         self.seen: set[int] = set()  # dictionaries, by hash
         self.headers = 0  # of launches, when the last dictionary came
         self.copied = False  # several nodes print the dictionaries
-        self.summarised = False
+        self.summarised = 0  # line of the summary, if no step came since
         self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
@@ -105,11 +105,15 @@ class Reader:
             self.step(line, values)
         elif kind == "eval_runtime":
             self.phase(line, "evaluation", values, "eval_")
-        elif not (self.summarised and self.copied):
-            self.summarised = True
+        else:
+            self.summary(line, values)
+        return True
+
+    def summary(self, line: Line, values: dict[str, float]) -> None:
+        before, self.summarised = self.summarised, line.number
+        if not before or not (self.copied or line.number == before + 1):
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
-        return True
 
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
@@ -117,7 +121,7 @@ class Reader:
         position = rows.attempt_of(line.number, epoch, rank, line.place, once=False)
         if position.begins and position.attempt:
             rows.step, self.before = None, None
-        self.summarised = False
+        self.summarised = 0
         memory, time, timed = values.pop("memory(GiB)", None), values.pop("train_runtime", None), dict[str, Any]()
         if time is not None and rows.step is not None:
             if self.before and rows.step > self.before[0] and time > self.before[1]:
