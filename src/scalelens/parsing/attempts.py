@@ -29,10 +29,10 @@ HEADERS = (
     "| distributed init (rank ",  # torchvision's references and what was made from them
 )  # fmt: skip
 STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
-SKEW = 3  # records that one rank may be ahead of another
+SKEW = 3  # records, or step times, that one rank may be ahead of another
 SURE = 8  # records of different steps that show whether there is one writer
 KEPT = 256  # steps and writers of a launch that are remembered
-AMBIGUOUS = "several launches or several ranks wrote these records, and nothing tells which: no statistics"
+AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
 
 Stream = tuple[Any, ...]  # who printed, as far as that is known: format, rank, place, and what else tells records apart
 
@@ -71,16 +71,21 @@ class Launch:
     def has_writer_for(self, step: Any) -> bool:
         return bool(self.writers[0] < step)
 
-    def long(self) -> float | None:
-        """Seconds that are a gap in time; None where no time of a step is known."""
+    def span_of(self, steps: int) -> float | None:
+        """Seconds that steps take; None where no time of a step is known."""
         if not self.step_times:
             return None
-        return STEPS_OF_A_GAP * statistics.median(self.step_times) + (1 if self.whole_seconds else 0)
+        return steps * statistics.median(self.step_times) + (1 if self.whole_seconds else 0)
 
-    def paused(self, ts: datetime | None) -> bool | None:
-        """Whether there is a gap before a record; None where the times do not tell."""
-        long = self.long()
-        return None if ts is None or self.latest is None or long is None else seconds(self.latest, ts) >= long
+    def paused(self, ts: datetime | None) -> bool:
+        """Whether there is a gap in time before a record."""
+        gap = self.span_of(STEPS_OF_A_GAP)
+        return bool(ts and self.latest and gap is not None and seconds(self.latest, ts) >= gap)
+
+    def is_late(self, step: Any, ts: datetime | None) -> bool | None:
+        """Whether a step comes later than another rank would print it; None where the times do not tell."""
+        shown, skew = self.shown.get(step), self.span_of(SKEW)
+        return None if ts is None or shown is None or skew is None else seconds(shown, ts) > skew
 
     def add(self, step: Any, ts: datetime | None, step_s: float | None) -> Position:
         at = bisect.bisect_left(self.steps, step)
@@ -88,8 +93,7 @@ class Launch:
         if ts is not None:
             self.whole_seconds &= ts.microsecond == 0
             if step > self.top and self.latest is not None and step_s is None:
-                distance = step - self.top if isinstance(step, int) else 1
-                step_s = max(seconds(self.latest, ts), 0) / distance
+                step_s = max(seconds(self.latest, ts), 0) / distance(self.top, step)
             self.latest = max(ts, self.latest or ts)
         if step_s:
             self.step_times.append(step_s)
@@ -156,7 +160,7 @@ class Writers:
         elif rank is not None:
             begins = step < launch.top or once
         else:
-            proven = bool(launch.paused(ts))
+            proven = launch.paused(ts)
             begins = proven or self._goes_back(history, launch, step, line, ts)
         if history.doubted and launch and not begins:
             self._resolve(history, launch, step, line)
@@ -179,16 +183,17 @@ class Writers:
 
     def _goes_back(self, history: History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
         """Whether a repeated or older step begins a launch, without a header or a gap in time before it."""
-        shown, long = launch.shown.get(step), launch.long()
-        if ts is not None and shown is not None and long is not None:
-            return seconds(shown, ts) > long
+        late = launch.is_late(step, ts)
+        if late is not None:
+            return late
         if step == launch.top or launch.has_writer_for(step):
             return False
         behind = launch.later(step)
         if history.headed and behind <= SKEW and step in launch.shown:
             return False
-        may_be_a_rank = behind <= SKEW and step in launch.shown and (launch.repeated or launch.distinct < SURE)
-        if may_be_a_rank or history.doubted or (not history.proven and launch.distinct <= SKEW):
+        near = behind <= (1 if step == launch.first else SKEW)
+        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < SURE)
+        if may_be_a_rank or history.doubted or (not history.proven and launch.distinct <= 1):
             history.doubted += 1
             if history.doubted > SKEW:  # they are ranks or launches side by side: counting them says nothing
                 self._say(line)
@@ -206,6 +211,13 @@ class Writers:
         if not self._told:
             self._told = True
             self._ambiguous(line)
+
+
+def distance(step: Any, later: Any) -> float:
+    """Steps between two records; 1 where only their order is known."""
+    if isinstance(step, tuple):
+        return distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
+    return float(later - step) if isinstance(step, int) else 1
 
 
 def seconds(earlier: datetime, later: datetime) -> float:
