@@ -193,7 +193,8 @@ class Writers:
             return False
         near = behind <= (1 if step == launch.first else SKEW)
         may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < SURE)
-        if may_be_a_rank or history.doubted or (not history.proven and launch.distinct <= 1):
+        between = not history.proven and launch.distinct <= SKEW and step > launch.first and step not in launch.shown
+        if may_be_a_rank or between or history.doubted:
             history.doubted += 1
             if history.doubted > SKEW:  # they are ranks or launches side by side: counting them says nothing
                 self._say(line)
@@ -204,7 +205,7 @@ class Writers:
         """One writer alone for some time: the step before it was a restart.  Several: it may have been a rank."""
         if step <= launch.top:
             self._say(line)
-        elif launch.distinct >= SURE:
+        elif launch.distinct >= SURE and history.doubted <= SKEW:
             history.doubted = 0
 
     def _say(self, line: int | None) -> None:
