@@ -175,6 +175,16 @@ def test_what_two_ranks_print_is_no_restart(tmp_path: Path) -> None:
         assert reasons == []
 
 
+def test_long_launch_keeps_its_place(tmp_path: Path) -> None:
+    """More steps than are remembered: each record is a mean over the steps since the one before."""
+    path = tmp_path / "job.out"
+    records = [Record(step * 0.5, 0, 0, step, 0.5) for step in range(10, 6000, 10)]
+    path.write_text("".join(megatron_record(record) + "\n" for record in records))
+    rows, _ = rows_of(path)
+    assert {row["averaged_steps"] for row in rows[2:]} == {10}
+    assert {row["attempt"] for row in rows} == {0}
+
+
 def test_jobs_of_one_file_are_runs_of_their_own(tmp_path: Path) -> None:
     """Two jobs, the second of which was requeued: two runs, with the id and the outcome of each."""
     generator = random.Random(3)

@@ -111,7 +111,8 @@ class Reader:
 
     def summary(self, line: Line, values: dict[str, float]) -> None:
         before, self.summarised = self.summarised, line.number
-        if not before or not (self.copied or line.number == before + 1):
+        self.copied |= before == line.number - 1 > 0  # another node's, as there is no training in between
+        if not (before and self.copied):
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
 

@@ -90,6 +90,7 @@ class Launch:
     def add(self, step: Any, ts: datetime | None, step_s: float | None) -> Position:
         at = bisect.bisect_left(self.steps, step)
         known = at < len(self.steps) and self.steps[at] == step
+        before = self.steps[at - 1] if at else None
         if ts is not None:
             self.whole_seconds &= ts.microsecond == 0
             if step > self.top and self.latest is not None and step_s is None:
@@ -106,7 +107,7 @@ class Launch:
             self.shown[step] = ts
             if len(self.steps) > KEPT:
                 self.shown.pop(self.steps.pop(0))
-        return Position(0, False, self.steps[at - 1] if at else None, known)
+        return Position(0, False, before, known)
 
     def assign(self, step: Any) -> None:
         """Gives a record to the writer that is the furthest below its step, or to a new writer."""
