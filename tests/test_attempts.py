@@ -175,6 +175,17 @@ def test_what_two_ranks_print_is_no_restart(tmp_path: Path) -> None:
         assert reasons == []
 
 
+def test_header_of_a_rank_that_is_named_concerns_that_rank(tmp_path: Path) -> None:
+    """Rank 1 starts late: its header is no launch of rank 0."""
+    path = tmp_path / "job.out"
+    of_rank = [["Verifying settings ...", *(litgpt_record(Record(0, 0, 0, step, 0.5)) for step in (1, 2, 3))]] * 2
+    (header, *first), late = of_rank
+    lines = [f"0: {text}" for text in (header, first[0])] + [f"1: {text}" for text in late]
+    path.write_text("\n".join([*lines, *(f"0: {text}" for text in first[1:])]) + "\n")
+    rows, _ = rows_of(path)
+    assert [(row["rank"], row["attempt"]) for row in rows] == [(0, 0), (1, 0), (1, 0), (1, 0), (0, 0), (0, 0)]
+
+
 def test_long_launch_keeps_its_place(tmp_path: Path) -> None:
     """More steps than are remembered: each record is a mean over the steps since the one before."""
     path = tmp_path / "job.out"

@@ -14,7 +14,7 @@ few steps, the same lines may come from ranks that are not in step: then nobody 
 
 import bisect
 import statistics
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -138,11 +138,19 @@ class Writers:
         self.headers = 0
         self._ambiguous = ambiguous
         self._told = False
+        self._headers_by_rank: Counter[int | None] = Counter()
         self._streams: dict[Stream, History] = {}
 
-    def launched(self) -> None:
+    def launched(self, rank: int | None = None) -> None:
         """The file shows the header of a launch: a banner, arguments, the start of a process."""
         self.headers += 1
+        self._headers_by_rank[rank] += 1
+
+    def headers_for(self, rank: int | None) -> int:
+        """Headers that concern a rank: its own, where it prints them, and those that nobody is named for."""
+        if rank is None or rank not in self._headers_by_rank:
+            return self.headers
+        return self._headers_by_rank[rank] + self._headers_by_rank[None]
 
     def place(
         self, whose: Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
@@ -153,8 +161,8 @@ class Writers:
         A rank that is named prints a step `once`, so that the same step again is a restart.  Many tools repeat it.
         """
         history = self._streams.setdefault((*whose, rank), History())
-        launch, proven = history.launch, True
-        if launch is None or self.headers > history.headers:
+        launch, proven, headers = history.launch, True, self.headers_for(rank)
+        if launch is None or headers != history.headers:
             begins = True
         elif step > launch.top:
             begins = False
@@ -169,11 +177,11 @@ class Writers:
             position = launch.add(step, ts, step_s)
         else:
             history.attempt += launch is not None
-            history.headed, history.proven = self.headers > history.headers, proven
+            history.headed, history.proven = headers != history.headers, proven
             history.doubted *= not proven
             history.launch = Launch(step, ts, step_s)
             position = Position(0, True, None, False)
-        history.headers = self.headers
+        history.headers = headers
         return position._replace(attempt=history.attempt)
 
     def begins_anew(self, whose: Stream, rank: int | None, step: Any) -> bool:

@@ -169,7 +169,7 @@ class LineDispatcher:
             names = self._offers[key] = list(dict.fromkeys(name for anchor in anchors for name in self._takers[anchor]))
         rows = self.rows
         if any(anchor in self._headers for anchor in anchors):
-            rows.launched()
+            rows.launched(line.rank)
         for name in names:
             if name == claimer:
                 continue

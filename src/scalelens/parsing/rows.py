@@ -172,11 +172,11 @@ class Rows:
         self.attempt = max(self.attempt, position.attempt)
         return position
 
-    def launched(self) -> None:
+    def launched(self, rank: int | None = None) -> None:
         """The header of a launch was read: the next record is the first of an attempt, or of another job's run."""
         if self._job_over:
             self.new_part()
-        self.writers.launched()
+        self.writers.launched(rank)
 
     def job(self, job_id: str, line: int, origin: str) -> None:
         """A line names the job that writes the file.  Several lines and ranks name it; another job is another run."""
