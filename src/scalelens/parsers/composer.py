@@ -19,7 +19,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("[batch=",)
 
 HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
@@ -33,6 +33,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.step = -1
+        self.attempt = 0
         self.values: dict[str, float] = {}
 
     def take(self, line: Line) -> bool:
@@ -41,7 +42,7 @@ class Reader:
         if not head:
             return False
         self.values, self.claims, step = {}, BLOCK, int(head[2])
-        self.rows.attempt += step < self.step
+        self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
         self.step = self.rows.step = step
         return True
 
@@ -56,7 +57,7 @@ class Reader:
         if name == "throughput/samples_per_sec":
             batches = self.values.get("throughput/batches_per_sec")
             rows.add(
-                "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
+                "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
                 step=self.step, step_s=1 / batches if batches else None, samples_per_s=value, rate_scope="global",
                 value_kind="running_mean", loss=self.values.get("loss/train/total"),
             )  # fmt: skip

@@ -23,7 +23,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
 
 RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?[\d.]+|nan|inf) \| Tokens per second: ")
@@ -38,7 +38,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts
 
     def take(self, line: Line) -> bool:
         if match := RECORD.search(line.text):
@@ -61,12 +60,10 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
         rows, step = self.rows, int(match[1])
-        last, attempt = self.last.get((line.rank, line.place), (0, 0))
-        if step <= last:
-            last, attempt = 0, attempt + 1
-        steps = step - last if last or step == 1 else None  # a resumed run does not print its first step
-        self.last[line.rank, line.place] = step, attempt
-        rows.attempt = max(rows.attempt, attempt)
+        stamp = STAMP.search(text)
+        ts = iso_time(stamp[1]) if stamp else None
+        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
         rows.step, rows.steps_line = step, line.number
         size, length = (rows.params.get(fact) for fact in FACTS.values())
         speed = values["Tokens per second"]
@@ -76,7 +73,7 @@ class Reader:
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
         row |= {"step_s": size * length / speed if size and length and speed > 0 else None}
         row |= {"peak_memory_bytes": values.pop("VRAM peak", None)}
-        if (stamp := STAMP.search(text)) and (ts := iso_time(stamp[1])):
+        if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)

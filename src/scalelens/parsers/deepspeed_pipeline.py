@@ -23,7 +23,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" iter time (s): ",)
 
 N = r"([-+]?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf))"
@@ -43,7 +43,6 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.held: Held | None = None  # the first line, until it is known whether Megatron's records follow
-        self.step: int | None = None
         self.interval: int | None = None
         self.first: dict[str, Any] | None = None  # the first row of an attempt, until its interval is known
 
@@ -77,11 +76,11 @@ class Reader:
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
             rows.metrics(line.number, line.rank, line.place, step, losses)
             return
-        if self.step is not None and step <= self.step:
-            rows.attempt += 1
-            self.step = self.first = None
-        if self.step is not None:
-            gap = step - self.step
+        position = rows.attempt_of(line.number, step, line.rank, line.place, step_s=step_s)
+        if position.begins:
+            self.first = None
+        if position.before is not None:
+            gap = step - position.before
             self.interval = min(gap, self.interval or gap)
         averaged = 1 if step == 1 else self.interval
         kind = "instant" if averaged == 1 else "interval_mean"
@@ -90,7 +89,7 @@ class Reader:
             self.first = None
         batch = rows.params.get("global_batch_size") or whole_batch(step_s, rate)
         row: dict[str, Any] = {
-            "attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
+            "attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
             "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(match[2]),
             "samples": float(batch) if batch else None, "samples_per_s": rate, "rate_scope": "global",
         }  # fmt: skip
@@ -98,7 +97,7 @@ class Reader:
         if averaged is None:
             self.first = row
         rows.metrics(line.number, line.rank, line.place, step, losses)
-        self.step = rows.step = step
+        rows.step = step
         rows.steps_line = line.number
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")

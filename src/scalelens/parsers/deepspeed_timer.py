@@ -26,7 +26,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import amount
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("SamplesPerSec=", ", skipped=")
 
 N = r"(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan))"
@@ -48,7 +48,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step: int | None = None  # of our last row of steps
+        self.attempt = 0
         self.before: tuple[int, float | None] | None = None  # step and learning rate of the line before
         self.memory = False  # whether the records end with the memory
 
@@ -97,14 +97,14 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, metrics)
         if megatron:
             return
-        if step is not None:
-            rows.attempt += self.step is not None and step < self.step
-            self.step = rows.step = step
         batch = amount(rows.params.get("global_batch_size")) if place[2] else None
         stamp = STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
+        if step is not None:
+            self.attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=False).attempt
+            rows.step = step
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",

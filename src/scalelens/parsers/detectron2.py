@@ -22,7 +22,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("  iter: ",)
 
 HEAD = re.compile(r"eta: (?:(?:\d+ days?, )?\d+:\d\d:\d\d|N/A)  iter: (\d{1,9})(?:/\d+)?(?=\s|\Z)")
@@ -40,7 +40,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # iteration, restarts
 
     def take(self, line: Line) -> bool:
         head = HEAD.search(line.text)
@@ -58,9 +57,7 @@ class Reader:
         return True
 
     def record(self, step: int, values: dict[str, float], line: Line) -> None:
-        last, attempt = self.at.get((line.rank, line.place), (-1, 0))
-        attempt += step <= last
-        self.at[line.rank, line.place] = step, attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
         kind = "instant" if "last_time" in values else "running_mean" if "time" in values else None
         row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
         row |= {"step": step, "value_kind": kind, "averaged_steps": 1 if kind == "instant" else None}
@@ -69,7 +66,6 @@ class Reader:
         if "peak_memory_bytes" in row:
             row["peak_memory_bytes"] *= 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
-        self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
         others = [(name, value, "s" if name in MEANS else None) for name, value in values.items()]

@@ -22,7 +22,7 @@ from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("| INFO | train_inner | ", "| epoch ")
 
 STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| INFO \| train_inner \| "
@@ -40,8 +40,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step: int | None = None
-        self.wall: float | None = None  # the tool's clock at the record before
+        self.walls: dict[int | None, float | None] = {}  # the tool's clock at this step and the one before
 
     def take(self, line: Line) -> bool:
         values = dict[str, str]()
@@ -67,20 +66,22 @@ class Reader:
 
     def record(self, line: Line, head: re.Match[str], step: int, values: dict[str, float]) -> None:
         rows = self.rows
-        if self.step is not None and step <= self.step:
-            rows.attempt, self.step, self.wall = rows.attempt + 1, None, None
-        steps = step - self.step if self.step is not None and head[1] else None
-        self.step = rows.step = step
+        ts = line_time(head[1], line, rows)
+        position = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        if position.begins:
+            self.walls.clear()
+        steps = step - position.before if position.before is not None and head[1] else None
+        rows.step = step
         speed, words = values.get("wps"), values.get("wpb")
         step_s = words / speed if words and speed and (steps or not head[1]) else None
-        before, self.wall = self.wall, values.get("wall")
-        if step_s and steps and before is not None and self.wall and step_s * steps > 3 * (self.wall - before + 1):
+        before, wall = self.walls.get(position.before), values.get("wall")
+        self.walls = {position.before: before, step: wall}
+        if step_s and steps and before is not None and wall and step_s * steps > 3 * (wall - before + 1):
             rows.problem(line.number, "the rate contradicts the clock of the same records: no time is read", line.text)
             step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
-        ts = line_time(head[1], line, rows)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
             value_kind=kind, rate_scope="global", ts=ts, ts_origin="naive" if ts else None,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},

@@ -27,7 +27,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("] Batch[", "]\tSpeed: ", "]\tValidation-", "] speed: ", "] training: ", "] validation: ")
 
 N = r"\d+(?:\.\d*)?(?:e[-+]?\d+)?"
@@ -43,7 +43,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.at = (-1, -1)  # epoch and batch of the last record
         self.cost: tuple[int, int, float] | None = None  # of an epoch: its number, batches, seconds
         self.batches = 0  # of an epoch
 
@@ -84,13 +83,18 @@ class Reader:
         at = epoch, int(batch or 0)
         row |= {"phase": "train", "samples_per_s": rate, "rate_scope": "global"}
         if batch is not None:
-            rows.attempt += at <= self.at
-            steps = at[1] - (self.at[1] if self.at[0] == epoch and self.at < at else 0)
+            position = rows.attempt_of(line.number, at, row["rank"], line.place)
+            before = position.before
+            steps = at[1] - (before[1] if before and before[0] == epoch else 0)
             rows.step = epoch * self.batches + at[1]
             size = whole(rows.params.get("global_batch_size"))
-            row |= {"step": rows.step, "averaged_steps": steps, "value_kind": "interval_mean", "attempt": rows.attempt}
+            row |= {
+                "step": rows.step,
+                "averaged_steps": steps,
+                "value_kind": "interval_mean",
+                "attempt": position.attempt,
+            }
             row |= {"samples": size, "step_s": size / rate if size and rate else None}
-            self.at = at
         elif self.cost and self.cost[0] == epoch:
             _, batches, seconds = self.cost
             size = round(rate * seconds / batches) or None

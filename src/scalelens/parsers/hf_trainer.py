@@ -7,8 +7,9 @@ Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_me
 
 A dictionary has a loss and mostly no time and no step: its step is that of the bar or timer before it.  With
 include_num_input_tokens_seen (since 4.50) it has the time since the start, and the difference of two is that of the steps
-between, with evaluations and checkpoints.  Every node prints the same dictionaries, and a summary that differs in its last digits: each counts once.  The tables repeat the
-dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
+between, with evaluations and checkpoints.  Every node prints the same
+dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
+several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
 only its throughput, tokens per second since the start of all ranks, is read.
 
 Samples:
@@ -28,7 +29,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
@@ -61,8 +62,9 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.seen: set[int] = set()  # dictionaries, by hash
-        self.epoch = 0.0
-        self.summarised = False
+        self.headers = 0  # of launches, when the last dictionary came
+        self.copied = False  # several nodes print the dictionaries
+        self.summarised = 0  # line of the summary, if no step came since
         self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
@@ -87,9 +89,13 @@ class Reader:
         kind = next((key for key in ("loss", "train_runtime", "eval_runtime") if key in values), None)
         if kind is None or "epoch" not in values:
             return False
+        if self.headers != self.rows.writers.headers:
+            self.seen, self.headers = set(), self.rows.writers.headers
         known = len(self.seen)
-        self.seen.add(hash(OF_A_NODE.sub("", text)))
+        is_summary = kind == "train_runtime"
+        self.seen.add(hash(text if is_summary else OF_A_NODE.sub("", text)))
         if len(self.seen) == known:
+            self.copied = True
             return True
         self.rows.param("framework", "transformers", line.number)
         own = values.pop("step", None)
@@ -99,17 +105,24 @@ class Reader:
             self.step(line, values)
         elif kind == "eval_runtime":
             self.phase(line, "evaluation", values, "eval_")
-        elif not self.summarised:
-            self.summarised = True
+        else:
+            self.summary(line, values)
+        return True
+
+    def summary(self, line: Line, values: dict[str, float]) -> None:
+        before, self.summarised = self.summarised, line.number
+        self.copied |= before == line.number - 1 > 0  # another node's, as there is no training in between
+        if not (before and self.copied):
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
-        return True
 
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
-        if epoch < self.epoch:
-            rows.attempt, rows.step, self.before = rows.attempt + 1, None, None
-        self.epoch, self.summarised = epoch, False
+        rank = 0 if line.rank is None else line.rank  # copies of other nodes are told by their text
+        position = rows.attempt_of(line.number, epoch, rank, line.place, once=False)
+        if position.begins and position.attempt:
+            rows.step, self.before = None, None
+        self.summarised = 0
         memory, time, timed = values.pop("memory(GiB)", None), values.pop("train_runtime", None), dict[str, Any]()
         if time is not None and rows.step is not None:
             if self.before and rows.step > self.before[0] and time > self.before[1]:
@@ -118,7 +131,7 @@ class Reader:
                 timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
             self.before = (rows.step, time)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
             **{column: values.pop(column, None) for column in COLUMNS}, **timed,
         )  # fmt: skip

@@ -9,7 +9,7 @@ interpreter's traceback; Open MPI's and MPICH's launchers
 The rank is the launcher's, else the one that the line names, else the one that torchrun names as the first that failed;
 srun's report of several tasks names none, as most of them end because one did.  What stands in the log before a later
 step did not end the job: only what follows the last step counts, but for what the scheduler itself says.  A step that is
-cancelled after srun reported a task's failure was cancelled because of that.  A process killed by SIGKILL is an error: that
+cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A process killed by SIGKILL is an error: that
 memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
 
 Samples:
@@ -39,7 +39,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (
     "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
     "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
@@ -53,6 +53,7 @@ ANCHORS = (
 )  # fmt: skip
 
 STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
+AGAIN = re.compile("PREEMPTION|NODE FAIL|REQUEUE")  # Slurm may start the same job once more
 RANK = re.compile(
     r"(?:\[(?:PG [^\]]{1,80} )?[Rr]ank[ -]?|: task |\b(?:on|process) rank |\(rank |(?:^|: )rank |^= +RANK |\bRank "
     r"|^\s*Process name: \[(?:\[\d+,\d+\]|\S{1,80}@\d+),)(\d{1,9})\b"
@@ -115,17 +116,19 @@ class Reader:
         self.ends: dict[tuple[int, str], tuple[int, int | None]] = {}  # line and rank by part and outcome
         self.failed = 0  # line in which srun reported that a task had failed
         self.cause: dict[str, str] = {}  # that torchrun names, being read
-        self.causes: list[tuple[str, int, int]] = []  # their time, line and rank
+        self.causes: list[tuple[str, int, int, int]] = []  # their time, line, rank and part
 
     def take(self, line: Line) -> bool:
         self.claims = None
         if stopped := STOPPED.search(line.text):
+            self.rows.job(stopped[2], line.number, "scheduler")
             reason = stopped[5] or ""
             outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
             outcome = outcome if stopped[4] else "error"
             if reason or stopped[1] == "JOB" or self.failed <= self.rows.steps_line:
                 self.rows.param("outcome", outcome, line.number, origin="scheduler")
-            self.rows.param("job_id", stopped[2], line.number, origin="scheduler")
+            if stopped[1] == "JOB" and not AGAIN.search(reason):
+                self.rows.job_ended(line.number)
             return True
         for outcome, pattern in SCHEDULER:
             if pattern.search(line.text):
@@ -155,14 +158,22 @@ class Reader:
         self.cause.setdefault(match[1], match[2])
         code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
         if match[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
-            self.causes.append((self.cause.get("time", ""), line.number, int(rank)))
+            self.causes.append((self.cause.get("time", ""), line.number, int(rank), self.rows.part))
 
     def finish(self) -> None:
-        ends = [(outcome, *self.ends.get((self.rows.part, outcome), (0, None))) for outcome, _ in TEXTS]
-        ends = [(outcome, number, rank) for outcome, number, rank in ends if number > self.rows.steps_line]
+        here = self.rows.part
+        for part in sorted({part for part, _ in self.ends} | {here}):
+            self.rows.part = part
+            self.end(part, self.rows.last_steps.get(part, self.rows.steps_line))
+        self.rows.part = here
+
+    def end(self, part: int, last_step: int) -> None:
+        """How a part of the file ended: by what stands behind its last step."""
+        ends = [(outcome, *self.ends.get((part, outcome), (0, None))) for outcome, _ in TEXTS]
+        ends = [(outcome, number, rank) for outcome, number, rank in ends if number > last_step]
         for outcome, number, _ in ends:
             self.rows.param("outcome", outcome, number)
-        causes = sorted(cause for cause in self.causes if cause[1] > self.rows.steps_line)
+        causes = sorted(cause for cause in self.causes if cause[1] > last_step and cause[3] == part)
         if ends and ends[0][2] is not None:
             self.rows.param("outcome_rank", ends[0][2], ends[0][1])
         elif ends and causes:

@@ -19,7 +19,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("PBS_", "LSB_", "FLUX_JOB_", "COBALT_", "PJM_")
 
 ASSIGNMENT = re.compile(
@@ -54,5 +54,9 @@ class Reader:
         if form and not fits:
             self.rows.problem(line.number, f"{match[1]} is not what it should be", line.text)
             return True
-        self.rows.param(fact, fits[fits.re.groups] if fits else value, line.number, origin="environment")
+        value = fits[fits.re.groups] if fits else value
+        if fact == "job_id":
+            self.rows.job(value, line.number, "environment")
+        else:
+            self.rows.param(fact, value, line.number, origin="environment")
         return True

@@ -23,7 +23,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 BAR = re.compile(
@@ -38,6 +38,7 @@ RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|i
 MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
 OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
+VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 
 
 class Reader:
@@ -45,6 +46,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.logger: str | None = None  # its version
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
 
     def take(self, line: Line) -> bool:
@@ -59,12 +61,20 @@ class Reader:
                 self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
             return True
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
-        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
+        *before, _ = self.at.get((line.rank, line.place), (-1, -1, 0))
         if [epoch, batch] != before and batch:
-            attempt += [epoch, batch] < before
+            self.version(bar[6])
+            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.place, once=False).attempt
             self.at[line.rank, line.place] = epoch, batch, attempt
             self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
         return True
+
+    def version(self, fields: str) -> None:
+        """Each launch has a version of its own, which its logger counts up."""
+        version = VERSION_OF_LOGGER.search(fields)
+        if version and self.logger not in (None, version[1]):
+            self.rows.launched()
+        self.logger = version[1] if version else self.logger
 
     def record(self, bar: re.Match[str], epoch: int, batch: int, step: int, attempt: int, line: Line) -> None:
         rows = self.rows
@@ -72,7 +82,7 @@ class Reader:
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
-        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
             step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch if bar[7] else None,

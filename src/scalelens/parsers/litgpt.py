@@ -6,8 +6,8 @@ Yields: steps, metrics, params
 Source: litgpt/pretrain.py, fit(); litgpt/finetune/full.py, fit()
 
 An iteration is a micro batch, and its time the host's: that of a step is the sum over its iterations.  It is known where
-all of them are printed, and where each is a step; else the time of the last iteration is a metric.  The loss is that of
-the rank that prints.
+all of them are printed by one rank, and where each is a step; else the time of the last iteration is a metric.  The loss
+is that of the rank that prints.  On several nodes one rank of each prints.
 
 Samples:
     Epoch 3 | iter 9600 step 1200 | loss train: 4.125, val: 4.250 | iter time: 88.50 ms (step) remaining time: 0:12:30
@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" | iter time: ", " iter time: ")
 
 N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
@@ -39,9 +39,9 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.iteration, self.step = -1, -1  # of the last line
         self.spent: float | None = None  # by the iterations of a step, all of which were printed
         self.updated: tuple[int, int] | None = None  # iteration and step of the last line with an update
+        self.shared = False  # several ranks print this attempt
 
     def take(self, line: Line) -> bool:
         if match := RECORD.match(line.text):
@@ -60,22 +60,23 @@ class Reader:
         self, line: Line, iteration: int, step: int, loss: str | None, time: float, update: bool, epoch: str | None = None
     ) -> None:  # fmt: skip
         rows = self.rows
-        if iteration <= self.iteration:
-            rows.attempt, self.spent, self.updated = rows.attempt + 1, None, None
-        elif iteration > self.iteration + 1:
+        position = rows.attempt_of(line.number, iteration, line.rank, line.place)
+        if position.begins:
+            self.spent, self.updated, self.shared = None, None, False
+        elif position.before != iteration - 1:
             self.spent = None
-        self.iteration, self.step = iteration, step
+        self.shared |= position.repeated  # then the iterations of a step are not those of one rank
         if self.spent is not None:
             self.spent += time
         if not update:
             return
-        step_s = self.spent
-        if self.updated and iteration - self.updated[0] == step - self.updated[1]:
-            step_s = time
+        done = iteration - self.updated[0] if self.updated else 0
+        each_is_a_step = iteration == step or (self.updated and done > 0 and done == step - self.updated[1])
+        step_s = time if each_is_a_step else None if self.shared else self.spent
         self.spent, self.updated, rows.step = 0.0, (iteration, step), step
         timed = step_s is not None
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             epoch=int(epoch) - 1 if epoch and epoch != "0" else None, loss=float(loss) if loss else None,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
         )  # fmt: skip

@@ -22,7 +22,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, json_number_or_nan, number
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ('"current_steps": ',)
 
 COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
@@ -35,7 +35,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = 0
         self.first: tuple[int, float] | None = None  # step and seconds of the first record
 
     def take(self, line: Line) -> bool:
@@ -62,11 +61,17 @@ class Reader:
             self.rows,
             {name: number_or_nan(value) for name, value in record.items() if name not in NO_VALUE},
         )
-        if step < self.step:
-            rows.attempt, self.first = rows.attempt + 1, None
+        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
+        if position.begins:
+            self.first = None
         if values.get("loss") is not None:
             elapsed = clock_span(str(record.get("elapsed_time")))
-            row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+            row: dict[str, Any] = {
+                "attempt": position.attempt,
+                "rank": line.rank,
+                "place": line.place,
+                "phase": "train",
+            }
             row |= {"step": step, "epoch": number_or_nan(record.get("epoch"))}
             if elapsed is not None:
                 self.first = self.first or (step, elapsed)
@@ -76,7 +81,7 @@ class Reader:
             row |= {column: values.pop(name) for name, column in COLUMNS.items() if values.get(name) is not None}
             rows.put("steps", line.number, row)
             rows.steps_line = line.number
-        self.step = rows.step = step
+        rows.step = step
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
         named = [(name, value, UNITS.get(name)) for name, value in values.items() if value is not None]

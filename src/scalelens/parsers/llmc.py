@@ -22,7 +22,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")
 
 N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
@@ -41,7 +41,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = -1
 
     def take(self, line: Line) -> bool:
         rows, whose = self.rows, (line.number, line.rank, line.place)
@@ -67,11 +66,11 @@ class Reader:
 
     def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
         rows = self.rows
-        rows.attempt += step <= self.step
-        self.step = rows.step = step
+        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        rows.step = step
         timed = step_s is not None
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
             loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
         )  # fmt: skip

@@ -20,7 +20,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import as_utc
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Subject: Job ", "Started at ", "Terminated at ", "Results reported ", "Job was executed on host(s) <")
 
 SUBJECT = re.compile(r"Subject: Job (\d{1,18}(?:\[\d+\])?): <(.{0,200})> in cluster <([\w.-]+)> (Done|Exited)\s*\Z")
@@ -66,12 +66,13 @@ class Reader:
         """The row's line is that of the end's time, the last line that is read."""
         hosts = self.hosts[1:] if len(self.hosts) > 2 else self.hosts
         hosts = list(dict.fromkeys(hosts))
+        self.rows.job(subject[1], line, "scheduler")
         self.rows.add(
             "jobs", line, job_id=subject[1], state=subject[4].upper(), nodes=len(hosts) or None,
             node_list=",".join(hosts) or None, started_at=self.started, ended_at=ended,
             elapsed_s=(ended - self.started).total_seconds() if ended and self.started else None,
         )  # fmt: skip
-        facts = {"job_id": subject[1], "job_name": subject[2], "system": subject[3], "nodes": len(hosts) or None}
+        facts = {"job_name": subject[2], "system": subject[3], "nodes": len(hosts) or None}
         for fact, value in facts.items():
             self.rows.param(fact, value, line, origin="scheduler")
         self.subject = None

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("completed step: ",)
 
 N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -34,7 +34,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts: each host prints
 
     def take(self, line: Line) -> bool:
         head = HEAD.search(line.text)
@@ -47,11 +46,9 @@ class Reader:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         step, whose = int(head[1]), (line.rank, line.place)
-        last, attempt = self.last.get(whose, (-1, 0))
-        attempt += step <= last
-        self.last[whose] = step, attempt
+        attempt = rows.attempt_of(line.number, step, *whose, step_s=values["seconds"]).attempt
         tflops = values.pop("TFLOP/s/device", values.pop("TFLOP/s", None))
-        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=values.pop("seconds"), averaged_steps=1, value_kind="instant", rate_scope="rank",

@@ -31,7 +31,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("iteration ",)
 
 NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
@@ -103,9 +103,8 @@ class Reader:
         self.rows = rows
         self.part = -1
         self.layout: Layout | None = None
-        self.last: dict[int | None, int] = {}  # last step by the rank that printed it
-        self.copy: tuple[int, float] | None = None  # line and time of the last record
-        self.first: dict[str, Any] | None = None  # first record of an attempt, until its interval is known
+        self.copy: tuple[int, int, float] | None = None  # line, step and time of the last record
+        self.first: list[dict[str, Any]] = []  # first record of an attempt, of each rank, until their interval is known
         self.first_step: int | None = None
         self.interval: int | None = None  # log_interval, else the smallest step between records so far
 
@@ -184,19 +183,19 @@ class Reader:
     ) -> None:
         rows = self.rows
         if self.part != rows.part:
-            self.part, self.last, self.first, self.copy = rows.part, {}, None, None
+            self.part, self.first, self.copy = rows.part, [], None
         rank, place = line.rank, line.place
         if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
             rank, place = None, str(rank)  # the last rank prints: another label of `srun -l` is that of a node
-        previous = self.last.get(rank)
-        if previous == step and self.copy and self.copy[1] == row["step_s"] and line.number - self.copy[0] < 50:
+        if self.copy and self.copy[1:] == (step, row["step_s"]) and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
-        self.copy = (line.number, row["step_s"])
-        if previous is not None and step <= previous:
-            rows.attempt += 1
-            self.last, previous, self.first = {}, None, None
-        self.last[rank] = step
-        if ts := line_time(stamp, line, rows):
+        self.copy = (line.number, step, row["step_s"])
+        ts = line_time(stamp, line, rows)
+        position = rows.attempt_of(line.number, step, rank, place, ts, row["step_s"])
+        previous = None if position.begins else position.before
+        if position.begins:
+            self.part, self.first = rows.part, []
+        if ts:
             row["ts"], row["ts_origin"] = ts, "naive"
         averaged = self.averaged_steps(step, previous, timer_kept=bool(stamp and "." in stamp))
         if "samples" not in row and (batch := rows.params.get("global_batch_size")):
@@ -207,7 +206,7 @@ class Reader:
         row["step"], row["averaged_steps"] = step, averaged
         row["value_kind"] = "instant" if averaged == 1 else "interval_mean"
         row["phase"], row["rate_scope"] = "train", "global"
-        row["attempt"], row["rank"], row["place"] = rows.attempt, rank, place
+        row["attempt"], row["rank"], row["place"] = position.attempt, rank, place
         rows.put("steps", line.number, row)
         self.settle(row, averaged)
         if metrics:
@@ -233,10 +232,11 @@ class Reader:
     def settle(self, row: dict[str, Any], averaged: int | None) -> None:
         """Gives the first record of an attempt the interval that the second one shows."""
         if averaged is None:
-            self.first = row
-        elif self.first is not None:
-            self.first.update(averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean")
-            self.first = None
+            self.first.append(row)
+        else:
+            for first in self.first:
+                first.update(averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean")
+            self.first = []
 
     def facts(self, line: Line, row: dict[str, Any], metrics: list[Metric]) -> None:
         """Which member of the family prints such records."""

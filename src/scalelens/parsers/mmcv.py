@@ -26,7 +26,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
 
 HEAD = re.compile(
@@ -43,7 +43,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # iteration, restarts
+        self.start: dict[tuple[int | None, str | None], int] = {}  # the step before the first one of an attempt
         self.lossless: list[str] = []  # what the last record without a loss held
 
     def take(self, line: Line) -> bool:
@@ -64,7 +64,7 @@ class Reader:
             named = [(f"val {name}", value, None) for name, value in values.items() if name != "lr" and value == value]
             self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
             return True
-        place = self.position(head, line)
+        place = self.position(head, values.get("time"), line)
         # The losses come last, and their sum at the end.
         before, self.lossless = self.lossless, [] if "loss" in values else [*values]
         if "time" not in values or ("loss" not in values and before != self.lossless):
@@ -73,14 +73,16 @@ class Reader:
             self.train(head, values, place, line)
         return True
 
-    def position(self, head: re.Match[str], line: Line) -> dict[str, Any]:
+    def position(self, head: re.Match[str], time: float | None, line: Line) -> dict[str, Any]:
         """Where a record stands, and how many steps it is a mean of.  Going back is a restart."""
         epoch, index, total = int(head[7]) - 1 if head[7] else None, int(head[8]), int(head[9])
         step = index if epoch is None else epoch * total + index
-        last, attempt = self.at.get((line.rank, line.place), (0, 0))
-        if step <= last:
-            last, attempt = min(step - index, step - 1), attempt + 1
-        self.at[line.rank, line.place] = step, attempt
+        ts = iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}") if head[1] else None
+        attempt, begins, last, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts, time)
+        if begins:
+            self.start[line.rank, line.place] = min(step - index, step - 1) if attempt else 0
+        if last is None:
+            last = self.start[line.rank, line.place]
         # The buffer is emptied at the end of an epoch.
         steps = min(step - last, index) if last or index else 1
         return {

@@ -24,7 +24,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_count, json_number
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ('"mode": "train", "epoch": ', '"mode": "val", "epoch": ', '"data_time": ')
 
 BEGUN = re.compile(r'\{"(?:mode": "(?:train|val)", "epoch": |(?:base_)?lr": )')
@@ -72,7 +72,7 @@ class Reader:
 
     def train(self, record: dict[str, Any], counts: dict[str, int], line: Line) -> None:
         rows = self.rows
-        steps = self.position(counts)
+        steps = self.position(counts, line)
         rows.step, rows.steps_line = self.step, line.number
         row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
         row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
@@ -86,16 +86,17 @@ class Reader:
         others = [(name, value, None) for name, value in values.items() if name not in {*NO_VALUE, *COLUMNS}]
         rows.metrics(line.number, line.rank, line.place, self.step, others)
 
-    def position(self, counts: dict[str, int]) -> int | None:
+    def position(self, counts: dict[str, int], line: Line) -> int | None:
         """Finds the step of a record; gives back the steps since the one before, where that is known."""
         epoch, index = counts["epoch"], counts["iter"]
         before = self.step
+        position = self.rows.attempt_of(
+            line.number, counts.get("step", (epoch, index)), 0 if line.rank is None else line.rank, line.place
+        )  # one process writes the file
+        restarted = position.begins and position.attempt > 0
         if "step" in counts:
-            self.rows.attempt += counts["step"] <= before
-            restarted, self.step = counts["step"] <= before, counts["step"]
+            self.step = counts["step"]
         else:
-            restarted = epoch < self.epoch or (epoch == self.epoch and index <= self.last)
-            self.rows.attempt += restarted
             anew = epoch > self.epoch and index <= self.last
             self.step = self.bases.setdefault(epoch, before if anew else self.bases.get(self.epoch, 0)) + index
         first = self.epoch == 0 and epoch > 1

@@ -21,7 +21,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ")
 
 N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -36,7 +36,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = -1
 
     def take(self, line: Line) -> bool:
         rows = self.rows
@@ -63,11 +62,11 @@ class Reader:
 
     def row(self, line: Line, step: int, average: str | None, loss: float) -> None:
         rows = self.rows
-        rows.attempt += step <= self.step
-        self.step = rows.step = step
+        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        rows.step = step
         known = average not in (None, "nan")
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=float(average or "nan") / 1000 if known else None, value_kind="running_mean" if known else None,
             loss=loss,
         )  # fmt: skip

@@ -24,7 +24,7 @@ from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("iter ", " | lr ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
 
 N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
@@ -78,12 +78,11 @@ class Reader:
         rate: float | None = None, date: datetime | None = None,
     ) -> None:  # fmt: skip
         rows, step = self.rows, int(count)
-        if step < self.step:
-            rows.attempt += 1
+        position = rows.attempt_of(line.number, step, line.rank, line.place, date, float(time) / 1000, once=False)
         self.step = step
         norm, memory = fields.pop("grad norm", (None, ""))[0], fields.pop("max alloc", (None, ""))[0]
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=float(time) / 1000, averaged_steps=1, value_kind="instant", loss=float(loss), grad_norm=norm,
             tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None, learning_rate=rate,
             ts=date, ts_origin="naive" if date else None,

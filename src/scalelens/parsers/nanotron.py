@@ -20,7 +20,7 @@ from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("]: iteration: ", "]:  Memory usage: ")
 
 LOGGER = r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) \[INFO\|DP=\d+\|[^]]{1,200}\]: "
@@ -43,7 +43,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = -1
 
     def take(self, line: Line) -> bool:
         whose = (line.rank, line.place)
@@ -73,11 +72,11 @@ class Reader:
             batch = None
         else:
             rows.param("global_batch_size", int(batch), line.number)
-        rows.attempt += step <= self.step
-        self.step = rows.step = step
         ts = line_time(head[1], line, rows, "%m/%d/%Y %H:%M:%S")
+        position = rows.attempt_of(line.number, step, line.rank, line.place, ts, time / 1000)
+        rows.step = step
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             step_s=time / 1000, averaged_steps=1, value_kind="instant", samples=batch, rate_scope="global",
             ts=ts, ts_origin="naive" if ts else None,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},

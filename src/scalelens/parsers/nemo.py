@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("train_step_timing in s", "Training epoch ", "reduced_train_loss=")
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
@@ -78,8 +78,7 @@ class Reader:
         previous = self.last.get(whose)
         if previous == step:
             return
-        if previous is not None and step < previous:
-            rows.attempt += 1
+        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
         self.last[whose] = step
         row: dict[str, float] = {}
         for name, column in COLUMNS.items():
@@ -91,7 +90,7 @@ class Reader:
         if "samples" in row and row["samples"].is_integer():
             rows.param("global_batch_size", int(row["samples"]), line.number)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
             step=step, averaged_steps=None if unit else 1, value_kind="running_mean" if unit else "instant", **row,
         )  # fmt: skip
         others = [(name, float(value), UNITS.get(name)) for name, value in values.items()]

@@ -21,7 +21,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" | epoch ",)
 
 N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -38,7 +38,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
@@ -59,11 +58,12 @@ class Reader:
 
     def record(self, head: re.Match[str], values: dict[str, float], each: float | None, line: Line) -> None:
         rows, step = self.rows, int(head[2])
-        before, attempt = self.last.get((line.rank, line.place), (-1, 0))
+        stamp = STAMP.search(line.text)
+        ts = iso_time(stamp[1]) if stamp else None
+        attempt = rows.attempt
         if not head[1]:
-            attempt += step <= before
-            self.last[line.rank, line.place] = step, attempt
-            rows.attempt, rows.step, rows.steps_line = max(rows.attempt, attempt), step, line.number
+            attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts).attempt
+            rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)
         rate = values.get("tps")
         if rate and each and abs(rate / each - round(rate / each)) < 0.01 * rate / each:
@@ -72,7 +72,7 @@ class Reader:
         row |= {"phase": "validation" if head[1] else "train", "epoch": int(head[3])}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem", None)
-        if (stamp := STAMP.search(line.text)) and (ts := iso_time(stamp[1])):
+        if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.put("steps", line.number, row)
         named = [(name, value, "tokens/s" if name == "tps" else None) for name, value in values.items()]

@@ -15,12 +15,13 @@ Samples:
 """
 
 import re
+from datetime import datetime
 
 from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("olmo.train:",)
 
 HEAD = re.compile(
@@ -41,7 +42,8 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.head: re.Match[str] | None = None
-        self.step = -1  # of the last block of training
+        self.attempt = 0
+        self.ts: datetime | None = None  # of the block
         self.loss: float | None = None
         self.norm: float | None = None
         self.tokens: tuple[int, float] | None = None  # step and tokens until then
@@ -52,7 +54,7 @@ class Reader:
         if not self.head:
             return False
         self.claims, self.loss, self.norm, self.per_step = BLOCK, None, None, None
-        self.rows.step = int(self.head[2])
+        self.rows.step, self.ts = int(self.head[2]), line_time(self.head[1], line, self.rows)
         if self.head[2] == self.head[3]:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
         return True
@@ -65,7 +67,7 @@ class Reader:
             rows.problem(line.number, f"the value of '{name}' is not a number", line.text)
             return
         if name == "train/CrossEntropyLoss":
-            self.begin(value)
+            self.begin(value, line)
         elif name == "optim/total_grad_norm":
             self.norm = value
         elif name == "throughput/total_tokens":
@@ -76,11 +78,12 @@ class Reader:
             factor, unit = UNITS.get(name, (1.0, None))
             rows.metric(line.number, line.rank, line.place, rows.step, name, value * factor, unit)
 
-    def begin(self, loss: float) -> None:
+    def begin(self, loss: float, line: Line) -> None:
         step = self.rows.step or 0
-        if step <= self.step:
-            self.rows.attempt, self.tokens = self.rows.attempt + 1, None
-        self.step, self.loss = step, loss
+        position = self.rows.attempt_of(line.number, step, line.rank, line.place, self.ts)
+        if position.begins:
+            self.tokens = None
+        self.attempt, self.loss = position.attempt, loss
 
     def count(self, tokens: float) -> None:
         step = self.rows.step or 0
@@ -89,9 +92,9 @@ class Reader:
         self.tokens = (step, tokens)
 
     def row(self, line: Line, head: re.Match[str], speed: float) -> None:
-        rows, ts = self.rows, line_time(head[1], line, self.rows)
+        rows, ts = self.rows, self.ts
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
             epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
             tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip

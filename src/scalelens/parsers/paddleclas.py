@@ -30,7 +30,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
 
 N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -113,8 +113,8 @@ class Reader:
         """A row of the training, at an epoch, an iteration and the iterations of the epoch; a mean over `batches`."""
         epoch, index, total = at
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
-        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        attempt += [epoch, index] <= before
+        cost = values.get("batch_cost")
+        attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place, ts, cost).attempt
         self.at[line.rank, line.place] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
         row |= {"averaged_steps": batches, "value_kind": "running_mean", "rate_scope": "rank", "ts": ts}

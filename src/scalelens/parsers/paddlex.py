@@ -29,7 +29,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "] learning_rate: ",
     "[TRAIN] epoch",
@@ -69,7 +69,6 @@ class Reader:
         self.rows = rows
         self.every: int | None = None  # print_batch_step, as the log names it
         self.longest = 0  # between two records
-        self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # step, restarts
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
@@ -79,8 +78,6 @@ class Reader:
             if not WHOLE[kind].search(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
-            if ts := logged_at(text):
-                row |= {"ts": ts, "ts_origin": "naive"}
             values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
             self.record(kind, match, row, gap, first, values, line)
         elif match := EVALUATION.search(text):
@@ -100,14 +97,14 @@ class Reader:
         else:
             epoch, step = (int(match[name]) for name in (("first", "iter") if kind == "seg" else ("one", "global")))
             epoch -= 0 if match["old"] else 1
-        before, attempt = self.at.get((line.rank, line.place), (None, 0))
-        attempt += before is not None and step <= before
-        start = before if before is not None and step > before else None
-        self.at[line.rank, line.place] = step, attempt
+        ts = logged_at(line.text.rstrip())
+        attempt, _, start, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts)
         gap = step - (start if start is not None else -1 if kind == "det" or match["old"] else 0)
         if start is not None and (kind != "det" or gap <= int(match["index"])):  # within an epoch
             self.longest = max(self.longest, gap)
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
+        if ts:
+            row |= {"ts": ts, "ts_origin": "naive"}
         return row | {"epoch": epoch, "step": step, "rate_scope": "rank"}, gap, start is None
 
     def record(
@@ -142,7 +139,7 @@ class Reader:
         """What follows from a record for the run; only where it is of whole batches for the batch."""
         rows, params = self.rows, self.rows.params
         rows.param("framework", "paddlepaddle", line.number, origin="inferred")
-        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, row["attempt"]), row["step"], line.number
+        rows.step, rows.steps_line = row["step"], line.number
         size = row.get("samples_per_s", 0.0) * (row.get("step_s") or 0.0)
         if whole and "micro_batch_size" not in params and 0.5 < size < 1e6 and abs(size - round(size)) < 0.005 * size:
             rows.param("micro_batch_size", round(size), line.number, origin="inferred")

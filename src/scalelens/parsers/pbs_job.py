@@ -23,7 +23,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("Job Id", "Resource Usage on ")
 LATER = (
     "state", "nodes", "node_list", "devices", "submitted_at", "started_at", "ended_at", "elapsed_s",
@@ -49,7 +49,6 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.row: dict[str, Any] = {}
-        self.last: str | None = None  # the job before
         self.ended: datetime | None = None
         self.hosts: str | None = None  # a value that may go on
 
@@ -61,13 +60,13 @@ class Reader:
         match = START.match(line.text)
         if not match:
             return False
-        if self.last not in (None, match[1]) and not self.rows.steps_line:  # a list of jobs, not a job's log
-            self.rows.new_part()
-        self.last, self.hosts, self.claims = match[1], None, re.compile(r"[ \t]+\S")
+        self.rows.job(match[1], line.number, "scheduler")
+        self.hosts, self.claims = None, re.compile(r"[ \t]+\S")
         self.row = {"job_id": match[1], "ended_at": self.ended}
-        self.ended = None
         self.rows.put("jobs", line.number, self.row)
-        self.rows.param("job_id", match[1], line.number, origin="scheduler")
+        if self.ended:  # an epilogue, behind the output of the job
+            self.rows.job_ended(line.number)
+        self.ended = None
         return True
 
     def more(self, line: Line) -> None:

@@ -6,7 +6,7 @@ Yields: params
 Source: slurm src/common/env.c, src/srun, src/slurmd
 
 Only assignments that stand by themselves: a trace of the shell (`+ SLURM_NTASKS=4`) shows what a script assigns, not
-what Slurm did.  SLURM_NNODES is that of a step where it differs from the job's.
+what Slurm did.  SLURM_NNODES is that of a step where it differs from the job's.  The id of another job begins another run.
 
 Samples:
     SLURM_JOB_ID=4711
@@ -21,7 +21,7 @@ from scalelens.parsing.hostlist import expand
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("SLURM_",)
 
 ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
@@ -31,6 +31,7 @@ FACTS = {
     "SLURM_JOB_NODELIST": "node_list", "SLURM_NTASKS": "tasks", "SLURM_JOB_PARTITION": "partition",
     "SLURM_JOB_NAME": "job_name", "SLURM_CPUS_PER_TASK": "cpus_per_task",
 }  # fmt: skip
+DUMP = 500  # lines that one dump may fill
 COUNTED = ("nodes", "devices", "devices_per_node", "tasks", "cpus_per_task")
 
 
@@ -39,11 +40,17 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.last = 0  # line of the last variable
+        self.held: list[tuple[str, str, int]] | None = None  # facts of a later dump, until it names its job
 
     def take(self, line: Line) -> bool:
         match = ASSIGNMENT.match(line.text)
         if not match:
             return False
+        if line.number > self.last + DUMP:
+            self.release()
+            self.held = [] if "job_id" in self.rows.params else None
+        self.last = line.number
         fact, value = FACTS.get(match[1]), match[2] or match[3] or match[4] or ""
         if fact in COUNTED:
             number = re.fullmatch(r"(?:[a-z]\w*:)?(\d{1,7})", value)  # SLURM_GPUS=a100:4
@@ -53,12 +60,28 @@ class Reader:
             value = number[1]
         elif fact == "node_list":
             value = ",".join(expand(value)) or value
-        if fact and value:
-            self.rows.param(fact, value, line.number, origin="environment")
-        facts = self.rows.params
-        if fact in ("nodes", "devices_per_node") and {"nodes", "devices_per_node"} <= facts.keys():
-            self.product(str(facts["nodes"]), str(facts["devices_per_node"]), line.number)
+        if fact == "job_id" and value:
+            self.rows.job(value, line.number, "environment")
+            self.release()
+        elif fact and value and self.held is not None:
+            self.held.append((fact, value, line.number))
+        elif fact and value:
+            self.fact(fact, value, line.number)
         return True
+
+    def finish(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        held, self.held = self.held or [], None
+        for fact in held:
+            self.fact(*fact)
+
+    def fact(self, name: str, value: str, line: int) -> None:
+        self.rows.param(name, value, line, origin="environment")
+        facts = self.rows.params
+        if name in ("nodes", "devices_per_node") and {"nodes", "devices_per_node"} <= facts.keys():
+            self.product(str(facts["nodes"]), str(facts["devices_per_node"]), line)
 
     def product(self, nodes: str, per_node: str, line: int) -> None:
         if re.fullmatch(r"\d{1,7}", nodes) and re.fullmatch(r"\d{1,7}", per_node):

@@ -22,7 +22,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, iso_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("INFO Train: [", "INFO EPOCH ")
 
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
@@ -66,8 +66,9 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         epoch, index, total = (int(number) for number in record.groups())
-        *before, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        attempt += [epoch, index] <= before
+        attempt = self.rows.attempt_of(
+            line.number, epoch * total + index, line.rank, line.place, stamp.get("ts"), values.get("time")
+        ).attempt
         self.at[line.rank, line.place] = epoch, index, attempt
         row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
         row |= {"epoch": epoch, "step": epoch * total + index, "averaged_steps": 1, "value_kind": "instant"}

@@ -28,7 +28,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "images/sec: ", "Batch size:  ", " per device", "Devices:     [", "Model:       ", "Dataset:     ",
     "Variables:   ", "Mode:        ",
@@ -111,10 +111,8 @@ class Reader:
 
     def record(self, match: re.Match[str], line: Line) -> None:
         step, rate = int(match[1]), float(match[2])
-        last, attempt = self.at.get((line.rank, line.place), (0, 0))
-        attempt += step < last
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
         self.at[line.rank, line.place] = step, attempt
-        self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         batch, scope = self.batch()
         others = [float(value) for value in match[5].split()]

@@ -27,7 +27,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (
     "%)]  Loss: ", "]  Time: ", " created, param count:", "Training in distributed mode with ",
     "Training with a single process on ", "Training in mixed precision", "Training in float32",
@@ -91,10 +91,8 @@ class Reader:
 
     def train(self, match: re.Match[str], line: Line) -> None:
         epoch, index, total = int(match[1]), int(match[2]), int(match[3])
-        before, at, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        attempt += (epoch, index) <= (before, at)
+        attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.place).attempt
         self.at[line.rank, line.place] = epoch, index, attempt
-        self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = epoch * total + index, line.number
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)

@@ -25,7 +25,7 @@ from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")
 
 N = r"(-?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))"
@@ -48,8 +48,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[int | None, int] = {}  # last step by rank
-        self.averaged: dict[int | None, int | None] = {}  # of that step; ranks without a label print it again
         self.attempts: dict[int | None, int] = {}
         self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
 
@@ -70,6 +68,8 @@ class Reader:
                 rows.param(DEGREES.get(name, f"{name}_degree"), size, line.number)
         elif start := START.search(line.text):
             self.started.add(line.rank)
+            if line.rank is None:
+                rows.launched()
             rows.param("micro_batch_size", int(start[1]), line.number)
             rows.param("global_batch_size", int(start[2]), line.number)
             rows.param("max_steps", int(start[4]), line.number)
@@ -91,20 +91,17 @@ class Reader:
                 return False
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        phase, previous = "validation" if match[1] else "train", self.last.get(line.rank)
-        averaged = 1 if step == 1 else None
-        if phase == "train":
-            if previous is not None and step < previous + (line.rank in self.started):
-                self.attempts[line.rank] = self.attempts.get(line.rank, 0) + 1
-            elif previous is not None:
-                averaged = step - previous or self.averaged[line.rank]
-            self.started.discard(line.rank)
-            self.last[line.rank], self.averaged[line.rank], rows.step = step, averaged, step
-            rows.attempt, rows.steps_line = max(self.attempts.values(), default=0), line.number
-        tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
-        whole = product(speed, rows.params.get("devices"))
         stamp = STAMP.search(line.text, 0, match.start() + 2)
         ts = line_time(stamp[1] if stamp else None, line, rows)
+        phase, averaged = "validation" if match[1] else "train", 1 if step == 1 else None
+        if phase == "train":
+            position = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=line.rank in self.started)
+            if position.before is not None:
+                averaged = step - position.before
+            self.started.discard(line.rank)
+            self.attempts[line.rank], rows.step, rows.steps_line = position.attempt, step, line.number
+        tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
+        whole = product(speed, rows.params.get("devices"))
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
             phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",

@@ -19,7 +19,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" | loss:",)
 
 N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
@@ -34,7 +34,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = -1
 
     def take(self, line: Line) -> bool:
         head = HEAD.match(line.text)
@@ -48,11 +47,11 @@ class Reader:
             if "lr" not in values:
                 return True
         step = int(head[1])
-        rows.attempt += step <= self.step
-        self.step = rows.step = step
+        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        rows.step = step
         memory = next((values.pop(name) * scale for name, scale in MEMORY.items() if name in values), None)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
             rate_scope="rank", peak_memory_bytes=memory,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},
         )  # fmt: skip

@@ -120,18 +120,15 @@ class Reader:
 
     def position(self, epoch: int, index: int, total: int, log: Log, line: Line) -> None:
         """Where a record of the training stands: going back is a restart, with other batches another run."""
-        if (epoch, index) <= log.at:
-            if total != self.total:
-                self.rows.new_part()
-                self.logs.clear()
-                self.logs[line.rank, line.place] = log
-                log.attempt = -1
-            log.attempt += 1
+        if (epoch, index) <= log.at and total != self.total:
+            self.rows.new_part()
+            self.logs.clear()
+            self.logs[line.rank, line.place] = log
+        log.attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place).attempt
         if total != self.total or "iterations_per_epoch" not in self.rows.params:
             self.rows.param("framework", "pytorch", line.number, origin="inferred")
             self.rows.param("iterations_per_epoch", total, line.number)
         self.total, log.at, log.step = total, (epoch, index), epoch * total + index
-        self.rows.attempt = max(self.rows.attempt, log.attempt)
         self.rows.step, self.rows.steps_line = log.step, line.number
 
 

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" - timing_s/", " - global_seqlen/", " - val-", " - actor/", " - critic/")
 
 N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -38,7 +38,6 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.step = -1
 
     def take(self, line: Line) -> bool:
         head = HEAD.match(line.text)
@@ -51,11 +50,10 @@ class Reader:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         step = int(head[1])
         if "timing_s/step" in values:
-            rows.attempt += step <= self.step
-            self.step = step
+            position = rows.attempt_of(line.number, step, line.rank, line.place)
             memory = next((values.pop(name) for name in MEMORY if name in values), None)
             rows.add(
-                "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+                "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
                 averaged_steps=1, value_kind="instant", rate_scope="global",
                 peak_memory_bytes=memory * 2**30 if memory is not None else None,
                 **{column: values.pop(name, None) for name, column in COLUMNS.items()},

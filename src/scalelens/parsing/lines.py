@@ -17,6 +17,7 @@ import ahocorasick_rs
 import numpy as np
 
 from scalelens.errors import UserError
+from scalelens.parsing.attempts import HEADERS
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.launcher_prefixes import (
     ANSI,
@@ -87,6 +88,7 @@ class LineDispatcher:
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
         self._formats, self._finder, self._anchors, self._takers = anchors_of(tuple(formats))
+        self._headers = {index for index, anchor in enumerate(self._anchors) if anchor in HEADERS}
         self._offers: dict[tuple[int, ...], list[str]] = {}  # names of formats by the anchors of a line
         self._claiming: dict[str, Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
@@ -181,6 +183,8 @@ class LineDispatcher:
         if names is None:
             names = self._offers[key] = list(dict.fromkeys(name for anchor in anchors for name in self._takers[anchor]))
         rows = self.rows
+        if any(anchor in self._headers for anchor in anchors):
+            rows.launched(line.rank)
         for name in names:
             if name == claimer:
                 continue
@@ -268,7 +272,7 @@ def anchors_of(
     """Formats by name, a finder of all anchors, the anchors by index, and by index the formats that have each."""
     by_name = {name_of(format): format for format in formats}
     pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
-    anchors = sorted({anchor for anchor, _ in pairs})
+    anchors = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
     finder = ahocorasick_rs.BytesAhoCorasick(
         [anchor.encode() for anchor in anchors],
         implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes

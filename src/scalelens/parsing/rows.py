@@ -5,6 +5,9 @@ A reader of a format gets one `Rows` per file and calls
     rows.add("steps", line=12, step=10, step_s=1.38)     a row; columns left out are NULL
     rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
     rows.problem(12, "the record is cut", text)          a line of the format that could not be read
+    rows.attempt_of(12, step, line.rank, line.place)     which launch printed this record; see parsing/attempts.py
+    rows.launched()                                      a header: what follows is another launch
+    rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
 """
 
@@ -13,12 +16,13 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scalelens.parsing.attempts import AMBIGUOUS, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import SCHEMAS, SMALL
@@ -59,6 +63,10 @@ class Rows:
         self.steps_line = 0  # line of the last record of a step
         self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
         self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
+        self.writers = Writers(self._ambiguous)
+        self.last_steps: dict[int, int] = {}  # line of the last record of each part that ended
+        self._job: str | None = None  # named by a scheduler or an environment, in this part
+        self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
@@ -135,6 +143,8 @@ class Rows:
         """A fact about the run.  The same fact twice is one row; another value of it is kept as a row of its own."""
         if value is None:
             return
+        if self._job_over and origin == "environment" and (line or 0) > self._job_over:
+            self.new_part()  # jobs begin by showing where they run
         self.params[key] = value
         fact = (self.part, key, str(value), origin)
         if fact not in self._params_given:
@@ -148,9 +158,44 @@ class Rows:
         self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
 
     def new_part(self) -> None:
-        """What follows belongs to another run: other settings, or another launch."""
+        """What follows belongs to another run: other settings, or another job."""
+        self.last_steps[self.part] = self.steps_line
         self.part += 1
         self.params, self.step, self.attempt = {}, None, 0
+        self.writers, self._job, self._job_over = Writers(self._ambiguous), None, 0
+
+    def attempt_of(
+        self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
+        step_s: float | None = None, once: bool = True,
+    ) -> Position:  # fmt: skip
+        """The attempt of a record of training, and whether it is the first of it; see `Writers.place`."""
+        whose = (self.format, place)
+        if self._job_over and self.writers.begins_anew(whose, rank, step):
+            self.new_part()
+        position = self.writers.place(whose, step, line, rank, ts, step_s, once)
+        self.attempt = max(self.attempt, position.attempt)
+        return position
+
+    def launched(self, rank: int | None = None) -> None:
+        """The header of a launch was read: the next record is the first of an attempt, or of another job's run."""
+        if self._job_over:
+            self.new_part()
+        self.writers.launched(rank)
+
+    def job(self, job_id: str, line: int, origin: str) -> None:
+        """A line names the job that writes the file.  Several lines and ranks name it; another job is another run."""
+        if self._job not in (None, job_id):
+            self.new_part()
+        self._job = job_id
+        self.param("job_id", job_id, line, origin=origin)
+
+    def job_ended(self, line: int) -> None:
+        """The scheduler says that the job is over: the next launch in this file is that of another job."""
+        self._job_over = line
+
+    def _ambiguous(self, line: int | None) -> None:
+        self.param("writers", "ambiguous", line, origin="inferred")
+        self.problem(line, AMBIGUOUS)
 
     def flush(self) -> None:
         """Hands over everything that is still gathered."""

@@ -154,9 +154,13 @@ class Writer:
         before = self.last.get((*whose, phase))
         now = Place(epoch or 0, step, table.value(record, "elapsed"))
         counted = step is not None or not {"step", "batch"} & set(table.columns)
-        if counted and before and phase == "train" and (now.epoch, step or 0) < (before.epoch, before.step or 0):
-            self.attempts[whose] += 1
-            before = None
+        stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
+        if counted and phase == "train":
+            position = rows.writers.place(
+                (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
+            )
+            self.attempts[whose] = position.attempt
+            before = None if position.begins else before
         if counted:
             self.last[(*whose, phase)] = now
         attempt = self.attempts[whose]

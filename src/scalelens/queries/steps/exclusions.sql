@@ -20,8 +20,7 @@
 --   step              BIGINT       step, the last of an interval
 --   step_s            DOUBLE s     time of a step
 --   averaged_steps    BIGINT       steps that the time is a mean of
---   rule              VARCHAR      logged_warmup, warmup, first_of_epoch, last_of_epoch, evaluation, checkpoint, skipped or
---                                  summary
+--   rule              VARCHAR      a rule of selected_steps: logged_warmup, warmup, first_of_epoch, ambiguous and so on
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, unnest(left_out) AS rule
 FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
 ORDER BY run_id, place_in_run, rule

@@ -12,10 +12,11 @@
 --   skipped         iterations of it were skipped (loss scale overflow)
 --   summary         a running mean, or the mean of an epoch or a run, where the steps are logged one by one as well, or
 --                   where the log gives the same mean before (JUBE prints its analysis, then tables of it)
+--   ambiguous       several launches or ranks wrote the records of the run, and nothing tells which wrote this one
 --
 -- Helper: used by many queries
 --
--- Sources: step_times, logged_warmup, runs, phases, selected_runs, epochs_logged
+-- Sources: step_times, logged_warmup, runs, params, phases, selected_runs, epochs_logged
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -63,6 +64,7 @@ records AS (
             PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
         ) > 1 AS is_repeated
     FROM logged AS t JOIN runs USING (run_id)),
+ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
 evaluations AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
 checkpoints AS (
@@ -78,7 +80,8 @@ judged AS (
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
             CASE WHEN is_repeated OR run_has_steps AND is_smoothed
-                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END
+                OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END,
+            CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
     FROM records AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch

@@ -1,0 +1,234 @@
+"""Which launch of a run printed a record, where ranks are not labelled.
+
+Several ranks print one file, and a run that failed is launched again into the same file.  In both cases a step comes
+again.  A repeated or slightly older step is another rank's record.  A restart needs evidence:
+
+    a header         the launch printed its banner or its arguments since the last record
+    a gap in time    ten step times or more passed, and the step is not a later one
+    the first step   it comes again after a later one, in a file that shows neither headers nor times
+
+A model of the writers decides what is left: each prints its steps in order, and all begin with the first step of the
+launch.  A record that no writer can have printed begins a launch.  Where launches seem to follow each other within a
+few steps, the same lines may come from ranks that are not in step: then nobody can tell, and the part is ambiguous.
+"""
+
+import bisect
+import statistics
+from collections import Counter, deque
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+# What launches print before their first step, each rank or node of them, whatever format reads the records.
+HEADERS = (
+    "[before the start of training step]",  # Megatron-LM
+    "Initializing distributed: GLOBAL_RANK: ", "initializing distributed: GLOBAL_RANK: ",  # Lightning, LitGPT, NeMo
+    "Verifying settings ...",  # LitGPT
+    "***** Running training *****",  # transformers
+    "Setting OMP_NUM_THREADS environment variable for each process",  # torchrun
+    "| distributed init (rank ",  # torchvision's references and what was made from them
+)  # fmt: skip
+STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
+SKEW = 3  # records, or step times, that one rank may be ahead of another
+SURE = 8  # records of different steps that show whether there is one writer
+KEPT = 256  # steps and writers of a launch that are remembered
+AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
+
+Stream = tuple[Any, ...]  # who printed, as far as that is known: format, rank, place, and what else tells records apart
+
+
+class Position(NamedTuple):
+    """Where a record stands."""
+
+    attempt: int
+    begins: bool  # the first record of its attempt
+    before: Any  # the largest earlier step of the attempt that is known; None where there is none
+    repeated: bool  # another record of the attempt has the same step
+
+
+class Launch:
+    """What is known of the current launch, from its records."""
+
+    def __init__(self, step: Any, ts: datetime | None, step_s: float | None) -> None:
+        self.steps = [step]  # different ones, ascending
+        self.first = step
+        self.distinct = 1
+        self.writers = [step]  # the last step of each, ascending
+        self.repeated = False
+        self.shown: dict[Any, datetime | None] = {step: ts}  # time of the first record of a step
+        self.latest = ts
+        self.whole_seconds = ts is None or ts.microsecond == 0
+        self.step_times: deque[float] = deque([step_s] if step_s else [], 32)
+
+    @property
+    def top(self) -> Any:
+        return self.steps[-1]
+
+    def later(self, step: Any) -> int:
+        """How many different steps beyond this one were seen."""
+        return len(self.steps) - bisect.bisect_right(self.steps, step)
+
+    def has_writer_for(self, step: Any) -> bool:
+        return bool(self.writers[0] < step)
+
+    def span_of(self, steps: int) -> float | None:
+        """Seconds that steps take; None where no time of a step is known."""
+        if not self.step_times:
+            return None
+        return steps * statistics.median(self.step_times) + (1 if self.whole_seconds else 0)
+
+    def paused(self, ts: datetime | None) -> bool:
+        """Whether there is a gap in time before a record."""
+        gap = self.span_of(STEPS_OF_A_GAP)
+        return bool(ts and self.latest and gap is not None and seconds(self.latest, ts) >= gap)
+
+    def is_late(self, step: Any, ts: datetime | None) -> bool | None:
+        """Whether a step comes later than another rank would print it; None where the times do not tell."""
+        shown, skew = self.shown.get(step), self.span_of(SKEW)
+        return None if ts is None or shown is None or skew is None else seconds(shown, ts) > skew
+
+    def add(self, step: Any, ts: datetime | None, step_s: float | None) -> Position:
+        at = bisect.bisect_left(self.steps, step)
+        known = at < len(self.steps) and self.steps[at] == step
+        before = self.steps[at - 1] if at else None
+        if ts is not None:
+            self.whole_seconds &= ts.microsecond == 0
+            if step > self.top and self.latest is not None and step_s is None:
+                step_s = max(seconds(self.latest, ts), 0) / distance(self.top, step)
+            self.latest = max(ts, self.latest or ts)
+        if step_s:
+            self.step_times.append(step_s)
+        self.assign(step)
+        if known:
+            self.repeated = True
+        else:
+            self.steps.insert(at, step)
+            self.distinct += 1
+            self.shown[step] = ts
+            if len(self.steps) > KEPT:
+                self.shown.pop(self.steps.pop(0))
+        return Position(0, False, before, known)
+
+    def assign(self, step: Any) -> None:
+        """Gives a record to the writer that is the furthest below its step, or to a new writer."""
+        at = bisect.bisect_left(self.writers, step)
+        if at:
+            del self.writers[at - 1]
+            at -= 1
+        if len(self.writers) < KEPT:
+            self.writers.insert(at, step)
+
+
+class History:
+    """The launches of one stream of records."""
+
+    def __init__(self) -> None:
+        self.attempt = 0
+        self.launch: Launch | None = None
+        self.headers = 0  # of the file, when the last record came
+        self.headed = False  # this launch printed a header
+        self.proven = True  # there was evidence of this launch
+        self.doubted = 0  # restarts in a row, each of which may be a rank that is not in step
+
+
+class Writers:
+    """Tells the formats of one file which attempt a record belongs to."""
+
+    def __init__(self, ambiguous: Callable[[int | None], None]) -> None:
+        self.headers = 0
+        self._ambiguous = ambiguous
+        self._told = False
+        self._headers_by_rank: Counter[int | None] = Counter()
+        self._streams: dict[Stream, History] = {}
+
+    def launched(self, rank: int | None = None) -> None:
+        """The file shows the header of a launch: a banner, arguments, the start of a process."""
+        self.headers += 1
+        self._headers_by_rank[rank] += 1
+
+    def headers_for(self, rank: int | None) -> int:
+        """Headers that concern a rank: its own, where it prints them, and those that nobody is named for."""
+        if rank is None or rank not in self._headers_by_rank:
+            return self.headers
+        return self._headers_by_rank[rank] + self._headers_by_rank[None]
+
+    def place(
+        self, whose: Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
+        step_s: float | None = None, once: bool = True,
+    ) -> Position:  # fmt: skip
+        """The attempt of a record of training.  `step` grows within an attempt: a number, or epoch and iteration.
+
+        A rank that is named prints a step `once`, so that the same step again is a restart.  Many tools repeat it.
+        """
+        history = self._streams.setdefault((*whose, rank), History())
+        launch, proven, headers = history.launch, True, self.headers_for(rank)
+        if launch is None or headers != history.headers:
+            begins = True
+        elif step > launch.top:
+            begins = False
+        elif rank is not None:
+            begins = step < launch.top or once
+        else:
+            proven = launch.paused(ts)
+            begins = proven or self._goes_back(history, launch, step, line, ts)
+        if history.doubted and launch and not begins:
+            self._resolve(history, launch, step, line)
+        if not begins and launch:
+            position = launch.add(step, ts, step_s)
+        else:
+            history.attempt += launch is not None
+            history.headed, history.proven = headers != history.headers, proven
+            history.doubted *= not proven
+            history.launch = Launch(step, ts, step_s)
+            position = Position(0, True, None, False)
+        history.headers = headers
+        return position._replace(attempt=history.attempt)
+
+    def begins_anew(self, whose: Stream, rank: int | None, step: Any) -> bool:
+        """Whether a step is that of a new launch, where it is known that the one before ended."""
+        history = self._streams.get((*whose, rank))
+        launch = history.launch if history else None
+        return launch is not None and (step == launch.first or launch.later(step) > SKEW)
+
+    def _goes_back(self, history: History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
+        """Whether a repeated or older step begins a launch, without a header or a gap in time before it."""
+        late = launch.is_late(step, ts)
+        if late is not None:
+            return late
+        if step == launch.top or launch.has_writer_for(step):
+            return False
+        behind = launch.later(step)
+        if history.headed and behind <= SKEW and step in launch.shown:
+            return False
+        near = behind <= (1 if step == launch.first else SKEW)
+        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < SURE)
+        between = not history.proven and launch.distinct <= SKEW and step > launch.first and step not in launch.shown
+        if may_be_a_rank or between or history.doubted:
+            history.doubted += 1
+            if history.doubted > SKEW:  # they are ranks or launches side by side: counting them says nothing
+                self._say(line)
+                return False
+        return True
+
+    def _resolve(self, history: History, launch: Launch, step: Any, line: int) -> None:
+        """One writer alone for some time: the step before it was a restart.  Several: it may have been a rank."""
+        if step <= launch.top:
+            self._say(line)
+        elif launch.distinct >= SURE and history.doubted <= SKEW:
+            history.doubted = 0
+
+    def _say(self, line: int | None) -> None:
+        if not self._told:
+            self._told = True
+            self._ambiguous(line)
+
+
+def distance(step: Any, later: Any) -> float:
+    """Steps between two records; 1 where only their order is known."""
+    if isinstance(step, tuple):
+        return distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
+    return float(later - step) if isinstance(step, int) else 1
+
+
+def seconds(earlier: datetime, later: datetime) -> float:
+    return (later - earlier).total_seconds()
