@@ -10,8 +10,9 @@ an argument without a value is True, `--no-x` is x = False.  `--config_overrides
 What `runs` asks for gets its name there where the argument can mean nothing else, and nothing else of the file says it.
 Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
 
-A command belongs to the records that follow it.  A command that runs before the training (one that prepares the data)
-or after it (one that evaluates) is passed over; in a file without records the last one counts.
+A command belongs to the step records that follow it.  One that no record follows is passed over: it prepared the data,
+evaluated, or failed, and a file without records may lie beside the log of another launch.
+Where a quotation goes on in the next line, the arguments of the first line count, without its last one.
 
 Samples:
     + CMD='pretrain.py --micro_batch_size 4 --config_overrides n_embd=1024,n_layer=24 --fp16'
@@ -68,7 +69,6 @@ class Reader:
         self.rows = rows
         self.command: tuple[dict[str, str], int] | None = None  # arguments and line of the last command
         self.record: tuple[int, int | None, int] = self.last_record()  # the last one before that command
-        self.is_written = False
 
     def last_record(self) -> tuple[int, int | None, int]:
         return self.rows.steps_line, self.rows.step, self.rows.attempt
@@ -78,9 +78,6 @@ class Reader:
         if not head or len(line.text) > LONGEST:
             return False
         words = words_of(line.text[head.end() :])
-        if words is None:
-            self.rows.problem(line.number, "the command is cut: a quotation mark is open", line.text)
-            return True
         arguments = arguments_of(words)
         if not arguments:
             return False
@@ -90,11 +87,10 @@ class Reader:
         return True
 
     def finish(self) -> None:
-        if self.command and (not self.is_written or self.last_record() != self.record):
+        if self.command and self.last_record() != self.record:
             self.write(*self.command)
 
     def write(self, arguments: dict[str, str], number: int) -> None:
-        self.is_written = True
         for name, value in arguments.items():
             self.rows.param(f"argument.{name}" if name in RESERVED else name, value, number)
         facts = facts_of(arguments)
@@ -103,20 +99,28 @@ class Reader:
                 self.rows.param(fact, next(iter(values)), number)
 
 
-def words_of(text: str) -> list[str] | None:
-    """The words of a command, as the shell divides it; None where a quotation ends nowhere.
-
-    What stands in an assignment (`CMD='train.py --lr 1'`) is the command.
-    """
+def words_of(text: str) -> list[str]:
+    """The words of a command, as the shell divides it.  What stands in an assignment (`CMD='train.py --lr 1'`) is the command."""
     try:
         if text.startswith("["):
             return [word.encode().decode("unicode_escape") for word in re.findall(r"'((?:[^'\\]|\\.)*)'", text)]
-        words = shlex.split(text)
+        words = open_quotation_closed(text)
         if len(words) == 1 and (assignment := ASSIGNMENT.match(words[0])):
             words = shlex.split(words[0][assignment.end() :])
     except ValueError:
-        return None if ".py" in text and "--" in text else []
+        return []
     return words
+
+
+def open_quotation_closed(text: str) -> list[str]:
+    """The words; where a quotation is open, what it holds so far without its last option.
+
+    Raises ValueError where the quotation marks make no sense otherwise either.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return shlex.split(text[: text.rfind(" -")] + "'")
 
 
 def arguments_of(words: list[str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 -- Facts about a run on which its sources disagree.
 --
 -- Answers: Which settings of `runs` are in doubt, who says what, and which value was taken?
---   Two texts that are the same number do not disagree, nor does a short name of the device in a path (A100).
+--   Two texts that are the same number do not disagree, nor does a short name of the device in a path (A100), or amp
+--   in a path with fp16 or bf16.
 --
 -- Sources: params, runs, selected_runs
 --
@@ -21,10 +22,11 @@ WITH
 candidates AS (
     SELECT run_id, file_id, line, key, value, unit, origin,
         coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
-    FROM params JOIN (SELECT run_id, lower(device_model) AS device_model FROM runs) USING (run_id)
+    FROM params JOIN (SELECT run_id, lower(device_model) AS device_model, precision AS taken_precision FROM runs) USING (run_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)) AND key IN (SELECT column_name FROM (DESCRIBE runs))
         AND NOT (origin = 'path' AND key = 'device_model'
-            AND length([w FOR w IN string_split(lower(value), '-') IF NOT contains(device_model, w)]) = 0)),
+            AND length([w FOR w IN string_split(lower(value), '-') IF NOT contains(device_model, w)]) = 0)
+        AND NOT (origin = 'path' AND key = 'precision' AND value = 'amp' AND taken_precision IN ('fp16', 'bf16'))),
 taken AS (
     SELECT run_id, key, coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
     FROM (UNPIVOT (SELECT run_id, COLUMNS(* EXCLUDE (run_id))::VARCHAR FROM runs)
