@@ -174,7 +174,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "command_line": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
-    "run_summary": {(RUN, JOB), (RUN, RANK), ("run_median", NO_RATE)},  # of the job, and of each rank
+    "run_summary": {
+        (RUN, JOB),
+        (RUN, RANK),
+        (RUN, NO_RATE),
+        ("run_median", NO_RATE),
+    },  # of the job, of each rank, refused
     "scalelens_run": {(ONE, NO_RATE)},
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.

@@ -35,6 +35,7 @@ from scalelens.tables import RUN_FACTS
 
 VERSION = 3
 ANCHORS = (":::MLLOG",)
+LATER = ("step",)  # in samples until a line tells
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",

@@ -91,8 +91,11 @@ class Reader:
         epoch, index = counts["epoch"], counts["iter"]
         before = self.step
         position = self.rows.attempt_of(
-            line.number, counts.get("step", (epoch, index)), 0 if line.rank is None else line.rank, line.place
-        )  # one process writes the file
+            line.number,
+            (counts["step"], 0) if "step" in counts else (epoch, index),
+            0 if line.rank is None else line.rank,
+            line.place,
+        )  # fmt: skip (one process writes the file)
         restarted = position.begins and position.attempt > 0
         if "step" in counts:
             self.step = counts["step"]
