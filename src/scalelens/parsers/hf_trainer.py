@@ -31,7 +31,6 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 3
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
-COPY = 0.01  # summaries of the nodes of one training differ by less
 
 N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 # What may stand before a record: a bar without a line's end, or a logger's prefix.
@@ -66,7 +65,6 @@ class Reader:
         self.headers = 0  # of launches, when the last dictionary came
         self.copied = False  # several nodes print the dictionaries
         self.summarised = 0  # line of the summary, if no step came since
-        self.runtime: float | None = None  # seconds that it says
         self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
@@ -113,10 +111,7 @@ class Reader:
 
     def summary(self, line: Line, values: dict[str, float]) -> None:
         before, self.summarised = self.summarised, line.number
-        runtime, last = values["train_runtime"], self.runtime
-        self.runtime = runtime
-        # Another node's, as there is no training in between and both took the same time.
-        self.copied |= bool(before) and last is not None and abs(runtime - last) <= COPY * runtime
+        self.copied |= before == line.number - 1 > 0  # another node's, as there is no training in between
         if not (before and self.copied):
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
