@@ -6,7 +6,15 @@ import duckdb
 import pytest
 
 from scalelens.statistics import functions
-from scalelens.statistics.operator_work import CAUSAL_AT, COUNTS, Call, Tensor, Work, operator_work, operators_of
+from scalelens.statistics.operator_work import (
+    CAUSAL_AT,
+    COUNT_OF_OPERATOR,
+    Call,
+    Tensor,
+    Work,
+    operator_work,
+    operators_of,
+)
 
 BYTES = {"c10::BFloat16": 2, "float": 4, "double": 8, "Scalar": None}
 BF16 = "c10::BFloat16"
@@ -131,7 +139,7 @@ def test_an_element_of_unknown_size_leaves_the_operations() -> None:
     assert work == Work(2 * 3 * 5 * 7, None)
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", COUNT_OF_OPERATOR)
 @pytest.mark.parametrize(
     "shapes", [(), ([],), ([3],), ([3], [4]), ([], [], []), ([0, 0],) * 12, ([2**62, 2**62],) * 12]
 )
@@ -146,7 +154,7 @@ def test_work_too_large_to_be_counted_is_not_known() -> None:
 
 def test_every_family_has_operators() -> None:
     families = ("gemm", "convolution", "attention", "normalisation", "reduction", "elementwise")
-    assert sorted(name for family in families for name in operators_of(family)) == sorted(COUNTS)
+    assert sorted(name for family in families for name in operators_of(family)) == sorted(COUNT_OF_OPERATOR)
     assert operators_of("embedding") == []
 
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from scalelens.tables import RUN_FACTS
 
-COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
+SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
 # Facts and the kind of each: `text`, `count` (a whole number above 0) or `number`.  Only a log can tell the outcome.
 FACT_KINDS = {
     column.name: "count" if pa.types.is_integer(column.type) else "number" if column.type == pa.float64() else "text"
     for column in RUN_FACTS
     if column.name != "outcome"
-} | dict.fromkeys(COUNTS, "count")
+} | dict.fromkeys(SHAPE_COUNTS, "count")
 WORDS = {"device_unit": ("gpu", "gcd", "ipu", "hpu", "cpu")}
 KIND_PATTERNS = {
     "count": r"0*[1-9][0-9]{0,8}(?![0-9])", "number": r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])",

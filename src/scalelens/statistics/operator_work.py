@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import prod
 from typing import NamedTuple
 
-LARGEST = 2**63 - 1  # BIGINT
+LARGEST_BIGINT = 2**63 - 1  # BIGINT
 
 
 class Tensor(NamedTuple):
@@ -54,10 +54,10 @@ def operators_of(family: str) -> list[str]:
 
 def operator_work(call: Call) -> Work:
     """Operations and bytes of one call; None where its shapes or arguments are not those of the operator."""
-    if call.name not in COUNTS:
+    if call.name not in COUNT_OF_OPERATOR:
         return Work(None, None)
     try:
-        operations, moved = COUNTS[call.name](call)
+        operations, moved = COUNT_OF_OPERATOR[call.name](call)
         flops = float(operations)
     except (IndexError, ValueError, ArithmeticError):  # an argument is missing, or is not what its place asks for
         return Work(None, None)
@@ -66,7 +66,7 @@ def operator_work(call: Call) -> Work:
         if element_bytes is None:
             return Work(flops, None)
         moved_bytes += elements * element_bytes
-    return Work(flops, moved_bytes if moved_bytes <= LARGEST else None)
+    return Work(flops, moved_bytes if moved_bytes <= LARGEST_BIGINT else None)
 
 
 def matrix_product(call: Call) -> Counted:
@@ -247,4 +247,4 @@ COUNTED: tuple[tuple[str, Callable[[Call], Counted], str], ...] = (
         " tanh tanh_ relu relu_ gelu silu silu_ clamp_min clamp_min_ threshold_backward gelu_backward silu_backward"
         " sigmoid_backward tanh_backward"),
 )  # fmt: skip
-COUNTS = {f"aten::{name}": count for _, count, names in COUNTED for name in names.split()}
+COUNT_OF_OPERATOR = {f"aten::{name}": count for _, count, names in COUNTED for name in names.split()}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from scalelens.traces import marks
-from scalelens.traces.cut import Event
+from scalelens.traces.cut import StoredEvent
 
 
 class ChromeEvent(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -61,7 +61,7 @@ def lane_number(text: str, known: dict[Any, int], key: Any, first: int) -> int:
     return known.setdefault(key, first + len(known))
 
 
-def chrome_event(event: Event, lanes: Lanes, base_ns: int) -> ChromeEvent:
+def chrome_event(event: StoredEvent, lanes: Lanes, base_ns: int) -> ChromeEvent:
     pid, tid = lanes.of(event.process, event.thread)
     return ChromeEvent(
         ph=event.ph,
@@ -90,10 +90,10 @@ def microseconds(nanoseconds: int) -> msgspec.Raw:
     return msgspec.Raw(f"{sign}{nanoseconds // 1000}.{nanoseconds % 1000:03d}")
 
 
-def arrows(events: Iterable[Event], lanes: Lanes, base_ns: int) -> Iterator[ChromeEvent]:
+def arrows(events: Iterable[StoredEvent], lanes: Lanes, base_ns: int) -> Iterator[ChromeEvent]:
     """Flow events from each launch to the work it launched."""
-    launches: dict[int, Event] = {}
-    work: list[tuple[int, Event]] = []
+    launches: dict[int, StoredEvent] = {}
+    work: list[tuple[int, StoredEvent]] = []
     for event in events:
         if event.ph != "X" or event.correlation is None or event.correlation <= 0:
             continue
@@ -107,7 +107,7 @@ def arrows(events: Iterable[Event], lanes: Lanes, base_ns: int) -> Iterator[Chro
             yield flow("f", correlation, event, lanes, base_ns)
 
 
-def flow(ph: str, correlation: int, event: Event, lanes: Lanes, base_ns: int) -> ChromeEvent:
+def flow(ph: str, correlation: int, event: StoredEvent, lanes: Lanes, base_ns: int) -> ChromeEvent:
     """The start (s) or the end (f) of an arrow, at the start of an event."""
     pid, tid = lanes.of(event.process, event.thread)
     return ChromeEvent(

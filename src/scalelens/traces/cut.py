@@ -17,7 +17,7 @@ class Cut(NamedTuple):
     to_ns: int
 
 
-class Event(NamedTuple):
+class StoredEvent(NamedTuple):
     """A row of the table `events`, or a mark in the same shape."""
 
     ph: str
@@ -56,16 +56,16 @@ def cut_of(connection: duckdb.DuckDBPyConnection, rank: int, from_s: float | Non
     return Cut(run_id, rank, first, start, end)
 
 
-def events_of(connection: duckdb.DuckDBPyConnection, cut: Cut) -> list[Event]:
+def events_of(connection: duckdb.DuckDBPyConnection, cut: Cut) -> list[StoredEvent]:
     """Events that overlap the cut.  Raises UserError where there are none."""
     rows = connection.execute(
-        f"SELECT {', '.join(Event._fields)} FROM events WHERE run_id = ? AND coalesce(rank, 0) = ? AND start_ns < ? "
+        f"SELECT {', '.join(StoredEvent._fields)} FROM events WHERE run_id = ? AND coalesce(rank, 0) = ? AND start_ns < ? "
         "AND start_ns + coalesce(duration_ns, 0) >= ? ORDER BY start_ns, duration_ns DESC, file_id, line",
         [cut.run_id, cut.rank, cut.to_ns, cut.from_ns],
     ).fetchall()
     if not rows:
         raise UserError("no event lies between these times", f"the trace is {length_s(connection, cut):.6g} s long")
-    return [Event(*row) for row in rows]
+    return [StoredEvent(*row) for row in rows]
 
 
 def length_s(connection: duckdb.DuckDBPyConnection, cut: Cut) -> float:
