@@ -6,12 +6,12 @@ from typing import Any
 
 import duckdb
 
-from scalelens.traces.cut import Cut, Event
+from scalelens.traces.cut import Cut, StoredEvent
 
 PROCESS = "ScaleLens"
 
 
-def waits(connection: duckdb.DuckDBPyConnection, cut: Cut) -> Iterator[Event]:
+def waits(connection: duckdb.DuckDBPyConnection, cut: Cut) -> Iterator[StoredEvent]:
     """Marks where the rank waits at a collective for the last one, and where the others wait for it."""
     calls = connection.execute(
         f"""
@@ -35,7 +35,7 @@ def waits(connection: duckdb.DuckDBPyConnection, cut: Cut) -> Iterator[Event]:
             yield mark(name, start - margin, margin, "kept waiting", args)
 
 
-def verdicts(connection: duckdb.DuckDBPyConnection, cut: Cut) -> Iterator[Event]:
+def verdicts(connection: duckdb.DuckDBPyConnection, cut: Cut) -> Iterator[StoredEvent]:
     """Marks with the verdict of `outlier_gpus` on the rank, unless it is ordinary."""
     rows = connection.execute(
         f"SELECT verdict, cause, evidence, reason FROM outlier_gpus(runs := {this_run(cut)}) "
@@ -53,6 +53,6 @@ def this_run(cut: Cut) -> str:
     return f"'{condition}'"
 
 
-def mark(name: str, start_ns: int, duration_ns: int | None, lane: str, args: dict[str, Any]) -> Event:
+def mark(name: str, start_ns: int, duration_ns: int | None, lane: str, args: dict[str, Any]) -> StoredEvent:
     ph = "i" if duration_ns is None else "X"
-    return Event(ph, name, "scalelens", start_ns, duration_ns, PROCESS, lane, None, None, json.dumps(args))
+    return StoredEvent(ph, name, "scalelens", start_ns, duration_ns, PROCESS, lane, None, None, json.dumps(args))
