@@ -60,7 +60,8 @@ def events_of(connection: duckdb.DuckDBPyConnection, cut: Cut) -> list[StoredEve
     """Events that overlap the cut.  Raises UserError where there are none."""
     rows = connection.execute(
         f"SELECT {', '.join(StoredEvent._fields)} FROM events WHERE run_id = ? AND coalesce(rank, 0) = ? "
-        "AND start_ns < ? AND start_ns + coalesce(duration_ns, 0) >= ? ORDER BY start_ns, duration_ns DESC, file_id, line",
+        "AND start_ns < ? AND start_ns + coalesce(duration_ns, 0) >= ? "
+        "ORDER BY start_ns, duration_ns DESC, file_id, line",
         [cut.run_id, cut.rank, cut.to_ns, cut.from_ns],
     ).fetchall()
     if not rows:
