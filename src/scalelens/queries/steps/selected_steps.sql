@@ -22,7 +22,7 @@
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'default'    'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -92,8 +92,8 @@ wanted_epochs AS (
     FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, place_in_run,
-    CASE exclude WHEN 'none' THEN NULL WHEN 'default' THEN CASE WHEN rules <> [] THEN rules END
-        ELSE error('exclude is ''default'' or ''none''') END AS left_out
+    CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
+        ELSE error('exclude is ''rules'' or ''none''') END AS left_out
 FROM judged
 WHERE trim(epochs::VARCHAR) = ''
     OR EXISTS (FROM wanted_epochs WHERE floor(epoch) BETWEEN first_epoch AND last_epoch)
