@@ -28,7 +28,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 3
+VERSION = 4
 
 POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
 ENERGY = "total_energy_consumption"

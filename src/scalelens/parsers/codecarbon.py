@@ -26,7 +26,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, cells_of, head_lines, rows_of
 
-VERSION = 2
+VERSION = 3
 
 ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
 JOULES = 3.6e6  # in a kilowatt-hour

@@ -23,7 +23,7 @@ from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 
 POWERS = ("POWER", "POWR", "PWR")
 ENERGY = "TOTEC"

@@ -23,7 +23,7 @@ from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 
 METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -24,7 +24,7 @@ from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 
 NEEDED = {"JOBID", "STEPID", "NODENAME", "DC_NODE_POWER_W"}
 COLUMN = re.compile(r"(?:(DC_NODE)|(DRAM)|(PCK)|GPU(\d{1,3}))_POWER_W")

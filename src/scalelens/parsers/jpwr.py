@@ -29,9 +29,9 @@ from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt, epoch, watts
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
-VERSION = 4
+VERSION = 5
 
 HEADER = re.compile(
     rb"(?:\xef\xbb\xbf)?,(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
@@ -55,16 +55,22 @@ def read(source: Source, rows: Rows) -> None:
     for number, fields, whole in lines:
         if fields == header:
             continue  # several files in one
-        stamp, unit = epoch(fields[time]) if whole and len(fields) == len(header) else (None, None)
+        if len(fields) != len(header):
+            rows.problem(number, "the line is cut", ",".join(fields))
+            continue
+        unread = None if whole else len(fields) - 1
+        if unread is not None:
+            rows.problem(number, MAY_BE_CUT, ",".join(fields))
+            if unread in (time, named, ranked):
+                continue
+        stamp, unit = epoch(fields[time])
         if unit != "s":
-            cut = not whole or len(fields) != len(header)
-            why = "the line is cut" if cut else "the time is not a number of seconds since 1970"
-            rows.problem(number, why, ",".join(fields))
+            rows.problem(number, "the time is not a number of seconds since 1970", ",".join(fields))
             continue
         node = fields[named] if named is not None else host
         if ranked is not None and fields[ranked].isdecimal():
             rows.param("measured_by_rank", int(fields[ranked][:9]), number)
-        for k, label in labels.items():
+        for k, label in ((k, label) for k, label in labels.items() if k != unread):
             power = watts(fields[k])
             if power is None:
                 rows.problem(number, f"the power of {label} is not a number", ",".join(fields))

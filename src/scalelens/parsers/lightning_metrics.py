@@ -20,9 +20,9 @@ import re
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, head_lines, rows_of
 
-VERSION = 1
+VERSION = 2
 
 NAME = re.compile(r"[A-Za-z_][\w./|@ -]*\Z")
 TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?:_|$)", re.IGNORECASE)
@@ -45,6 +45,9 @@ def read(source: Source, rows: Rows) -> None:
         if not names:
             names = cells
             continue
+        if not whole and len(cells) == len(names) and names[-1] != "step":
+            rows.problem(number, MAY_BE_CUT, ",".join(cells))
+            cells, whole = [*cells[:-1], ""], True
         named_cells = dict(zip(names, cells, strict=False))
         text = named_cells.get("step", "")
         step = int(text) if text.isdecimal() and len(text) < 16 else None

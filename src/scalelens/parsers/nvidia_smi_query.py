@@ -28,9 +28,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
-from scalelens.tabular.cells import head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, head_lines, rows_of
 
-VERSION = 3
+VERSION = 4
 
 POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
@@ -68,6 +68,10 @@ class Layout:
         ]
         self.devices = {name: named[name][0] for name in DEVICES if name in named}
 
+    def needs(self, column: int) -> bool:
+        """Whether a column is read."""
+        return column in (self.time, *self.devices.values(), *(k for _, k, _ in self.powers))
+
 
 def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
     """Records with the layout of the header before them; a line that is neither becomes a problem of `rows`."""
@@ -88,8 +92,11 @@ def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list
             yield number, cells, layout
         elif whole and len(cells) == len(layout.header) + 1 and (joined := with_fraction(cells, layout)):
             yield number, joined, layout
-        elif whole and len(cells) == len(layout.header):
-            yield number, cells, layout
+        elif len(cells) == len(layout.header):
+            if rows and not whole:
+                rows.problem(number, MAY_BE_CUT, ",".join(cells))
+            if whole or not layout.needs(len(cells) - 1):
+                yield number, cells, layout
         elif rows:
             rows.problem(number, "the line is cut, or has other columns than the header", ",".join(cells))
 

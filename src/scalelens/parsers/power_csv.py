@@ -28,9 +28,9 @@ from typing import NamedTuple
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, LastCells, head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 LAST = True  # any other format comes first
 
 IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
@@ -155,7 +155,6 @@ def read(source: Source, rows: Rows) -> None:
     layout: Layout | None = None
     usable: list[Column] = []
     samples = Samples(rows)
-    last_cells = LastCells()
     for number, text, whole in lines_of(source):
         if text.startswith("#"):
             continue
@@ -172,8 +171,7 @@ def read(source: Source, rows: Rows) -> None:
         if len(cells) != len(header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
             continue
-        unread = None if whole or last_cells.prove(cells[-1]) else len(cells) - 1
-        last_cells.add(cells[-1])
+        unread = None if whole else len(cells) - 1
         if unread is not None:
             rows.problem(number, MAY_BE_CUT, text)
             if unread in (layout.time, layout.device, layout.node):

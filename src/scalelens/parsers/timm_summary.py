@@ -15,9 +15,9 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
-VERSION = 1
+VERSION = 2
 
 START = b"epoch,train_loss,eval_"
 
@@ -33,6 +33,9 @@ def read(source: Source, rows: Rows) -> None:
         if cells[:2] == ["epoch", "train_loss"]:
             names = cells
             continue
+        if not whole and len(cells) == len(names):
+            rows.problem(number, MAY_BE_CUT, ",".join(cells))
+            cells, whole = [*cells[:-1], ""], True
         if not whole or len(cells) != len(names) or not cells[0].isdecimal() or len(cells[0]) > 9:
             rows.problem(number, "the row is cut, or its first column is not an epoch", ",".join(cells))
             continue

@@ -5,6 +5,7 @@ import functools
 import itertools
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -32,29 +33,9 @@ Records = Callable[[Source], Iterator[TableRecord]]
 
 MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
 PROOF_ROWS = 5  # rows above that show how a number is written
+ROWS_ABOVE = 64  # as many are looked at
+LAST_CELL = re.compile(r"[,;\t]")
 NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
-
-
-class LastCells:
-    """Last cells of the rows of a table, which tell whether that of a row without a line end is whole.
-
-    A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
-    digits behind the point as each number above it, or with the unit of each, for then a cut would have left less.
-    That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.forms: set[tuple[int, str] | None] = set()
-
-    def add(self, cell: str) -> None:
-        self.count += 1
-        self.forms.add(form_of(cell))
-
-    def prove(self, cell: str) -> bool:
-        """Whether a last cell must be whole."""
-        form = form_of(cell)
-        return form is not None and self.count >= PROOF_ROWS and self.forms == {form}
 
 
 def form_of(cell: str) -> tuple[int, str] | None:
@@ -66,20 +47,43 @@ def form_of(cell: str) -> tuple[int, str] | None:
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that are not empty, with their number and whether they end in a line break."""
+    """Lines that are not empty, with their number and whether they are whole: each that ends in a line break is."""
     number, rest = 0, b""
+    above: deque[bytes] = deque(maxlen=ROWS_ABOVE)
     for block in source.utf8():
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             number += 1
             if line.strip():
                 yield number, line.decode("utf-8", "replace").rstrip("\r"), True
+        above.extend(lines[-ROWS_ABOVE:])
     if rest.strip():
-        yield number + 1, rest.decode("utf-8", "replace").rstrip("\r"), False
+        text = rest.decode("utf-8", "replace").rstrip("\r")
+        yield number + 1, text, is_whole(text, [line.decode("utf-8", "replace") for line in above if line.strip()])
+
+
+def is_whole(text: str, above: list[str]) -> bool:
+    """Whether a last line without a line break must be whole, judged by the lines above it.
+
+    A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
+    digits behind the point as each number above it, or with the unit of each, for then a cut would have left less.
+    That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
+    """
+    form = form_of(last_cell(text))
+    forms = [form_of(last_cell(line.rstrip("\r"))) for line in above]
+    if forms and forms[0] is None:
+        del forms[0]  # the header, where the file is short
+    return form is not None and len(forms) >= PROOF_ROWS and set(forms) == {form}
+
+
+def last_cell(text: str) -> str:
+    """What stands behind the last delimiter of a line; behind the last blank where that is no number."""
+    cell = LAST_CELL.split(text)[-1].strip().strip('"')
+    return cell if form_of(cell) else text.rsplit(None, 1)[-1] if text.strip() else ""
 
 
 def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
-    """Lines of a table as cells, with their number and whether they end in a line break."""
+    """Lines of a table as cells, with their number and whether they are whole."""
     for line, text, whole in lines_of(source):
         yield line, cells_of(text), whole
 
@@ -127,7 +131,6 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
     """Records of a CSV.  The header may come again, where a restart wrote into the same file."""
     names: list[str] = []
     delimiter = ","
-    last_cells = LastCells()
     for line, text, whole in lines_of(source):
         if not names:
             if text[0] != "#":
@@ -141,8 +144,7 @@ def csv_records(source: Source) -> Iterator[TableRecord]:
         if len(cells) != len(names):
             damage = f"the line has {len(cells)} cells, not {len(names)}" if whole else "the line is cut"
             yield TableRecord(line, record, damage, text)
-        elif whole or last_cells.prove(cells[-1]):
-            last_cells.add(cells[-1])
+        elif whole:
             yield TableRecord(line, record, None, text)
         else:
             yield TableRecord(line, record | {names[-1]: None}, None, text)
