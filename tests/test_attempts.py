@@ -20,7 +20,7 @@ from scalelens.parsing.source import open_source
 
 LOADED = formats.load()
 BEGIN = datetime(2026, 3, 4, 5, 6, 7)
-CASES = 500  # of each format
+CASES = 350  # of each format
 
 
 @dataclass
@@ -115,6 +115,21 @@ def megatron_record(record: Record) -> str:
     )
 
 
+def imagenet(printed: list[list[Record]], random: random.Random) -> Iterator[str]:
+    """A header of each rank, records without a time; every tenth batch is printed."""
+    for records in printed:
+        yield from ("=> creating model 'resnet50'" for _ in {record.rank for record in records})
+        yield from (imagenet_record(record) for record in records)
+
+
+def imagenet_record(record: Record) -> str:
+    loss = f"{7 + record.rank / 100 - record.step / 1000:.4e}"
+    return (
+        f"Epoch: [0][{record.step * 10:3d}/500]\tTime {record.step_s:6.3f} ({record.step_s:6.3f})\t"
+        f"Data  0.001 ( 0.002)\tLoss {loss} ({loss})\tAcc@1   0.39 (  0.40)\tAcc@5   1.56 (  1.60)"
+    )
+
+
 def cut(lines: list[str], random: random.Random) -> tuple[str, bool]:
     """The text of a file, and whether its last line is cut before the time of its record."""
     if random.random() < 0.3:
@@ -129,8 +144,10 @@ def slowest(records: list[Any], key: Callable[[Any], Any], time: Callable[[Any],
     return {place: max(of_place) for place, of_place in times.items()}
 
 
-@pytest.mark.parametrize("write", [litgpt, megatron])
-def test_launches_and_ranks_are_told_apart(write: Callable[..., Iterator[str]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("write", "printed_steps"), [(litgpt, 1), (megatron, 1), (imagenet, 10)])
+def test_launches_and_ranks_are_told_apart(
+    write: Callable[..., Iterator[str]], printed_steps: int, tmp_path: Path
+) -> None:
     generator, right, path = random.Random(14), 0, tmp_path / "job.out"
     for case in range(CASES):
         printed = launches(generator)
@@ -139,12 +156,14 @@ def test_launches_and_ranks_are_told_apart(write: Callable[..., Iterator[str]], 
         steps, reasons = rows_of(path)
         records = [record for of_launch in printed for record in of_launch]
         records = records[:-1] if is_cut else records
+        for row in steps:
+            row["step"] //= printed_steps
         ours = slowest(steps, lambda row: (row["attempt"], row["step"]), lambda row: row["step_s"])
         true = slowest(records, lambda record: (record.launch, record.step), lambda record: record.step_s)
         counted = Counter((row["attempt"], row["step"]) for row in steps)
         if counted == Counter((record.launch, record.step) for record in records):
             right += 1
-            assert ours == pytest.approx(true, abs=1e-4), case
+            assert ours == pytest.approx(true, abs=6e-4), case
         else:
             assert any("ambiguous" in reason for reason in reasons), case
     assert right >= 0.99 * CASES

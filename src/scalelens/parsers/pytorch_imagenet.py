@@ -12,8 +12,7 @@ begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`,
 
 All GPUs of a node print, without saying which.  Several records of a batch are rows each, with rank NULL unless the
 launcher names one, and the params row `log_writers` says how many there are; the same text twice in a row is one.
-A restart is the first record of an epoch once more than the writers printed it.  Another model, or number of batches
-per epoch, is another run.  Lines of NVIDIA's apex have a Speed and a Time that is a mean: another format, as are those
+Another model, or number of batches per epoch, is another run.  Lines of NVIDIA's apex have a Speed and a Time that is a mean: another format, as are those
 of torchvision's references.
 
 Samples:
@@ -29,12 +28,13 @@ Samples:
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -62,8 +62,7 @@ class Log:
         self.epoch: int | None = None
         self.step: int | None = None
         self.attempt = 0
-        self.starts: dict[int, int] = {}  # how often the first record of an epoch came in this attempt
-        self.moved = False  # beyond the first record of this attempt
+        self.starts: Counter[int] = Counter()  # how often the first record of an epoch came in this attempt
         self.at: tuple[Any, ...] = ()
         self.texts: set[str] = set()  # the records of the batch that the log is at
 
@@ -71,16 +70,14 @@ class Log:
         self.gpus = frozenset({gpu}) | (frozenset() if gpu in self.gpus else self.gpus)
         self.writers = max(self.writers, len(self.gpus))
 
-    def train(self, epoch: int, index: int) -> None:
-        """Notes a record of the training.  More records of an epoch's first batch than writers mean a restart."""
+    def train(self, epoch: int, index: int, attempt: int) -> None:
+        """Notes a record of the training.  As many as print an epoch's first batch in an attempt write the log."""
+        if attempt != self.attempt:
+            self.attempt, self.starts = attempt, Counter()
         self.epoch = epoch
-        self.moved |= index > 0 or bool(self.starts.keys() - {epoch})
         if index == 0:
-            count = self.starts.get(epoch, 0) + 1
-            if count > self.writers and self.moved:
-                self.attempt, self.starts, self.moved, count = self.attempt + 1, {}, False, 1
-            self.writers = max(self.writers, count)
-            self.starts[epoch] = count
+            self.starts[epoch] += 1
+            self.writers = max(self.writers, self.starts[epoch])
 
 
 class Reader:
@@ -177,7 +174,8 @@ class Reader:
         log.texts.add(text)
         step = (epoch or 0) * total + index
         if head[1]:
-            log.train(int(head[1]), index)
+            writers = ":".join(str(label) for label in (line.rank, line.place) if label is not None)
+            log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=writers).attempt)
             log.step = self.rows.step = step
             self.rows.steps_line = line.number
         return {"phase": "train" if head[1] else "validation", "epoch": epoch, "step": step, "attempt": log.attempt}
@@ -197,7 +195,6 @@ class Reader:
                 called = name if row["phase"] == "train" else f"Test: {name}"
                 metrics.append((called, value, "%" if "@" in name else None))
         rank, place = whose(line, self.log(line))
-        self.rows.attempt = max(self.rows.attempt, row["attempt"])
         row.update(rank=rank, place=place, value_kind="instant", averaged_steps=1)
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, rank, place, row["step"], metrics)

@@ -26,6 +26,7 @@ HEADERS = (
     "Verifying settings ...",  # LitGPT
     "***** Running training *****",  # transformers
     "Setting OMP_NUM_THREADS environment variable for each process",  # torchrun
+    "=> creating model '", "=> using pre-trained model '",  # pytorch/examples, imagenet
     "| distributed init (rank ",  # torchvision's references and what was made from them
 )  # fmt: skip
 STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
