@@ -39,7 +39,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -166,7 +166,8 @@ class Reader:
                 self.rows.new_part()
                 self.logs, self.settings = {}, {}
             for log in self.logs.values():
-                log.at, log.trained, log.attempt = (), (), log.attempt + 1
+                log.at, log.trained = (), ()
+            self.rows.launched(line.rank)
         self.settings |= parameters
         for key, value in parameters.items():
             self.rows.param(key, value, line.number)
@@ -192,6 +193,8 @@ class Reader:
         if not row or any(
             (old := row.get(key, value)) != value and str(old) != str(value) for key, value in values.items()
         ):
+            if len(at) == 2:  # of the training
+                log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.place, stamp["ts"]).attempt
             row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
             log.held.append((line.number, row))
         if "accuracy" in values:
@@ -212,9 +215,6 @@ class Reader:
         if self.batch(log) or len(log.held) >= HELD:
             self.flush(log)
         train, (epoch, iteration) = len(at) == 2, at[:2]
-        if at < log.trained:
-            log.attempt += 1
-            self.rows.attempt = max(self.rows.attempt, log.attempt)
         since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
         if epoch not in log.bases:
             anew = not log.trained or iteration <= log.trained[1]

@@ -21,12 +21,13 @@ Samples:
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
 LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
@@ -45,8 +46,21 @@ class Log:
         self.epoch: int | None = None
         self.total: int | None = None  # steps of the epoch that is open
         self.attempt = 0
+        self.writers = 1  # ranks that print, by the headers that came before the first bar
+        self.headers: Counter[int] = Counter()  # of each epoch, in this attempt
+        self.has_bar = False  # in this attempt
         self.unknown = False  # whether the bar that is held may not be the last of its epoch
         self.held: tuple[int, dict[str, Any], int, dict[str, float]] | None = None  # the bar may come again
+
+    def header(self, epoch: int) -> None:
+        """Notes the header of an epoch: one more of them than ranks print is another fit()."""
+        count = self.headers[epoch]
+        if self.has_bar and (count == self.writers or (not count and epoch < max(self.headers, default=epoch))):
+            self.attempt += 1
+            self.headers.clear()
+            self.has_bar = False
+        self.headers[epoch] += 1
+        self.writers = max(self.writers, self.headers[epoch])
 
 
 class Reader:
@@ -61,7 +75,7 @@ class Reader:
         if header := EPOCH.match(line.text):
             self.release(log, line)
             epoch = int(header[1]) - 1
-            log.attempt += log.epoch is not None and epoch <= log.epoch
+            log.header(epoch)
             log.epoch, log.total = epoch, None
             return True
         text = line.text.replace("\b", "")
@@ -86,7 +100,7 @@ class Reader:
         if unknown and (log.epoch is None or log.total or (log.held and total < log.held[1].get("averaged_steps", 0))):
             return False
         train = log.epoch is not None and log.total in (None, total)
-        if not train:
+        if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
         row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "epoch": log.epoch}
         if spent and spent[3] == "step":
@@ -97,6 +111,7 @@ class Reader:
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
         name = next((name for name in ACCURACIES if name in values), "")
         row["accuracy"] = values.pop(name, None)
+        log.has_bar = True
         log.held, log.unknown = (line.number, row, int(bar[3]), values), unknown
         self.rows.attempt = max(self.rows.attempt, log.attempt)
         if train:
