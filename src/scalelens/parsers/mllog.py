@@ -27,6 +27,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+from scalelens.parsing.counted_steps import CountedSteps
 from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
@@ -53,7 +54,6 @@ SECONDS = ("_time", "_timing", "_duration")
 POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
 COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
-HELD = 1000  # records whose unit of steps is not known yet
 POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
 decode = json.JSONDecoder().raw_decode
 Row = dict[str, Any]
@@ -76,10 +76,7 @@ class Reader:
         self.rate: tuple[str, float] | None = None
         self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
-        self.counts_samples: bool | None = None  # whether `step` counts samples; None while that is open
-        self.samples_count = 0.0  # the last one of a block or an evaluation
-        self.held: list[tuple[int, Row, float | None]] = []  # steps whose unit is open, with their own count of samples
-        self.last_step = 0  # of those that count samples
+        self.steps = CountedSteps(self.rows)
 
     def finish(self) -> None:
         self.settle()
@@ -125,7 +122,8 @@ class Reader:
             row |= {"ts": datetime(1970, 1, 1) + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
         name, _, edge = key.rpartition("_")
         if name in SPANS and edge in ("start", "stop"):
-            self.see_count(key, about)
+            if samples := number(about.get("samples_count")):
+                self.steps.see_count(samples, number(self.rows.params.get("global_batch_size")), key == "block_start")
             self.span(key, name, edge, row, about, line.number)
             if key == "run_stop" and not self.ended:
                 self.ended = True
@@ -169,49 +167,7 @@ class Reader:
     def settle(self) -> None:
         """Writes what is kept back."""
         self.epochs.settle()
-        self.settle_steps(self.counts_samples)
-
-    def see_count(self, key: str, about: Row) -> None:
-        """Takes the samples that a block or evaluation counts as proof of what the steps around it count."""
-        count, batch = number(about.get("samples_count")), number(self.rows.params.get("global_batch_size"))
-        if not count:
-            return
-        self.samples_count = count
-        if self.held:
-            step, batch = self.held[-1][1]["step"], self.held[-1][1]["samples"]
-            if count in (step, step * batch):
-                self.settle_steps(count == step)
-        elif key == "block_start" and batch:  # a run that goes on from a checkpoint
-            self.last_step = max(self.last_step, int(count // batch))
-
-    def settle_steps(self, counts_samples: bool | None) -> None:
-        """Writes the steps whose unit was open; where it stays open they are steps."""
-        self.counts_samples = counts_samples
-        held, self.held = self.held, []
-        for line, row, _ in held:
-            self.put_known_step(line, row)
-
-    def put_step(self, line: int, row: Row, counted: float | None) -> None:
-        """A row of a step, whose unit may be open; `counted` is its own count of samples."""
-        step, batch = row["step"], row["samples"]
-        if self.counts_samples is not None or not step:
-            self.put_known_step(line, row)
-            return
-        self.held.append((line, row, counted))
-        if not batch or batch == 1 or step % batch or counted not in (None, step) or len(self.held) > HELD:
-            self.settle_steps(False)
-        elif step == self.samples_count:
-            self.settle_steps(True)
-        elif len({row["step"] for _, row, counted in self.held if counted == row["step"]}) > 1:
-            self.settle_steps(True)  # the count goes on with the step
-
-    def put_known_step(self, line: int, row: Row) -> None:
-        if self.counts_samples and row["step"] and row["samples"]:
-            row["step"] = int(row["step"] // row["samples"])
-            if row["step"] > self.last_step:
-                row["averaged_steps"] = row["step"] - self.last_step
-            self.last_step = row["step"]
-        self.rows.put("steps", line, row)
+        self.steps.settle()
 
     def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
         """Times and rates: a step if there is either, metrics for the rest."""
@@ -248,7 +204,7 @@ class Reader:
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
-            self.put_step(line, row, number(about.get("samples_count")))
+            self.steps.put(line, row, number(about.get("samples_count")))
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
@@ -264,7 +220,7 @@ class Reader:
             in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
         batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
         tokens = batch and length and batch * length
-        if tokens and in_steps and not self.counts_samples and in_steps >= tokens and in_steps % tokens == 0:
+        if tokens and in_steps and not self.steps.counts_samples and in_steps >= tokens and in_steps % tokens == 0:
             return in_epochs, int(in_steps // tokens), True
         return in_epochs, None if in_steps is None else int(in_steps), False
 
