@@ -40,7 +40,8 @@ def rows_of(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     rows = Rows("f", lambda table, batch: batches[table].extend(as_dicts(batch)))
     read_rows(open_source(path), LOADED, rows)
     rows.flush()
-    return batches["steps"], [problem["reason"] for problem in batches["problems"]]
+    steps = sorted(batches["steps"], key=lambda row: row["line"])
+    return steps, [problem["reason"] for problem in batches["problems"]]
 
 
 def launches(random: random.Random) -> list[list[Record]]:

@@ -35,6 +35,7 @@ UNREAD = (  # first bytes of files that are known and not read, and what to say 
 EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
 LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
 LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
+TEXT_BLOCK = 4 << 20  # bytes of a text that are read at once: records of one form are taken by columns
 COLUMNS_NOTE = "columns: "  # begins the part of a note that says what the columns of a table are read as
 
 
@@ -58,7 +59,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
-    dispatcher.read(source.utf8())
+    dispatcher.read(source.utf8(TEXT_BLOCK))
     if rows.taken:
         return finished(source, rows, report_training(dispatcher.recurring, rows))
     status, note = read_by_last_formats(last, text, source, rows)

@@ -25,9 +25,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from scalelens.parsing.attempts import Launch
 from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
+from scalelens.parsing.record_forms import Places, RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
 
@@ -42,6 +47,7 @@ RECORD = re.compile(START)
 STAMPED = re.compile(STAMP + r"\s*$")
 FIRST_NUMBER = re.compile(NUMBER, re.IGNORECASE)
 PLAIN_FIELD = re.compile(rf"([^|]*):\s*{NUMBER}\s*")
+START_OF_HEAD = re.compile(r"(?:\[(?P<stamp>[^]]*)\].*?)?iteration(?P<step>[ \d]+)/(?P<of>[ \d]+)$")
 CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
 FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
 BEHIND_LAST = re.compile(
@@ -79,6 +85,7 @@ class Layout:
         self.counts = [k for k in named if targets[k][0] in COUNTS]
         self.values = operator.itemgetter(*named, *named[:1])  # of one, itemgetter gives no tuple
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
+        self.named = named
 
     def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
         """The result of `columns` for the values of a record; None if one of them is not a plain number."""
@@ -107,12 +114,15 @@ class Reader:
         self.first: list[dict[str, Any]] = []  # first record of an attempt, of each rank, until their interval is known
         self.first_step: int | None = None
         self.interval: int | None = None  # log_interval, else the smallest step between records so far
+        self.form: RecordForm | None = None  # of the record that was taken last
 
     def take(self, line: Line) -> bool:
         if self.layout and (match := self.layout.pattern.match(line.text)):
             stamp, step, of, *texts = match.groups()
             if values := self.layout.read(texts):
                 self.add(line, int(step), of, stamp, *values)
+                if not self.form or len(self.form.head) != line.text.find("|"):
+                    self.form = form_of(line.text.rstrip(" "), line.text.partition("|")[0], "|")
                 return True
         starts = list(RECORD.finditer(line.text))
         if not starts:
@@ -155,7 +165,7 @@ class Reader:
         stamp = STAMPED.search(before)
         self.add(line, int(start[1]), start[2], stamp[1] if stamp else None, row, metrics)
         if whole and not leading:
-            self.layout = layout_of(fields)
+            self.layout, self.form = layout_of(fields), None
         return True
 
     def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:
@@ -184,9 +194,7 @@ class Reader:
         rows = self.rows
         if self.part != rows.part:
             self.part, self.first, self.copy = rows.part, [], None
-        rank, place = line.rank, line.place
-        if rank is not None and (devices := rows.params.get("devices")) is not None and rank != int(devices) - 1:
-            rank, place = None, str(rank)  # the last rank prints: another label of `srun -l` is that of a node
+        rank, place = self.writer(line.rank, line.place)
         if self.copy and self.copy[1:] == (step, row["step_s"]) and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
         self.copy = (line.number, step, row["step_s"])
@@ -216,6 +224,66 @@ class Reader:
             self.facts(line, row, metrics)
         if of == str(step):
             rows.param("outcome", "completed", line.number, origin="inferred")
+
+    def take_records(self, records: Records) -> int:
+        """Records whose steps go on from the last one in equal intervals, up to the last step of the job."""
+        rows, layout, form = self.rows, self.layout, self.form
+        following = rows.following(*self.writer(records.prefix.rank, records.prefix.place))
+        if not (layout and form and following) or self.part != rows.part or rows.zone or self.first:
+            return 0
+        attempt, launch = following
+        start = START_OF_HEAD.search(form.head)
+        if not start or not self.interval or launch.top == self.first_step:
+            return 0
+        steps = form.number_in_head(records, *start.span("step")).to_numpy()
+        last = form.number_in_head(records, *start.span("of")).to_numpy()
+        count = rising(steps, launch.top)
+        gaps = np.diff(steps[:count], prepend=launch.top)
+        stops = np.flatnonzero((gaps < self.interval) | (steps[:count] == last[:count]))
+        count = int(stops[0]) if len(stops) else count
+        if count:
+            stamp = start.span("stamp") if start["stamp"] else None
+            self.add_columns(records.part(0, count), steps[:count], attempt, launch, stamp)
+        return count
+
+    def add_columns(
+        self, records: Records, steps: Places, attempt: int, launch: Launch, stamp: tuple[int, int] | None
+    ) -> None:
+        """What `add` does, for records that go on with a launch."""
+        rows, layout = self.rows, self.layout
+        assert layout
+        rank, place = self.writer(records.prefix.rank, records.prefix.place)
+        whose = {"rank": rank, "place": place, "step": steps, "line": records.lines}
+        values = dict(zip(layout.names, [records.fields[k] for k in layout.named], strict=True))
+        if layout.in_ms:
+            values["step_s"] = pc.divide(values["step_s"], 1000.0)
+        for column in COUNTS:
+            if column in values:
+                values[column] = pc.trunc(values[column])
+        if "samples" not in values and (batch := rows.params.get("global_batch_size")):
+            values["samples"] = float(batch)
+        sequence = values.pop("seqlen", None) or rows.params.get("seq_length")
+        if sequence is not None and "samples" in values:
+            length = sequence if isinstance(sequence, pa.Array) else float(sequence)
+            values["tokens"] = pc.multiply(values["samples"], length)
+        if stamp:
+            values["ts"] = pc.cast(pc.utf8_slice_codeunits(records.heads, *stamp), pa.timestamp("us"))
+            values["ts_origin"] = "naive"
+        kind = "instant" if self.interval == 1 else "interval_mean"
+        values |= {**whose, "averaged_steps": self.interval, "value_kind": kind, "attempt": attempt}
+        rows.put_columns("steps", values | {"phase": "train", "rate_scope": "global"})
+        for k, name, unit in layout.others:
+            metric = {"attempt": rows.attempt, "name": name, "value": records.fields[k], "unit": unit, "stat": "value"}
+            rows.put_columns("metrics", whose | metric)
+        extend(launch, steps, values["step_s"], values.get("ts"))
+        rows.step, rows.steps_line = int(steps[-1]), int(records.lines[-1])
+        self.copy = (rows.steps_line, rows.step, values["step_s"][-1].as_py())
+
+    def writer(self, rank: int | None, place: str | None) -> tuple[int | None, str | None]:
+        """Who printed a record.  The last rank prints: another label of `srun -l` is that of a node."""
+        if rank is not None and (devices := self.rows.params.get("devices")) is not None and rank != int(devices) - 1:
+            return None, str(rank)
+        return rank, place
 
     def averaged_steps(self, step: int, previous: int | None, timer_kept: bool) -> int | None:
         """How many steps the time of a record is a mean of; None for a first record without log_interval."""

@@ -31,7 +31,12 @@ import re
 from collections import Counter
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from scalelens.parsing.lines import Line
+from scalelens.parsing.record_forms import Places, RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 
 VERSION = 3
@@ -43,12 +48,14 @@ ANCHORS = (
 NUMBER = r"([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf))"
 PIECE = re.compile(r"(?:Epoch|Test): \[")
 RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
+HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
 CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
 METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
 SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
 TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
+COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
 
@@ -90,6 +97,7 @@ class Reader:
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
+        self.form: RecordForm | None = None  # of the record of the training that was taken last
 
     def take(self, line: Line) -> bool:
         if setting := SETTING.search(line.text):
@@ -149,7 +157,50 @@ class Reader:
         self.shapes[phase] = shape
         if row := self.position(head, text, line):
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
+            if head[1] and text is line.text and not (self.form and len(self.form.head) == text.find("\t")):
+                self.form = form_of(text, text.partition("\t")[0], "\t")
         return True
+
+    def take_records(self, records: Records) -> int:
+        """Records of one writer behind the first batch of an epoch, whose steps rise; not the last of them."""
+        rows, label = self.rows, (records.prefix.rank, records.prefix.place)
+        log, following = self.logs.get(label), rows.following(None, label_text(*label))
+        head = HEAD.fullmatch(records.form.head)
+        if not head or not log or not following or log.writers > 1 or log.base is None or not self.run:
+            return 0
+        attempt, launch = following
+        epochs, indices, totals = (records.form.number_in_head(records, *head.span(k)).to_numpy() for k in (1, 2, 3))
+        values = dict(zip([field.before.split()[0] for field in records.form.fields], records.fields, strict=True))
+        steps = epochs * totals + indices - log.base
+        late = pc.greater(values["Data"], values["Time"]).to_numpy(zero_copy_only=False) if "Data" in values else False
+        odd = np.flatnonzero((totals != self.run[0]) | (indices <= log.base) | late)
+        count: int = min([rising(steps, launch.top), len(steps) - 1, *odd[:1].tolist()])
+        if log.attempt != attempt or count < 1:
+            return 0
+        records, steps, epochs = records.part(0, count), steps[:count], epochs[:count]
+        self.add_columns(
+            records, {name: column.slice(0, count) for name, column in values.items()}, steps, epochs, attempt
+        )
+        extend(launch, steps)
+        log.epoch, log.step = int(epochs[-1]), int(steps[-1])
+        rows.step, rows.steps_line = log.step, int(records.lines[-1])
+        log.at, log.texts = (), set()
+        return count
+
+    def add_columns(
+        self, records: Records, values: dict[str, pa.Array], steps: Places, epochs: Places, attempt: int
+    ) -> None:
+        """What `add` does, for records of the training whose `Data` is the wait for data."""
+        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.place, "step": steps}
+        row: dict[str, Any] = {"phase": "train", "epoch": epochs, "attempt": attempt}
+        for name, numbers in values.items():
+            if name in COLUMNS:
+                row[COLUMNS[name]] = pc.divide(numbers, 100.0) if COLUMNS[name] == "accuracy" else numbers
+            else:
+                unit = "%" if "@" in name else None
+                metric = {"attempt": self.rows.attempt, "name": name, "value": numbers, "unit": unit, "stat": "value"}
+                self.rows.put_columns("metrics", whose | metric)
+        self.rows.put_columns("steps", whose | row | {"value_kind": "instant", "averaged_steps": 1})
 
     def position(self, head: re.Match[str], text: str, line: Line) -> dict[str, Any] | None:
         """Where a record stands, or None for one that was printed just before."""
@@ -174,8 +225,8 @@ class Reader:
         log.texts.add(text)
         step = (epoch or 0) * total + index
         if head[1]:
-            writers = ":".join(str(label) for label in (line.rank, line.place) if label is not None)
-            log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=writers).attempt)
+            place = label_text(line.rank, line.place)
+            log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=place).attempt)
             log.step = self.rows.step = step
             self.rows.steps_line = line.number
         return {"phase": "train" if head[1] else "validation", "epoch": epoch, "step": step, "attempt": log.attempt}
@@ -183,14 +234,8 @@ class Reader:
     def add(self, values: dict[str, float], row: dict[str, Any], line: Line) -> None:
         metrics: list[tuple[str, float, str | None]] = []
         for name, value in values.items():
-            if name == "Time":
-                row["step_s"] = value
-            elif name == "Loss":
-                row["loss"] = value
-            elif name in ("Acc@1", "Prec@1"):
-                row["accuracy"] = value / 100
-            elif name == "Data" and value <= values["Time"]:
-                row["data_s"] = value
+            if name in COLUMNS and (name != "Data" or value <= values["Time"]):
+                row[COLUMNS[name]] = value / 100 if COLUMNS[name] == "accuracy" else value
             else:
                 called = name if row["phase"] == "train" else f"Test: {name}"
                 metrics.append((called, value, "%" if "@" in name else None))
@@ -205,6 +250,11 @@ def whose(line: Line, log: Log) -> tuple[int | None, str | None]:
     if log.writers > 1 and line.rank is not None:
         return None, str(line.rank)
     return line.rank, line.place
+
+
+def label_text(rank: int | None, place: str | None) -> str:
+    """The label of a launcher, behind which several writers may stand."""
+    return ":".join(str(label) for label in (rank, place) if label is not None)
 
 
 def has_accuracy(shape: Shape) -> bool:

@@ -13,6 +13,7 @@ few steps, the same lines may come from ranks that are not in step: then nobody 
 """
 
 import bisect
+import itertools
 import statistics
 from collections import Counter, deque
 from collections.abc import Callable
@@ -110,6 +111,23 @@ class Launch:
                 self.shown.pop(self.steps.pop(0))
         return Position(0, False, before, known)
 
+    def extend(self, steps: list[int], times: list[datetime], step_s: list[float], whole_seconds: bool) -> None:
+        """`add` of records whose steps rise, from beyond all that were seen.  The last KEPT of them are enough.
+
+        `times` is empty where records have none; `whole_seconds` is about all of them.
+        """
+        if times:
+            self.whole_seconds &= whole_seconds
+            self.latest = max(times[-1], self.latest or times[-1])
+        self.step_times.extend(time for time in step_s[-32:] if time)
+        self.writers[-1:] = steps[-1:]
+        self.distinct += len(steps)
+        self.steps += steps
+        self.shown |= dict(zip(steps, times or itertools.repeat(None), strict=False))
+        for step in self.steps[:-KEPT]:
+            self.shown.pop(step, None)
+        del self.steps[:-KEPT]
+
     def assign(self, step: Any) -> None:
         """Gives a record to the writer that is the furthest below its step, or to a new writer."""
         at = bisect.bisect_left(self.writers, step)
@@ -184,6 +202,13 @@ class Writers:
             position = Position(0, True, None, False)
         history.headers = headers
         return position._replace(attempt=history.attempt)
+
+    def following(self, whose: Stream, rank: int | None) -> tuple[int, Launch] | None:
+        """Attempt and launch of a stream that a later step goes on with; None where it may begin a launch."""
+        history = self._streams.get((*whose, rank))
+        if not history or not history.launch or history.doubted or history.headers != self.headers_for(rank):
+            return None
+        return history.attempt, history.launch
 
     def begins_anew(self, whose: Stream, rank: int | None, step: Any) -> bool:
         """Whether a step is that of a new launch, where it is known that the one before ended."""

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import ahocorasick_rs
 import numpy as np
@@ -30,10 +30,14 @@ from scalelens.parsing.launcher_prefixes import (
     start_of_cut,
     without_prefix,
 )
+from scalelens.parsing.record_forms import FEWEST_RECORDS, Block, Prefix, RecordForm, Records
 from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
 
 LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
+LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
+MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
+LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 LINE_FEED = ord("\n")
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
@@ -58,6 +62,15 @@ class Reader(Protocol):
     def __init__(self, rows: Rows) -> None: ...
     def take(self, line: Line) -> bool: ...
     def more(self, line: Line) -> None: ...
+
+
+class ColumnReader(Reader, Protocol):
+    """A line format that reads records of one form by columns."""
+
+    form: RecordForm | None  # of the record that it took last; None where only `take` can read it
+
+    def take_records(self, records: Records) -> int:
+        """Takes the first of some records, as many as need no look at a single one.  Returns how many."""
 
 
 def clean(raw: bytes, number: int) -> Line:
@@ -92,6 +105,10 @@ class LineDispatcher:
         self._offers: dict[tuple[int, ...], list[str]] = {}  # names of formats by the anchors of a line
         self._claiming: dict[str, Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
+        self._by_columns: ColumnReader | None = None  # the reader that named the form of its records last
+        self._noted: RecordForm | None = None
+        self._prefix = Prefix()  # of that record
+        self._poor_blocks = 0  # in which most records had to be read line by line all the same
         self.recurring = RecurringLines()
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -102,11 +119,75 @@ class LineDispatcher:
             end = end_of_whole_lines(text)
             rest = text[end:]
             if end:
-                self._read_whole_lines(text[:end])
+                self._read_text(text[:end])
         if rest:
             self._read_whole_lines(rest)
             self.lines += not rest.endswith(b"\n")
         self._finish()
+
+    def _read_text(self, text: bytes) -> None:
+        """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
+        begin = 0
+        while self._by_columns is None and len(text) - begin > 2 * LEARNED_FROM:
+            end = begin + (end_of_whole_lines(text[begin : begin + LEARNED_FROM]) or len(text))
+            self._read_whole_lines(text[begin:end])
+            begin = end
+        text = text[begin:]
+        reader = self._by_columns
+        if not text or not reader or not reader.form or self._poor_blocks == MOST_POOR_BLOCKS or b"\r" in text:
+            self._read_whole_lines(text)
+            return
+        block = Block(text, self.lines + 1)
+        records = block.records(reader.form, self._prefix) if text.endswith(b"\n") and not self._claiming else None
+        if records:
+            self._read_block(reader, block, records)
+        else:
+            self._read_whole_lines(text)
+
+    def _read_block(self, reader: ColumnReader, block: Block, records: Records) -> None:
+        """Delivers the records before a gap that holds an anchor, then the lines of the gap, and so on."""
+        hit = block.with_anchors(self._finder.find_matches_as_indexes)
+        count, taken, begin, place = len(records.lines), 0, 0, 0
+        for gap in [*np.flatnonzero(hit).tolist(), len(hit)]:
+            taken += self._take_records(reader, block, records.part(min(begin, count), min(gap, count)))
+            place, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
+            if self._claiming:  # which lines are claimed is told by looking at each
+                break
+            if gap < len(hit):  # with the next record, which ends what the lines may have claimed
+                end = int(block.gaps[gap + 1, 0]) if gap < count else len(block.text)
+                self.lines = block.number_at(place) - 1
+                self._read_whole_lines(block.text[place:end])
+                place = end
+        untaken = [(s, e) for s, e in block.gaps[~hit].tolist() if s < e <= place]
+        self.recurring.look(block.text, untaken, block.first)
+        self._poor_blocks += taken < count / 2
+        self.lines = block.first - 1 + len(block.ends)
+        if place < len(block.text):
+            self.lines = block.number_at(place) - 1
+            self._read_whole_lines(block.text[place:])
+
+    def _take_records(self, reader: ColumnReader, block: Block, records: Records) -> int:
+        """Hands records to the reader of their form; those that it does not take by columns, line by line.
+
+        Returns how many it took by columns.
+        """
+        done, by_columns, count = 0, 0, len(records.lines)
+        while done < count:
+            took = 0
+            if count - done >= FEWEST_RECORDS and not self._claiming and reader.form is records.form:
+                self.rows.format = name = self._name_of(reader)
+                try:
+                    took = reader.take_records(records.part(done, count))
+                except Exception as error:
+                    self._poor_blocks = MOST_POOR_BLOCKS
+                    self._failed(error)
+                self.rows.taken[name] = self.rows.taken.get(name, 0) + took
+                by_columns += took
+            for number, line in block.lines(records.lines[done + took : done + took + LINE_BY_LINE]):
+                self.lines = number - 1
+                self._read_whole_lines(line)
+            done += took + LINE_BY_LINE
+        return by_columns
 
     def _read_whole_lines(self, text: bytes) -> None:
         """Delivers the lines that hold an anchor, and those that a format may have claimed."""
@@ -171,10 +252,10 @@ class LineDispatcher:
             line = line._replace(rank=label.rank, place=label.place)
         claimer = self._claimed(line) if self._claiming else None
         if anchors:
-            self._offer(line, anchors, claimer)
+            self._offer(line, anchors, claimer, raw)
         return line
 
-    def _offer(self, line: Line, anchors: list[int], claimer: str | None) -> None:
+    def _offer(self, line: Line, anchors: list[int], claimer: str | None, raw: bytes) -> None:
         """Offers a line to the formats whose anchors it holds, except the one that has it by a claim."""
         if line.text[:1] in ' \t{"' and line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
             anchors = [anchor for anchor in anchors if '"' in self._anchors[anchor]]
@@ -199,6 +280,17 @@ class LineDispatcher:
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
                     self._claiming[name] = Continuation(reader, line)
+                elif form := getattr(reader, "form", None):
+                    self._note_form(cast(ColumnReader, reader), form, line, raw)
+
+    def _name_of(self, reader: Reader) -> str:
+        return next(name for name, known in self._readers.items() if known is reader)
+
+    def _note_form(self, reader: ColumnReader, form: RecordForm, line: Line, raw: bytes) -> None:
+        """Notes by whom, and behind which prefix, the records of a form are read."""
+        if form is not self._noted and raw.endswith(text := line.text.encode()):
+            self._by_columns, self._noted = reader, form
+            self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.place)
 
     def _reader(self, name: str) -> Reader:
         reader: Reader = self._formats[name].Reader(self.rows)

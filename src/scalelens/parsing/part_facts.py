@@ -50,6 +50,11 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         self.count(table, rows.num_rows)
         if table in TRACES:
             self.add_traced(pc.unique(rows["rank"]).to_pylist())
+        elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
+            names = [name for name in ("rank", "step", "attempt", "ts") if name in rows.column_names]
+            ends = rows.select(names).take([0, rows.num_rows - 1]).to_pylist()
+            for take in TAKEN_FROM[table]:
+                take(self, ends)
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows

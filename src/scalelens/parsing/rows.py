@@ -19,10 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.attempts import AMBIGUOUS, Position, Writers
+from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import SCHEMAS, SMALL
@@ -92,9 +93,16 @@ class Rows:
         if len(pending) >= BATCH:
             self._hand_over(table)
 
-    def put_columns(self, table: str, columns: dict[str, pa.Array]) -> None:
-        """Many rows of `table` as Arrow columns, `line` among them."""
-        rows = pa.table(columns)
+    def put_columns(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Many rows of `table`: `line` and others as arrays, or as the one value of all rows.
+
+        Steps are timed ones of the training, in the order of the file.
+        """
+        schema, count = SCHEMAS[table], len(columns["line"])
+        given = {name: values for name, values in columns.items() if values is not None}
+        rows = pa.table({name: array_of(values, schema.field(name).type, count) for name, values in given.items()})
+        if table == "steps":
+            self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
         self._facts_of(self.part).add_columns(table, rows)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
         key = table, self.part
@@ -176,6 +184,10 @@ class Rows:
         self.attempt = max(self.attempt, position.attempt)
         return position
 
+    def following(self, rank: int | None, place: str | None) -> tuple[int, Launch] | None:
+        """Attempt and launch that later steps of a rank go on with, in records of the format; see `Writers`."""
+        return self.writers.following((self.format, place), rank)
+
     def launched(self, rank: int | None = None) -> None:
         """The header of a launch was read: the next record is the first of an attempt, or of another job's run."""
         if self._job_over:
@@ -220,9 +232,12 @@ class Rows:
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
         if table == "steps" and has_timed_step(batch):
-            first, last = self.timed_steps or (rows[0]["line"] or 0, 0)
-            self.timed_steps = first, max(last, rows[-1]["line"] or 0)
+            self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
         self._write_batch(table, batch)
+
+    def _note_timed_steps(self, first: int, last: int) -> None:
+        before = self.timed_steps or (first, last)
+        self.timed_steps = min(before[0], first), max(before[1], last)
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
         if self._write:
@@ -305,6 +320,15 @@ def has_timed_step(steps: pa.RecordBatch) -> bool:
     counted = pc.or_(pc.is_valid(steps["step"]), pc.is_valid(steps["epoch"]))
     timed = pc.or_(pc.is_valid(steps["step_s"]), pc.is_valid(steps["samples_per_s"]))
     return bool(pc.any(pc.and_(pc.and_(training, counted), timed)).as_py())
+
+
+def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+    """An array of a type, from an array of another one, or from the one value of all rows."""
+    if isinstance(values, pa.Array):
+        return values if values.type == kind else pc.cast(values, kind)
+    if isinstance(values, np.ndarray):
+        return pa.array(values, kind)
+    return pa.repeat(pa.scalar(values, kind), count)
 
 
 def repeated(text: str, count: int) -> pa.Array:

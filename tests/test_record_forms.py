@@ -1,0 +1,117 @@
+"""Records of one form, read by columns: the same rows as line by line, whatever stands between them."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from scalelens.ingestion import formats, recognise
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsers import megatron, pytorch_imagenet
+from scalelens.parsing import lines, record_forms
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import open_source
+
+LOADED = formats.load()
+CASES = 60
+
+
+def megatron_records(chance: random.Random) -> Iterator[str]:
+    """Records with what real logs hold between them, and what makes a record unlike the others."""
+    prefix = chance.choice(("", "", "", "7: ", "[default0]:", "0: [default3]: "))
+    width, step, gap = chance.choice((8, 4)), chance.randrange(50), chance.choice((1, 10))
+    stamp = chance.choice((None, "2026-03-04 05:%02d:%02d", "2026-03-04 05:%02d:%02d.25"))
+    for k in range(chance.randrange(60, 200)):
+        step += gap
+        odd = chance.random()
+        if odd < 0.02:
+            step = max(step - chance.randrange(40), 1)
+        elif odd < 0.04:
+            step += gap
+        head = f" [{stamp % (k // 60 % 60, k % 60)}]" if stamp else ""
+        loss = "nan" if 0.04 < odd < 0.05 else f"{9 - step / 1e4:.6E}"
+        line = (
+            f"{head} iteration {step:{width}d}/{900 + 0 * k:{width}d} | consumed samples: {step * 64:12d} | "
+            f"elapsed time per iteration (ms): {chance.uniform(900, 1100):.1f} | learning rate: 1.500E-04 | "
+            f"global batch size: {64 if odd < 0.99 else 128:5d} | lm loss: {loss} | loss scale: 1.0 | "
+            "number of skipped iterations:   0 | number of nan iterations:   0 |"
+        )
+        yield prefix + (line if odd < 0.985 else line[: chance.randrange(len(line))])
+        if odd > 0.9:
+            yield from chance.choice((
+                [f"saving checkpoint at iteration {step:7d} to /data/ckpt"], ["(min, max) time across ranks (ms):",
+                "    forward-backward ...............................: (1000.25, 1001.50)"], ["", "a line of another program | with | bars"],
+                ["[before the start of training step] datetime: 2026-03-04 05:00:00"], [prefix + "a warning"], ["1: " + line],
+                [f"validation loss at iteration {step} | lm loss value: 7.1E+00 | lm loss PPL: 1.2E+03 |"],
+            ))  # fmt: skip
+
+
+def imagenet_records(chance: random.Random) -> Iterator[str]:
+    total, writers = chance.choice((40, 400, 900)), chance.choice((1, 1, 1, 2))
+    prefix = chance.choice(("", "", "3: "))
+    for epoch in range(chance.choice((1, 3)), chance.choice((5, 12))):
+        for index in range(0, total, 10):
+            for _ in range(writers):
+                loss = f"{chance.uniform(6, 7):.4e}"
+                line = (
+                    f"Epoch: [{epoch}][{index:3d}/{total}]\tTime {chance.uniform(0.1, 2):6.3f} ( 0.500)\t"
+                    f"Data {chance.uniform(0, 0.3):6.3f} ( 0.010)\tLoss {loss} ({loss})\tAcc@1   0.39 (  0.40)\tAcc@5   1.56 (  1.60)"
+                )
+                yield prefix + (line if chance.random() < 0.99 else line[: chance.randrange(len(line))])
+            if chance.random() < 0.05:
+                yield "a warning of some library"
+        yield (
+            prefix
+            + f"Test: [ 0/{total}]\tTime  0.412 ( 1.120)\tLoss 1.0052e+00 (9.8012e-01)\tAcc@1  74.22 ( 75.11)\tAcc@5  92.19 ( 92.47)"
+        )
+        yield prefix + " * Acc@1 75.110 Acc@5 92.470"
+
+
+def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
+    """All rows, and all that is known of the file beside them."""
+    batches = defaultdict(list)
+    rows = Rows("f", lambda table, batch: batches[table].append(pa.Table.from_batches([batch])))
+    status = read_rows(open_source(path), LOADED, rows)
+    rows.flush()
+    by_table = {table: sorted(map(repr, pa.concat_tables(of_table).to_pylist())) for table, of_table in batches.items()}
+    facts = {part: (sorted(known.rows.items()), known.steps, known.attempts, known.started_at, known.ended_at,
+             sorted(known.outcomes, key=repr)) for part, known in rows.parts.items()}  # fmt: skip
+    return by_table, [
+        status,
+        sorted(rows.taken.items()),
+        rows.timed_steps,
+        facts,
+        sorted(map(repr, rows.rows_by_format.items())),
+    ]
+
+
+@pytest.mark.parametrize(("write", "format"), [(megatron_records, megatron), (imagenet_records, pytorch_imagenet)])
+def test_columns_give_the_rows_of_line_by_line(
+    write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, path = 0, tmp_path / "job.out"
+    take_records = format.Reader.take_records
+
+    def counted(reader: Any, records: Any) -> Any:
+        nonlocal taken
+        count = take_records(reader, records)
+        taken += count
+        return count
+
+    monkeypatch.setattr(format.Reader, "take_records", counted)
+    monkeypatch.setattr(lines, "LEARNED_FROM", 1500)
+    chance = random.Random(3)
+    for case in range(CASES):
+        path.write_text("\n".join(write(chance)) + chance.choice(("", "\n")))
+        monkeypatch.setattr(recognise, "TEXT_BLOCK", chance.choice((3000, 9000, 1 << 20)))
+        read = []
+        for fewest in (chance.choice((2, 5, 16)), 1 << 30):
+            monkeypatch.setattr(lines, "FEWEST_RECORDS", fewest)
+            monkeypatch.setattr(record_forms, "FEWEST_RECORDS", fewest)
+            read.append(everything(path))
+        assert read[0] == read[1], case
+    assert taken > 1000  # else nothing was compared
