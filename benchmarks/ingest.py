@@ -1,6 +1,6 @@
-"""Speed and memory of `scalelens ingest` on Megatron logs, as ratios within one run.
+"""Speed and memory of `scalelens ingest` on logs of Megatron or pytorch/examples, as ratios within one run.
 
-    python benchmarks/ingest.py [--megabytes 250] [--files 8] [--rounds 3]
+    python benchmarks/ingest.py [--tool megatron|imagenet] [--megabytes 250] [--files 8] [--rounds 3]
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
 Prints one JSON object; the README quotes it with date and machine.
@@ -32,7 +32,28 @@ NOISE = (
 )
 
 
-def write_log(path: Path, megabytes: int, seed: int) -> None:
+EPOCH = 5000  # batches
+BATCH = (
+    "Epoch: [{epoch}][{batch:4d}/5000]\tTime {time:6.3f} ({time:6.3f})\tData  0.001 ( 0.002)\tLoss {loss:.4e} ({loss:.4e})"
+    "\tAcc@1  {top1:5.2f} ({top1:6.2f})\tAcc@5  {top5:5.2f} ({top5:6.2f})\n"
+)
+
+
+def write_imagenet(path: Path, megabytes: int, seed: int) -> None:
+    """A log in which every batch is a line."""
+    rng = random.Random(seed)
+    size = epoch = 0
+    with path.open("w") as log:
+        while size < megabytes * 1_000_000:
+            size += log.write("".join(
+                BATCH.format(epoch=epoch, batch=batch, time=rng.gauss(0.3, 0.01), loss=rng.uniform(2, 3),
+                             top1=rng.uniform(10, 70), top5=rng.uniform(40, 90))
+                for batch in range(EPOCH)
+            ))  # fmt: skip
+            epoch += 1
+
+
+def write_megatron(path: Path, megabytes: int, seed: int) -> None:
     """A log with one record in nine lines."""
     rng = random.Random(seed)
     size, step = 0, 0
@@ -54,7 +75,24 @@ def write_log(path: Path, megabytes: int, seed: int) -> None:
 START = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+) \|")
 
 
-def plain_script(path: Path) -> int:
+BATCH_START = re.compile(r"Epoch: \[(\d+)\]\[\s*(\d+)/(\d+)\]")
+METER = re.compile(r"([A-Za-z]\S*)\s+([\d.e+-]+)\s+\(\s*([\d.e+-]+)\)")
+
+
+def plain_imagenet(path: Path) -> int:
+    """The bound: what a researcher's script does, every meter of every batch as two numbers."""
+    records = []
+    with path.open() as log:
+        for line in log:
+            if match := BATCH_START.match(line):
+                record = {"epoch": float(match[1]), "batch": float(match[2])}
+                for name, value, mean in METER.findall(line, match.end()):
+                    record[name], record[f"{name} mean"] = float(value), float(mean)
+                records.append(record)
+    return len(records)
+
+
+def plain_megatron(path: Path) -> int:
     """The bound: what a researcher's script does, every field of every record as a number."""
     records = []
     with path.open() as log:
@@ -67,6 +105,9 @@ def plain_script(path: Path) -> int:
                         record[key.strip()] = float(value)
                 records.append(record)
     return len(records)
+
+
+TOOLS = {"megatron": (write_megatron, plain_megatron), "imagenet": (write_imagenet, plain_imagenet)}
 
 
 def command(*arguments: str) -> tuple[float, float]:
@@ -84,11 +125,13 @@ def command(*arguments: str) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", choices=TOOLS, default="megatron")
     parser.add_argument("--megabytes", type=int, default=250)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    write_log, plain_script = TOOLS[options.tool]
     if options.plain:
         print(plain_script(options.plain))
         return
@@ -100,7 +143,7 @@ def main() -> None:
         one, warehouse = folder / "run0.log", Path(scratch) / "w"
         bound, ours, memory, alone, both = [], [], [], [], []
         for _ in range(options.rounds):
-            bound.append(command(__file__, "--plain", str(one))[0])
+            bound.append(command(__file__, "--tool", options.tool, "--plain", str(one))[0])
             shutil.rmtree(warehouse, ignore_errors=True)
             seconds, peak = command("-m", "scalelens", "ingest", str(one), "-w", str(warehouse), "--jobs", "1")
             ours.append(seconds)
@@ -116,7 +159,7 @@ def main() -> None:
         ).stdout.split()[-1]  # fmt: skip
     print(json.dumps({
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "megabytes": options.megabytes, "steps_of_all_files": int(rows),
+        "tool": options.tool, "megabytes": options.megabytes, "steps_of_all_files": int(rows),
         "plain_script_s": round(min(bound), 2), "ingest_s": round(min(ours), 2),
         "ingest_over_plain_script": round(min(ours) / min(bound), 2), "peak_memory_mb": round(max(memory)),
         "files": options.files, "two_processes_over_one": round(min(both) / min(alone), 2),
