@@ -5,6 +5,8 @@ sequence sees correlation at all lags, block means see what is slow and lies bel
 signs, -1 below the median and 1 above it: the variance of their mean is what the interval of a median rests on.
 """
 
+from itertools import accumulate
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,11 +25,11 @@ def ranks(values: Values) -> Values:
     order = np.argsort(values)
     ordered = values[order]
     rank = np.empty(len(values))
-    is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    is_new = ordered[1:] != ordered[:-1]
     if is_new.all():
         rank[order] = np.arange(1.0, len(values) + 1)
         return rank
-    first = np.append(np.flatnonzero(is_new), len(values))
+    first = np.concatenate([[0], np.flatnonzero(is_new) + 1, [len(values)]])  # of each value, and behind the last
     rank[order] = np.repeat((first[:-1] + first[1:] + 1) / 2, np.diff(first))
     return rank
 
@@ -41,7 +43,7 @@ def rank_autocorrelation(values: Values) -> float:
     if len(values) < 3:
         return 0.0
     rank = ranks(values)
-    before, after = rank[:-1] - rank[:-1].mean(), rank[1:] - rank[1:].mean()
+    before, after = rank[:-1] - rank[:-1].sum() / (len(rank) - 1), rank[1:] - rank[1:].sum() / (len(rank) - 1)
     scale = float(before @ before) * float(after @ after)
     return float(before @ after) / scale**0.5 if scale > 0 else 0.0
 
@@ -62,16 +64,19 @@ def correlation_time(centred: Values) -> float:
     around the series' own mean add up to 0: what is missing at each lag, 1 / n of the sum, is given back.
     """
     n = len(centred)
-    lags = min(SHORT_LAGS, n // 2 * 2)
-    covariances = np.array([centred[: n - lag] @ centred[lag:] for lag in range(lags)]) / n
-    pairs = covariances[::2] + covariances[1::2]
-    if np.all(pairs > 0) and lags < n // 2 * 2:
-        covariances = autocovariances(centred)
-        pairs = covariances[: n // 2 * 2 : 2] + covariances[1::2]
-    noise = np.flatnonzero(pairs <= 0)
-    positive = np.minimum.accumulate(pairs[: noise[0]] if len(noise) else pairs)
-    time = 2 * positive.sum() / covariances[0] - 1
-    return max(float(time / max(1 - (2 * len(positive) - 1) / n, 0.05)), 1.0)
+    pairs: list[float] = []
+    for lag in range(0, min(SHORT_LAGS, n // 2 * 2), 2):
+        pairs.append(float(centred[: n - lag] @ centred[lag:] + centred[: n - lag - 1] @ centred[lag + 1 :]))
+        if pairs[-1] <= 0:
+            break
+    if pairs[-1] > 0 and len(pairs) < n // 2:
+        covariances = n * autocovariances(centred)
+        of_all = covariances[: n // 2 * 2 : 2] + covariances[1::2][: n // 2]
+        pairs = of_all[: int(np.argmax(of_all <= 0)) + 1 if np.any(of_all <= 0) else None].tolist()
+    if pairs[-1] <= 0:
+        pairs.pop()
+    time = 2 * sum(accumulate(pairs, min)) / float(centred @ centred) - 1
+    return max(time / max(1 - (2 * len(pairs) - 1) / n, 0.05), 1.0)
 
 
 def block_effective_share(centred: Values, blocks: int, worth: float) -> float:
@@ -79,11 +84,11 @@ def block_effective_share(centred: Values, blocks: int, worth: float) -> float:
     length = len(centred) // blocks
     if not length:
         return 1.0
-    means = centred[: blocks * length].reshape(blocks, length).mean(axis=1)
-    means -= means.mean()
-    variance_of_means = float(means @ means) / (blocks - 1)
+    sums = np.add.reduce(centred[: blocks * length].reshape(blocks, length), axis=1)
+    sums -= np.add.reduce(sums) / blocks
+    variance_of_sums = float(sums @ sums) / (blocks - 1)
     variance = float(centred @ centred) / len(centred)
-    return min(worth * variance / (length * variance_of_means), 1.0) if variance_of_means > 0 else 1.0
+    return min(worth * length * variance / variance_of_sums, 1.0) if variance_of_sums > 0 else 1.0
 
 
 def effective_size(values: Values, median: float, likeness: float) -> float:
@@ -95,8 +100,8 @@ def effective_size(values: Values, median: float, likeness: float) -> float:
     n = len(values)
     share = (1 - max(likeness, 0.0)) / (1 + max(likeness, 0.0))
     signs = np.sign(values - median)
-    signs -= signs.mean()
-    if not np.any(signs):
+    signs -= np.add.reduce(signs) / n
+    if not signs.any():
         return n * share
     share = min(share, 1 / correlation_time(signs))
     for blocks, worth in BLOCKS:

@@ -44,7 +44,7 @@ def median_interval(values: Values) -> Interval:
         return Interval(None, None, None, 1.0, None, "one record has no interval")
     ordered = np.sort(values)
     r = rank_autocorrelation(values)
-    n_eff = effective_size(values, float(np.median(ordered)), r)
+    n_eff = effective_size(values, (ordered[(n - 1) // 2] + ordered[n // 2]) / 2, r)
     of_all = Interval(float(ordered[0]), float(ordered[-1]), "range", n_eff, r, None)
     if n < FEWEST_STEPS:
         return of_all._replace(reason=f"{n} records are too few for a 95 % interval: the range of them")
