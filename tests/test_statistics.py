@@ -8,12 +8,22 @@ import numpy.typing as npt
 import pytest
 import scipy.signal
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scalelens.statistics import functions, spans
-from scalelens.statistics.medians import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
+from scalelens.statistics.effective_size import (
+    autocovariances,
+    block_effective_share,
+    correlation_time,
+    effective_size,
+    rank_autocorrelation,
+    ranks,
+)
+from scalelens.statistics.medians import median_interval, median_interval_between_runs
+from scalelens.statistics.ratios import interpolated_interval, ratio_interval
+from scalelens.statistics.rounding import decimal_step, widened
 from scalelens.statistics.significance import benjamini_hochberg
 
 Values = npt.NDArray[np.float64]
@@ -46,35 +56,96 @@ def test_autocorrelation_is_pearsons_of_neighbouring_ranks(values: Values) -> No
         assert rank_autocorrelation(values) == pytest.approx(scipy.stats.pearsonr(rank[:-1], rank[1:])[0], abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
-@given(arrays(np.float64, st.integers(40, 300), elements=st.floats(1e-3, 1e3)))
-def test_interval_is_the_order_statistics_of_the_definition(values: Values) -> None:
-    n, r = len(values), max(rank_autocorrelation(values), 0.0)
+@pytest.mark.parametrize("n", [80, 81, 97, 100, 250, 1000, 4999])
+def test_of_uncorrelated_steps_the_order_statistics_of_the_binomial_distribution(n: int) -> None:
+    """The narrowest symmetric pair that covers 95 %, or one rank beside it: the normal distribution stands for it."""
+    values = alternating(n)
     interval = median_interval(values)
-    n_eff = n * (1 - r) / (1 + r)
-    assert interval.n_eff == pytest.approx(n_eff)
-    half = 0.98 / math.sqrt(n_eff) if n_eff > 1e-9 else math.inf
-    low, high = (math.floor(n * (0.5 - half)), math.ceil(n * (0.5 + half)) + 1) if half < 1 else (0, n + 1)
-    if low < 1 or high > n:
-        assert interval[:3] == (None, None, None)
-        assert interval.reason and "too alike" in interval.reason
-    else:
-        ordered = sorted(values)
-        assert (interval.low, interval.high, interval.kind) == (ordered[low - 1], ordered[high - 1], "ci95")
+    assert (interval.kind, interval.n_eff) == ("ci95", n)
+    assert interval.low is not None and interval.high == n + 1 - interval.low
+    exact = scipy.stats.binom.ppf(0.025, n, 0.5)  # the largest rank j with P(fewer than j below the median) <= 2.5 %
+    assert abs(interval.low - exact) <= 1
+
+
+def alternating(n: int) -> Values:
+    """1 to n, from either half in turn and at random within them: so even that no estimate sees likeness."""
+    rng = np.random.default_rng(n)
+    low, high = rng.permutation(np.arange(1.0, n // 2 + 1)), rng.permutation(np.arange(n // 2 + 1.0, n + 1))
+    return np.asarray([*np.stack([high[: n // 2], low], axis=1).ravel(), *high[n // 2 :]])
 
 
 def test_of_100_uncorrelated_steps_the_40th_and_the_61st() -> None:
-    """n (0.5 -+ 0.98 / sqrt(n)) = 40.2 and 59.8: order statistics 40 and 61."""
-    values = np.arange(1.0, 101.0)
-    alternating = np.concatenate([values[::2], values[1::2][::-1]])[np.random.default_rng(3).permutation(100)]
-    assert rank_autocorrelation(alternating) < 0  # and is taken as 0
-    assert median_interval(alternating)[:4] == (40.0, 61.0, "ci95", 100.0)
+    """100 (0.5 - 0.98 / sqrt(100)) + 0.5 = 40.7: order statistics 40 and 61."""
+    values = alternating(100)
+    assert rank_autocorrelation(values) < 0  # and is taken as 0
+    assert median_interval(values)[:4] == (40.0, 61.0, "ci95", 100.0)
 
 
-def test_below_40_steps_it_is_a_range_and_says_so() -> None:
-    interval = median_interval(np.linspace(2.0, 1.0, 39))
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, st.integers(80, 300), elements=st.floats(1e-3, 1e3), unique=True))
+def test_interval_is_the_order_statistics_of_the_definition(values: Values) -> None:
+    interval = median_interval(values)
+    n, n_eff = len(values), effective_size(values, float(np.median(values)), rank_autocorrelation(values))
+    assert (interval.n_eff, interval.autocorrelation) == (n_eff, rank_autocorrelation(values))
+    rank = math.floor(n * (0.5 - 0.98 / math.sqrt(n_eff)) + 0.5) if n_eff else 0
+    if rank < 1:
+        assert interval[:3] == (values.min(), values.max(), "range")
+        assert interval.reason and interval.reason.startswith("unsteady")
+    else:
+        ordered = sorted(values)
+        assert interval[:3] == (ordered[rank - 1], ordered[-rank], "ci95")
+
+
+@settings(max_examples=50, deadline=None)
+@given(continuous, st.floats(1e-3, 1e3))
+def test_scaled_times_have_a_scaled_interval(values: Values, factor: float) -> None:
+    assume(len(np.unique(factor * values)) == len(values))
+    scaled, interval = median_interval(factor * values), median_interval(values)
+    assert scaled.n_eff == pytest.approx(interval.n_eff) and scaled.kind == interval.kind
+    assert scaled[:2] == (pytest.approx(factor * interval[0]), pytest.approx(factor * interval[1]))  # type: ignore[operator]
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, st.integers(4, 200), elements=st.floats(-1, 1)))
+def test_autocovariances_are_those_of_the_definition(values: Values) -> None:
+    n = len(values)
+    expected = [values[: n - lag] @ values[lag:] / n for lag in range(n)]
+    assert autocovariances(values) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.9, 0.98])
+def test_correlation_time_is_the_same_one_by_one_and_by_fourier_transform(
+    phi: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = ar1(phi, n=3000, many=1, seed=1)[0]
+    values -= values.mean()
+    by_transform = correlation_time(values)
+    monkeypatch.setattr("scalelens.statistics.effective_size.SHORT_LAGS", 3000)
+    assert correlation_time(values) == pytest.approx(by_transform, rel=1e-12)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_estimates_are_near_the_truth_in_long_series(phi: float) -> None:
+    """(1 + phi) / (1 - phi) is n / n_eff of the mean of an AR(1) series."""
+    values = ar1(phi, n=200_000, many=1, seed=2)[0]
+    values -= values.mean()
+    truth = (1 + phi) / (1 - phi)
+    assert correlation_time(values) == pytest.approx(truth, rel=0.1)
+    assert 1 / block_effective_share(values, 400, 1.0) == pytest.approx(truth, rel=0.2)
+
+
+def test_slow_drift_below_much_noise_is_seen_by_the_blocks() -> None:
+    """Correlation of 0.1 at lag 1, and still 0.04 at lag 50: 1,000 records say as much as 140."""
+    drift = 0.2 * ar1(0.98, n=1000, many=200, seed=3)
+    noise = 3 * np.random.default_rng(4).standard_normal(drift.shape)
+    sizes = [effective_size(values, float(np.median(values)), 0.0) for values in drift + noise]
+    assert np.mean(sizes) < 200
+
+
+def test_below_80_steps_it_is_a_range_and_says_so() -> None:
+    interval = median_interval(np.linspace(2.0, 1.0, 79))
     assert interval[:3] == (1.0, 2.0, "range")
-    assert interval.reason == "39 records are too few for a 95 % interval: the range of them"
+    assert interval.reason == "79 records are too few for a 95 % interval: the range of them"
 
 
 def test_one_record_or_none_has_no_interval() -> None:
@@ -82,22 +153,43 @@ def test_one_record_or_none_has_no_interval() -> None:
     assert median_interval(np.array([]))[:3] == (None, None, None)
 
 
-def test_a_series_that_only_rises_says_as_much_as_no_record() -> None:
-    interval = median_interval(np.arange(100.0))
-    assert interval[:3] == (None, None, None)
-    assert interval.reason and interval.reason.startswith("neighbours are too alike (r = 1.00)")
+@pytest.mark.parametrize("n", [100, 5000])
+def test_an_unsteady_run_has_the_range_of_its_records(n: int) -> None:
+    rising = np.linspace(1, 2, n)
+    interval = median_interval(rising)
+    assert interval[:3] == (1.0, 2.0, "range")
+    assert interval.reason and interval.reason.startswith(f"unsteady: {n} records say as much as ")
+    slower_from_the_middle_on = np.repeat([1.0, 2.0], n // 2) + 0.1 * np.random.default_rng(6).standard_normal(n)
+    assert median_interval(slower_from_the_middle_on).kind == "range"
 
 
-def test_equal_times_have_an_interval_of_no_width() -> None:
-    assert median_interval(np.full(50, 0.25))[:3] == (0.25, 0.25, "ci95")
+def test_rounded_times_have_an_interval_of_a_step_at_least() -> None:
+    assert median_interval(np.full(100, 0.25))[:3] == (0.245, 0.255, "ci95")
+    assert median_interval(np.array([0.4] * 99 + [1.7]))[:3] == (pytest.approx(0.35), pytest.approx(0.45), "ci95")
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
-def test_interval_covers_the_median_of_autocorrelated_steps(phi: float) -> None:
-    intervals = [median_interval(values) for values in ar1(phi, n=200, many=1500, seed=20261121)]
-    assert all(interval.kind == "ci95" for interval in intervals)
-    covered = sum(interval.low <= 0 <= interval.high for interval in intervals if interval.low is not None) / 1500  # type: ignore[operator]
-    assert 0.93 <= covered <= 0.99
+def test_equal_times_of_no_known_rounding_have_no_ci95() -> None:
+    interval = median_interval(np.full(100, 64 / 51.3))
+    assert interval[:3] == (64 / 51.3, 64 / 51.3, "range")
+    assert interval.reason and interval.reason.startswith("all records are equal")
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([0.4], 0.1), ([12.0], 1), ([0.4, 0.5, 1.7], 0.1), ([346.7, 346.71], 0.01), ([2.0, 2.5, 3.0], 0.5),
+        ([60 * 0.1, 60 * 0.2, 60 * 0.7], 6), ([437.1 / 1000, 440 / 1000], 0.0001), ([0.0], 1), ([1 / 3], 0), ([0.4, 1 / 3], 0),
+    ],
+)  # fmt: skip
+def test_step_of_rounding(values: list[float], step: float) -> None:
+    assert decimal_step(np.array(values)) == pytest.approx(step)
+
+
+def test_times_of_rounded_rates_are_as_coarse_as_the_next_time() -> None:
+    times = np.sort(64 / np.repeat([51.1, 51.2, 51.3, 51.4], [2, 5, 5, 2]))
+    ends = widened(64 / 51.3, 64 / 51.2, times)
+    assert ends == (pytest.approx(64 / 51.35, rel=1e-5), pytest.approx(64 / 51.15, rel=1e-5))
+    assert widened(1.5, 2.5, np.array([1.5, 2.0, 2.5])) == (1.5, 2.5)  # all differ
 
 
 def test_below_six_runs_the_range() -> None:
@@ -113,6 +205,52 @@ def test_interval_between_runs_is_the_narrowest_that_covers_95_percent(n: int) -
     assert interval.high == n + 1 - rank
     outside = scipy.stats.binom.cdf(rank - 1, n, 0.5)
     assert 2 * outside <= 0.05 < 2 * scipy.stats.binom.cdf(rank, n, 0.5)
+
+
+@pytest.mark.parametrize("n", range(6, 60))
+def test_interpolated_interval_lies_within_the_one_of_order_statistics(n: int) -> None:
+    """Between it and the next narrower pair, which does not cover 95 %; as far from both ends."""
+    ordered = np.arange(1.0, n + 1)
+    low, high = interpolated_interval(ordered)
+    rank = median_interval_between_runs(ordered).low
+    assert rank is not None and rank <= low < rank + 1
+    assert low + high == pytest.approx(n + 1)
+
+
+run_times = arrays(np.float64, st.integers(6, 20), elements=st.floats(0.5, 2))
+
+
+@given(run_times, run_times, st.floats(1e-3, 1e3))
+def test_ratio_scales_and_its_inverse_is_the_ratio_the_other_way(first: Values, second: Values, factor: float) -> None:
+    (low, high, kind, *_), inverse = ratio_interval(first, second), ratio_interval(second, first)
+    assert low is not None and high is not None and kind == "ci95"
+    assert (inverse.low, inverse.high) == (pytest.approx(1 / high), pytest.approx(1 / low))
+    scaled = ratio_interval(factor * first[::-1], second)
+    assert scaled[:2] == (pytest.approx(factor * low), pytest.approx(factor * high))
+
+
+def test_of_a_side_that_does_not_scatter_the_ratio_has_the_interval_of_the_other() -> None:
+    times = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.7, 1.9])
+    low, high = interpolated_interval(times)
+    assert ratio_interval(times, np.full(6, 2.0))[:2] == (pytest.approx(low / 2), pytest.approx(high / 2))
+    assert ratio_interval(np.full(6, 2.0), np.full(6, 2.0))[:3] == (1.0, 1.0, "ci95")
+
+
+def test_ratio_of_few_runs_is_the_range_and_of_one_none() -> None:
+    few, many = np.array([2.0, 4.0]), np.arange(1.0, 8.0)
+    assert ratio_interval(few, many)[:3] == (2 / 7, 4.0, "range")
+    assert ratio_interval(many, few).reason == "2 runs are too few for a 95 % interval: the range"
+    assert ratio_interval(many, few[:1])[:3] == (None, None, None)
+    assert ratio_interval(many, np.array([]))[:3] == (None, None, None)
+    assert ratio_interval(many - 1, many).reason == "a ratio needs values above 0"
+
+
+def test_sql_calls_the_ratio_with_two_lists() -> None:
+    with duckdb.connect() as connection:
+        functions.register(connection)
+        asked = "SELECT ratio_interval(a, b) FROM (VALUES ([2.0, 4.0]::DOUBLE[], [1.0, 2.0]::DOUBLE[]), (NULL, [1.0])) t(a, b)"
+        (of_runs,), (of_null,) = connection.execute(asked).fetchall()
+    assert (of_runs["low"], of_runs["high"], of_runs["kind"], of_null) == (1.0, 4.0, "range", None)
 
 
 @settings(max_examples=10, deadline=None)

@@ -1,8 +1,9 @@
 -- Time of a step, run by run: median with its interval, mean, percentiles, rates.
 --
 -- Answers: How long does a step take, how sure is that, and what was left out of it?
---   The interval of the median is distribution-free and allows for neighbouring steps that are alike
---   (`median_interval` in statistics/medians.py).  It is about this run only: another run may differ by more.
+--   The interval of the median is distribution-free, allows for steps that are alike, near ones and far ones, and for
+--   the rounding of the times (`median_interval` in statistics/medians.py).  It assumes that the run is long against
+--   what changes in it: docs/statistics.md shows what it covers.  It is about this run only: another may differ by more.
 --   A run of which `epochs` selects nothing is here, without numbers, and says which epochs it has.
 --
 -- Sources: selected_steps, step_times, selected_runs
@@ -19,7 +20,7 @@
 --   step_s               DOUBLE s            median over the records
 --   step_s_low           DOUBLE s            lower end of its interval
 --   step_s_high          DOUBLE s            upper end of its interval
---   interval_kind        VARCHAR             ci95, or range (smallest to largest) where 95 % cannot be claimed
+--   interval_kind        VARCHAR             ci95, or range (smallest to largest record) where 95 % cannot be claimed
 --   mean_s               DOUBLE s            total time over total steps
 --   p5_s                 DOUBLE s            5th percentile of the records, exact, between two of them by line
 --   p25_s                DOUBLE s            25th percentile

@@ -1,0 +1,44 @@
+"""The step to which the values of a log are rounded, seen in the values themselves."""
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+
+MOST_DECIMALS = 9
+TOLERANCE = 1e-5  # of a step: a number of few decimals times 60 or over 1000 is that far from a multiple at most
+
+
+def decimal_step(distinct: Values) -> float:
+    """The largest step that all values are multiples of, of values of up to nine decimals; else 0.
+
+    `distinct` is sorted, without repeats.  Of one value alone the step is its last decimal: 0.1 of 0.4.
+    """
+    for decimals in range(MOST_DECIMALS + 1):
+        unit = 10.0**-decimals
+        multiples = distinct / unit
+        if np.all(np.abs(multiples - np.rint(multiples)) < TOLERANCE):
+            whole = np.rint(multiples).astype(np.int64)
+            return unit * int(np.gcd.reduce(whole)) if len(whole) > 1 else unit
+    return 0.0
+
+
+def widened(low: float, high: float, ordered: Values) -> tuple[float, float] | None:
+    """An interval of rounded values, with what the rounding hides: half a step more at each end.
+
+    `ordered` are all the values, shape (n,), sorted.  Where all differ, rounding hides nothing.  Values that tie and
+    are no multiples of a decimal step, such as times computed from rounded rates, are as coarse as the distance from an
+    end to the next other value.  None where nothing shows how coarse they are: one such value, again and again.
+    """
+    is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    if is_new.all():
+        return low, high
+    distinct = ordered[is_new]
+    step = decimal_step(distinct)
+    if step:
+        return low - step / 2, high + step / 2
+    if len(distinct) == 1:
+        return None
+    below, above = np.searchsorted(distinct, [low, high])
+    gaps = np.diff(distinct)
+    return low - float(gaps[max(below - 1, 0)]) / 2, high + float(gaps[min(above, len(gaps) - 1)]) / 2
