@@ -48,15 +48,13 @@ measured AS (
 parts AS (SELECT configuration, held, all_settings, unnest(all_settings) AS part FROM measured),
 without_one AS (
     SELECT configuration, held, split_part(part, ' ', 1) AS setting, substr(part, strpos(part, ' ') + 1) AS value,
-        array_to_string([other FOR other IN all_settings IF other <> part], ', ') AS others
+        array_to_string([other FOR other IN all_settings IF other <> part], ', ') AS others,
+        coalesce(list_position(['fp64', 'fp32', 'tf32', 'amp', 'fp16', 'bf16', 'fp8'], split_part(value, '+', 1)), 8) AS width
     FROM parts),
 changes AS (
     SELECT a.setting, a.configuration AS before, b.configuration AS after, a.value AS from_value, b.value AS to_value
     FROM without_one AS a JOIN without_one AS b USING (held, setting, others)
-    WHERE CASE WHEN a.setting = 'precision'
-        THEN list_position(['fp64', 'fp32', 'tf32', 'amp', 'fp16', 'bf16'], split_part(a.value, '+', 1))
-            < list_position(['fp64', 'fp32', 'tf32', 'amp', 'fp16', 'bf16'], split_part(b.value, '+', 1))
-            OR starts_with(b.value, a.value || '+')
+    WHERE CASE WHEN a.setting = 'precision' THEN (a.width, a.value) < (b.width, b.value)
         ELSE coalesce(TRY_CAST(a.value AS DOUBLE) < TRY_CAST(b.value AS DOUBLE), a.value < b.value) END
     UNION ALL
     SELECT b.setting, a.configuration, b.configuration, NULL, b.value
