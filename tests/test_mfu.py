@@ -278,6 +278,16 @@ def test_times_k_divide_and_the_interval_turns(warehouse: Warehouse) -> None:
     assert c["mfu_low"] <= c["mfu"] <= c["mfu_high"]
 
 
+def test_the_power_limit_of_a_gcd_is_half_of_its_package(warehouse: Warehouse) -> None:
+    language(warehouse, GPT_857M, parameters=857e6, seq_length=4096, global_batch_size=64)
+    warehouse.connection.execute("UPDATE devices_catalog SET device = 'D GCD', unit = 'gcd', tdp_w = NULL")
+    assert mfu(warehouse)["gflops_per_tdp_watt"] is None
+    package = {"place": 2, "device": "D OAM", "unit": "gpu", "pattern": "^no name$", "tdp_w": 500.0}
+    warehouse.insert("devices_catalog", [package])
+    row = mfu(warehouse)
+    assert row["gflops_per_tdp_watt"] == pytest.approx(1000 * row["model_tflops"] / 250)
+
+
 def test_the_mean_holds_the_stalls(warehouse: Warehouse) -> None:
     language(warehouse, GPT_857M, parameters=857e6, seq_length=4096, global_batch_size=64)
     warehouse.insert(

@@ -7,8 +7,8 @@
 -- Formula: elapsed_s is the wall clock since the run began, where the log has both; else the wall clock since the first
 --   time stamp, less the step that it ends; else the sum of the training steps logged so far.  `clock` says which.
 --
--- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert.  A validation that names an epoch
---   came at its end.
+-- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert, for others it may be a loss.  A
+--   validation that names an epoch came at its end.
 --
 -- Limits: A sum of steps holds no start-up, validation or checkpoint.  The time of work that a restart repeated counts.
 --

@@ -1,8 +1,8 @@
 -- Time to a target: when a training first reached an accuracy, or a loss.
 --
 -- Answers: How long does it take until the model is good enough?
---   Validation decides where the log has any.  Else the records of training do, as the mean of the last `window` of them:
---   a single batch is above the target by chance long before the model is.
+--   Validation decides where the log has any.  Else the records of training do, as the mean of the last few of them: a
+--   single batch is above the target by chance long before the model is.
 --
 -- Formula: the time of the first value (accuracy_curve) that is at least the target, for a loss at most the target.
 --
@@ -43,17 +43,20 @@
 --   line                 BIGINT            line of the value
 WITH
 curve AS (
-    SELECT *, coalesce(phase, 'metric') AS kind, count(*) FILTER (WHERE phase = 'validation') OVER (PARTITION BY run_id) AS n_validations,
-        CASE WHEN direction = 'down' OR (direction = 'auto' AND measure = 'loss') THEN -1 WHEN direction IN ('auto', 'up') THEN 1
-            ELSE error('direction is ''auto'', ''up'' or ''down''') END AS sign
+    SELECT *, coalesce(phase, 'metric') AS kind,
+        count(*) FILTER (WHERE phase = 'validation') OVER (PARTITION BY run_id) AS n_validations,
+        CASE WHEN direction = 'down' OR (direction = 'auto' AND measure = 'loss') THEN -1
+            WHEN direction IN ('auto', 'up') THEN 1 ELSE error('direction is ''auto'', ''up'' or ''down''') END AS sign
     FROM accuracy_curve(runs := runs, measure := measure)),
 deciding AS (
     SELECT *, CASE WHEN kind <> 'train' THEN score
         WHEN count(*) OVER recent >= window_records THEN avg(score) OVER recent END AS judged
     FROM curve WHERE (kind = 'validation') = (n_validations > 0)
-    WINDOW recent AS (PARTITION BY run_id, attempt, file_id ORDER BY line ROWS BETWEEN window_records - 1 PRECEDING AND CURRENT ROW)),
+    WINDOW recent AS (PARTITION BY run_id, attempt, file_id ORDER BY line
+        ROWS BETWEEN window_records - 1 PRECEDING AND CURRENT ROW)),
 judged_runs AS (
-    SELECT run_id, any_value(kind) AS decided_by, count(judged) AS n_values, max(judged * sign) * any_value(sign) AS best_score,
+    SELECT run_id, any_value(kind) AS decided_by, count(judged) AS n_values,
+        max(judged * sign) * any_value(sign) AS best_score,
         arg_min({'elapsed_s': elapsed_s, 'clock': clock, 'epoch': epoch, 'step': step, 'score': judged, 'file_id': file_id,
             'line': line}, (attempt, file_id, line)) FILTER (WHERE judged * sign >= target * sign) AS hit
     FROM deciding GROUP BY run_id)

@@ -19,7 +19,7 @@
 --   that of full fp32, and no log says whether TF32 was allowed.  The time holds data loading, communication and stalls
 --   that the rules of exclusion leave in.  Two MFU are comparable only by the same formula.
 --
--- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs
+-- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs, devices_catalog
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -52,7 +52,8 @@
 --   total_tflops         DOUBLE TFLOP/s    of all devices, of the model
 --   peak_of              VARCHAR           number format whose peak is taken
 --   peak_tflops          DOUBLE TFLOP/s    dense peak of one device
---   gflops_per_tdp_watt    DOUBLE GFLOP/s/W    operations of the model a second, over the vendor's power limit
+--   gflops_per_tdp_watt    DOUBLE GFLOP/s/W    operations of the model a second, over the vendor's power limit; of a GCD half a
+--                                                package's
 --   reason               VARCHAR           why there is no MFU
 --   note                 VARCHAR           what to doubt
 --   source               VARCHAR           where the peak stands
@@ -71,6 +72,7 @@ measured AS (
 joined AS (
     SELECT r.run_id, r.model, r.precision, r.devices, r.device_model, r.global_batch_size, r.seq_length,
         m.* EXCLUDE (run_id), f.* EXCLUDE (run_id, parameters, seq_length), d.* EXCLUDE (run_id, device_model),
+        coalesce(tdp_w, package_w / 2) AS limit_w,
         coalesce(tokens_per_s * mean_s, r.global_batch_size * r.seq_length) AS step_tokens,
         coalesce(samples_per_s * mean_s, r.global_batch_size) AS step_samples,
         CASE WHEN has_fp8 THEN 'fp8' WHEN r.precision IN ('fp8', 'bf16', 'fp16', 'tf32', 'fp32') THEN r.precision
@@ -79,7 +81,10 @@ joined AS (
             WHEN 'tf32' THEN tf32_tflops WHEN 'fp32' THEN fp32_tflops END AS peak_tflops
     FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id) LEFT JOIN measured AS m USING (run_id)
     LEFT JOIN model_flops(formula := formula, attention := attention) AS f USING (run_id)
-    LEFT JOIN run_devices(runs := runs) AS d USING (run_id) LEFT JOIN formats USING (run_id)),
+    LEFT JOIN run_devices(runs := runs) AS d USING (run_id) LEFT JOIN formats USING (run_id)
+    -- The power limit of a GCD stands with the package of two, an OAM.
+    LEFT JOIN (SELECT device AS package, tdp_w AS package_w FROM devices_catalog) ON package = replace(device, ' GCD', ' OAM')
+        AND unit = 'gcd'),
 worked AS (
     SELECT *, coalesce(flops_per_token * step_tokens, flops_per_image * step_samples) / devices / 1e12 AS model_tflop,
         coalesce(hardware_flops_per_token * step_tokens,
@@ -94,7 +99,7 @@ SELECT run_id, model, w.precision, devices, device,
     formula_used, attention_counted, recomputation, n_steps, time_s AS step_s,
     model_tflop / time_s AS model_tflops, hardware_tflop / time_s AS hardware_tflops, printed_tflops,
     model_tflop / time_s * devices AS total_tflops, peak_of, peak_tflops,
-    CASE WHEN tdp_w > 0 THEN 1000 * model_tflop / time_s / tdp_w END AS gflops_per_tdp_watt,
+    1000 * model_tflop / time_s / limit_w AS gflops_per_tdp_watt,
     nullif(concat_ws('; ',
         CASE WHEN time_s IS NULL THEN 'no time of a step' END,
         CASE WHEN devices IS NULL THEN 'no log says how many devices' END,

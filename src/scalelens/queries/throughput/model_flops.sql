@@ -17,7 +17,7 @@
 --   selective one that of the attention's products.
 --
 -- Reference: Kaplan et al., arXiv 2001.08361 (6N).  Chowdhery et al., arXiv 2204.02311, appendix B (palm).
---   Narayanan et al., arXiv 2104.04473, section 5.1, and Megatron-LM, num_floating_point_operations (megatron).
+--   Narayanan et al., arXiv 2104.04473, equation 3, and Megatron-LM, num_floating_point_operations (megatron).
 --   Korthikanti et al., arXiv 2205.05198, appendix A (recomputation).
 --
 -- Assumptions: A multiply-add is two operations.  The backward pass is twice the forward pass.  A language model is a
