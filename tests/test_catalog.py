@@ -41,6 +41,16 @@ def test_figures_of_a_device_can_be_true_together(row: dict) -> None:
     assert row["tdp_w"] is None or 200 <= row["tdp_w"] <= 1500
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["device"])
+def test_a_figure_that_nobody_has_read_anywhere_is_not_there(row: dict) -> None:
+    note = row["note"] or ""
+    peaks = [row[name] for name in row if name.endswith("_tflops") or name == "bandwidth_gb_per_s"]
+    if "was opened" in note and "no document" in note:
+        assert set(peaks) == {None}
+    elif not note.startswith("custom"):
+        assert set(peaks) != {None}, "a row without figures says why"
+
+
 def test_a_gcd_is_half_of_its_module() -> None:
     for model in ("MI250", "MI250X"):
         gcd, oam = BY_NAME[f"AMD Instinct {model} GCD"], BY_NAME[f"AMD Instinct {model} OAM"]

@@ -46,7 +46,30 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
-ARGUMENTS = {"differences": "a := 'one', b := 'two-weak'"}  # of queries that say nothing without them
+ARGUMENTS = {  # of queries that say nothing without them
+    "differences": "a := 'one', b := 'two-weak'",
+    "accuracy_curve": "measure := 'conversion_eff'",
+    "time_to_accuracy": "measure := 'conversion_eff', target := 0.9",
+}
+
+
+def one_in_fp32(little: Warehouse) -> None:
+    """The run `one` again, in another precision and nothing else."""
+    (one,) = little.ask("FROM runs WHERE run_id = 'one'")
+    one |= {"run_id": "one-fp32", "precision": "fp32"}
+    little.run(times=[0.5, 0.6, 0.7, 0.6, 0.5, 0.6], **one)
+    label = {"file_id": "s1", "line": 1, "key": "cooling", "value": "water", "origin": "sidecar"}
+    little.insert("params", [{"run_id": "one-fp32", **label}])
+
+
+def size_of_images(little: Warehouse) -> None:
+    size = {"file_id": "s1", "line": 3, "key": "image_size", "value": "224", "origin": "sidecar"}
+    little.insert("params", [{"run_id": run, **size} for run in ("one", "two-weak")])
+
+
+ADDED = {  # what the little warehouse lacks for an answer of a query
+    "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -54,6 +77,8 @@ def test_golden(little: Warehouse, name: str, request: pytest.FixtureRequest) ->
     query = QUERIES[name]
     called = f"FROM {name}({ARGUMENTS.get(name, '')})"
     ordered = re.search(r"^ORDER BY", query.sql, re.MULTILINE)
+    if name in ADDED:
+        ADDED[name](little)
     got = as_csv(little.ask(called if ordered else f"{called} ORDER BY ALL"), query)
     golden = FIXTURES / f"{name}.csv"
     if request.config.getoption("--update", default=False):
@@ -777,6 +802,15 @@ def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     queries.create_macros(little.connection, QUERIES)
 
 
+def test_a_header_may_say_more_of_a_statistic(tmp_path: Path) -> None:
+    notes = "-- Formula:\n--   y = a + b\n--     with a = 1\n--\n-- Limits: of one node\n--\n"
+    (tmp_path / "of_size.sql").write_text(HEADER.replace("-- Sources", f"{notes}-- Sources") + SELECT)
+    found = queries.load([tmp_path])["of_size"]
+    assert found.answers == "Which runs are of this size?"
+    assert found.notes == {"Formula": "y = a + b\n  with a = 1", "Limits": "of one node"}
+    assert found.columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
+
+
 def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
     monkeypatch.setenv("SCALELENS_QUERIES", str(tmp_path))
@@ -857,6 +891,7 @@ SELECT = "SELECT run_id FROM runs WHERE devices = size"
         ("q.sql", SELECT, "the first line is not a title"),
         ("q.sql", HEADER.replace("Sources:", "Source:") + SELECT, "q.sql, line 5: unknown heading 'Source'"),
         ("q.sql", HEADER.split("-- Columns:")[0] + SELECT, "the header has no 'Columns:'"),
+        ("q.sql", HEADER.replace("-- Sources", "-- Limits:\n--\n-- Sources") + SELECT, "'Limits:' says nothing"),
         ("q.sql", HEADER.replace(":=", "=") + SELECT, "'size = 2    devices' is not an entry"),
         ("q.sql", HEADER.replace("VARCHAR    run", "VARCHAR") + SELECT, "is not an entry"),
         ("q.sql", HEADER, "a query is one SELECT below its header"),
@@ -896,7 +931,16 @@ ENDINGS = {
     "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
     "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
 }  # fmt: skip
-COUNTED = {"samples", "tokens", "FLOP", "GFLOP", "TFLOP/s", "FLOP/B", None}  # the name says what is counted
+COUNTED = {
+    "samples",
+    "tokens",
+    "FLOP",
+    "GFLOP",
+    "TFLOP/s",
+    "FLOP/B",
+    "GFLOP/s/W",
+    None,
+}  # the name says what is counted
 AXES = {"bandwidth", "peak"}  # of the roofline, in the words of its literature
 
 

@@ -5,8 +5,10 @@ scalelens.ingest("logs/", warehouse="study")
 scalelens.query("scaling", warehouse="study")            # a polars DataFrame
 scalelens.connect("study").sql("FROM runs")              # DuckDB: tables and macros
 scalelens.plot("scaling", "scaling.pdf", warehouse="study")
+print(scalelens.explain("mfu"))                          # what a query computes, and how
 """
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from scalelens.ingestion.ingest import IngestReport
 
-__all__ = ["__version__", "connect", "critical_path", "ingest", "plot", "query"]
+__all__ = ["__version__", "connect", "critical_path", "explain", "ingest", "plot", "query"]
 
 DEFAULT_WAREHOUSE = "scalelens-warehouse"
 
@@ -45,6 +47,16 @@ def query(name: str, warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **param
     from scalelens.database import ask
 
     return ask.ask(Path(warehouse), name, parameters)
+
+
+def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
+    """Definition, formula, reference, assumptions, limits and SQL of a query; of a column, the queries that have it.
+
+    `queries` are folders of queries of your own.
+    """
+    from scalelens.queries import page
+
+    return page.explain(name, tuple(Path(folder) for folder in queries))
 
 
 def plot(

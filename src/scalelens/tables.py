@@ -264,7 +264,7 @@ DEVICES: tuple[Column, ...] = (
     Column("fp8_tflops", FLOAT, "dense peak in TFLOP/s"),
     Column("bandwidth_gb_per_s", FLOAT, "bandwidth of the memory in GB/s"),
     Column("tdp_w", FLOAT, "power limit in watts, as the vendor says"),
-    Column("source", TEXT, "address of the vendor's or the site's page"),
+    Column("source", TEXT, "address of the page where the figures were read"),
     Column("note", TEXT, "what to know of the figures"),
 )
 SYSTEMS: tuple[Column, ...] = (

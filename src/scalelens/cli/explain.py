@@ -1,4 +1,4 @@
-"""Print the documentation of a query with its SQL, of a format, or of a table."""
+"""Print what a query computes, with its formula and its SQL; or the documentation of a format, a table or a column."""
 
 from typing import Annotated
 
@@ -13,28 +13,36 @@ PANEL = "Ask"
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A query, a format or a table.")],
+    name: Annotated[str, typer.Argument(help="A query, a format, a table, or a column of a query.")],
     folders: QueryFolders = None,
 ) -> None:
-    """Print the documentation of a query with its SQL, of a format, or of a table.
+    """Print what a query computes: definition, formula, reference, assumptions, limits, parameters, columns and SQL.
 
-    Examples:  scalelens explain scaling      scalelens explain megatron
+    Of a format or a table it prints the documentation, of a column the queries that return it.
+
+    Examples:  scalelens explain mfu      scalelens explain efficiency      scalelens explain megatron
     """
     from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of
     from scalelens.queries.load import load as load_queries
+    from scalelens.queries.page import columns_named, page, suggestion
     from scalelens.tables import documented
 
     queries = load_queries(tuple(folders or ()))
     loaded = load_formats()
     formats = {name_of(module): (module.__doc__ or "").strip() for module in (*loaded.of_lines, *loaded.of_files)}
     if name in queries:
-        typer.echo(queries[name].text)
+        typer.echo(page(queries[name]))
     elif name in formats:
         typer.echo(formats[name])
     elif name in documented():
         tables(name, Format.table)
+    elif found := columns_named(name, queries):
+        typer.echo(found)
     else:
         names_by_kind = {"queries": sorted(queries), "formats": sorted(formats), "tables": documented()}
         lists = "; the ".join(f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items())
-        raise UserError(f"there is no query, format or table '{name}'", f"there are the {lists}")
+        raise UserError(
+            f"there is no query, format, table or column '{name}'",
+            suggestion(name, {**queries, **formats, **documented()}) or f"there are the {lists}",
+        )

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
+from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
@@ -24,6 +25,7 @@ _NESTED = [
 ]  # fmt: skip
 _TEXT = ("kind", "reason")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
+_IMAGE_WORK = pa.struct([("flops", pa.float64()), ("reason", pa.string())])
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
@@ -59,6 +61,15 @@ def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
     rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
     adjusted = [None if row is None else pa.array(benjamini_hochberg(row), from_pandas=True) for row in rows]
     return pa.array(adjusted, type=pa.list_(pa.float64()))
+
+
+def _image_model_work(models: pa.ChunkedArray, sizes: pa.ChunkedArray, channels: pa.ChunkedArray) -> pa.Array:
+    """`image_model_work` of Arrow columns; a run without a model has none."""
+    rows = zip(models.to_pylist(), sizes.to_pylist(), channels.to_pylist(), strict=True)
+    works = [
+        ImageWork(None, None) if model is None else image_model_work(model, size, width) for model, size, width in rows
+    ]
+    return pa.array([work._asdict() for work in works], type=_IMAGE_WORK)
 
 
 def _operators_of(families: pa.ChunkedArray) -> pa.Array:
@@ -134,6 +145,11 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
         "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
         "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
         "class_spans": (_class_spans, lists, "BIGINT[]"),
+        "image_model_work": (
+            _image_model_work,
+            ["VARCHAR", "VARCHAR", "BIGINT"],
+            "STRUCT(flops DOUBLE, reason VARCHAR)",
+        ),
         "innermost": (_innermost, lists, "BIGINT[]"),
         "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
         "operator_work": (

@@ -4,6 +4,13 @@
 --   One row for each batch of runs that are equal but for it; of repeats the median, with their range.
 --   A tool's watt-hours may mostly be start-up, which a larger batch only spreads over more work: energy_fixed_part.
 --
+-- Formula: The median over the repeats, with the smallest and the largest; samples_per_wh is samples over watt-hours of
+--   each run.
+--
+-- Reference: John et al., CARAML, arXiv 2409.12994, figures of throughput and energy against batch.
+--
+-- Limits: The range of repeats is no 95 % interval.
+--
 -- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --
 -- Parameters:

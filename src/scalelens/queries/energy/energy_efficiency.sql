@@ -4,6 +4,18 @@
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --
+-- Formula: samples_per_wh = 3600 S p / E, with S the samples of the whole run (work_done), E the joules of the units
+--   that were measured (energy_of_runs), and p the share of the devices that were measured; tokens likewise.  step_j is
+--   the median over the steps of what all measured devices took.
+--
+-- Reference: Green500 and MLPerf Power (arXiv 2410.12032): work over energy, total over total.  The interval is
+--   median_interval (batch_stats).
+--
+-- Assumptions: Devices that were not measured did as much work as those that were.  A tool's sensor is right:
+--   nvidia-smi samples A100 and H100 only a part of the time.
+--
+-- Limits: Energy of devices is not that of nodes: hosts, fans and network are in it only with per := 'node'.
+--
 -- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --
 -- Parameters:

@@ -6,6 +6,18 @@
 --   First a line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move,
 --   shows the odd runs.  Then least squares through the others give the numbers, with Student's intervals.
 --
+-- Formula: E = F + P t for a device, with t the time of the steps.  P and F by least squares; with n runs, mean time m
+--   and sum of squares X, their intervals are P +- T s / sqrt(X) and F +- T s sqrt(1/n + m^2 / X), with s the residual
+--   standard deviation and T Student's 97.5 % quantile for n - 2.
+--
+-- Reference: Theil 1950 and Sen 1968 for the robust line.  Least squares as in any textbook.
+--
+-- Assumptions: Power at work is the same for every batch of the set.  Errors of the runs are independent and of one
+--   size.
+--
+-- Limits: An odd run is one that misses the robust line by more than five median misses; it is named, and left out of
+--   the fit.  Runs of too similar length give a wide interval of the fixed part.
+--
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --
 -- Parameters:

@@ -6,6 +6,18 @@
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
 --   as the tools do, and `coverage` leaves it out.  A gap between two files is not bridged.
 --
+-- Formula: E = sum over the intervals between two readings of (P1 + P2) / 2 * (t2 - t1), by trapezoids; 'left' takes P1
+--   and 'right' P2 for the interval, as some tools do.  Coverage is the time between readings of a sensor less its
+--   gaps, over the extent.
+--
+-- Reference: jpwr (FZJ), MLPerf's result_summarizer (right sums).  Yang et al., SC'24, arXiv 2312.02741: what
+--   nvidia-smi samples.
+--
+-- Assumptions: Power changes evenly between two readings.  A reading is power at its time stamp.
+--
+-- Limits: Sensors average over windows that the tools do not name, or see a part of the time only; that error is not in
+--   coverage.  Work shorter than a sampling period has no energy of its own.
+--
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
 -- Parameters:

@@ -7,6 +7,14 @@
 --   not measured throughout, and runs whose two clocks cannot be joined (power_clock).  Where nothing was measured, it
 --   is what the log prints per step and device, times the devices.
 --
+-- Formula: energy_j = sum over the sensors that count of the integral of power from ts - step_s * averaged_steps to ts,
+--   over averaged_steps.
+--
+-- Assumptions: The time stamp of a record is the end of its interval.  Power changes evenly between two readings.
+--
+-- Limits: Steps shorter than a sampling period share readings, so that neighbours look alike.  A counter that is
+--   averaged by the driver lags behind the step.
+--
 -- Sources: selected_steps, power_intervals, steps, runs
 --
 -- Parameters:

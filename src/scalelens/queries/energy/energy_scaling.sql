@@ -5,6 +5,13 @@
 --   energy of the steps where every size of the series has it, else that of the whole runs, start-up and all.
 --   Where the model grows (`mixed`) the work is not the same, and nothing is compared.
 --
+-- Formula: relative_energy = (E / S) / (E0 / S0), with E the energy of all devices, S the samples, and E0, S0 those of
+--   the smallest size of the series.
+--
+-- Assumptions: Devices that were not measured take as much as those that were.
+--
+-- Limits: No range without repeats of both sizes.  The range is that of the repeats, not a 95 % interval.
+--
 -- Sources: scaling, energy_efficiency
 --
 -- Parameters:

@@ -7,6 +7,10 @@
 --   Integrated: trapezoids from run_start to run_stop, without the initialisation before it that energy_integrated
 --   counts to the log, times the conversion efficiency.
 --
+-- Reference: MLCommons, training_policies/power_measurement.adoc and mlcommons/logging, result_summarizer.
+--
+-- Limits: The official number is mean power times time to train: it is not the energy of the run.
+--
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
 -- Parameters:

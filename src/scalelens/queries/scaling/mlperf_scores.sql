@@ -9,6 +9,16 @@
 --   The published score may be higher, by a factor for runs that converge faster than the reference (scaling.json).
 --   Weak scaling (MLPerf HPC) is scored by another rule, and is not here.
 --
+-- Formula: score = (sum of the times - fastest - slowest) / (n - 2); of 40 results or more, without the four fastest
+--   and the four slowest.
+--
+-- Reference: MLCommons, training_policies, training_rules.adoc, section on results, and mlcommons/logging,
+--   result_summarizer.
+--
+-- Assumptions: Each result file is one training.  A file with several counts by its first.
+--
+-- Limits: No interval: the rule gives a mean of few runs.  Compliance of the results is not checked.
+--
 -- Sources: files, params, phases, members, runs
 --
 -- Columns:

@@ -7,6 +7,10 @@
 --   Offsets below `tolerance_us` are 0: ends differ by that much where clocks do not (7 us among eight GPUs of a node).
 --   So are those below four times spread / sqrt(collectives), about three standard errors of the median.
 --
+-- Assumptions: A clock does not drift while it is traced.
+--
+-- Limits: Offsets are known between hosts that share a collective only.
+--
 -- Sources: collective_calls, params
 --
 -- Parameters:

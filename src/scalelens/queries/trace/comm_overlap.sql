@@ -3,6 +3,12 @@
 -- Answers: Which share of a rank's communication ran while it computed?
 --   Unions of intervals: two collectives at once count once. HTA prints the share in percent.
 --
+-- Formula: share = |C and K| / |C|, with C and K the unions of the intervals of communication and of compute kernels.
+--
+-- Reference: Meta, HolisticTraceAnalysis, get_comm_comp_overlap.
+--
+-- Limits: A collective that waits for a late rank counts as communication that was or was not hidden.
+--
 -- Sources: class_times
 --
 -- Parameters:

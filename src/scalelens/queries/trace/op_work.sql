@@ -14,6 +14,8 @@
 --   What stays in a cache between operators is counted as moved too, so that the intensity is a lower bound.
 --   The formulas stand in statistics/operator_work.py.
 --
+-- Limits: No operations are known of operators that are not in the list, nor of fused kernels of torch.compile.
+--
 -- Helper: used by roofline
 --
 -- Sources: events, gpu_events, dtype_sizes, selected_runs

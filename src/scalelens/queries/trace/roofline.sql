@@ -7,6 +7,17 @@
 --   The roofline is the time that the slower of both would take: a share near 1 cannot be improved by a faster kernel;
 --   above 1, less is moved than the shapes say (a cache), or the peak is that of another device.
 --
+-- Formula: roofline time = max(flops / peak, bytes / bandwidth) of a call; roofline_share = calls * roofline time /
+--   kernel time; intensity = flops / bytes.
+--
+-- Reference: Williams, Waterman and Patterson, CACM 52(4), 2009.  Peaks: the catalog's `source`, FROM devices_catalog.
+--
+-- Assumptions: Each operand is moved once from and to memory.  The device runs at the clock of which the vendor says
+--   the peak.
+--
+-- Limits: Operators whose shapes the trace lacks, or that this house has no formula for, are not here (op_work).
+--   Float32 is held against full fp32, though TF32 may have been on.
+--
 -- Sources: op_work, run_devices
 --
 -- Parameters:

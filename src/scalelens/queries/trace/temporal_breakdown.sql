@@ -5,6 +5,14 @@
 --   the others runs. The parts add up to the span, from the start of the first work to the end of the last. HTA's
 --   compute and idle are the same; its non-compute is exposed communication and memory together.
 --
+-- Formula: compute = |K|; exposed communication = |C minus K|; exposed memory = |M minus K minus C|; idle = span - |K
+--   or C or M|, with K, C, M the unions of the intervals of compute kernels, of communication, and of copies and fills.
+--
+-- Reference: Meta, HolisticTraceAnalysis, breakdown_analysis.
+--
+-- Limits: What a kernel's name does not tell is compute.  Kernels that wait, such as a collective for a late rank, are
+--   busy.
+--
 -- Sources: class_times
 --
 -- Parameters:

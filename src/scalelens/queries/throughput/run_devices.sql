@@ -4,7 +4,7 @@
 --   The first row of devices_catalog whose pattern the name holds; where the log names no device, the system's name is
 --   tried, then what systems_catalog has for it.  Runs whose device is not found are here with NULL.
 --
--- Helper: used by energy_efficiency and roofline
+-- Helper: used by energy_efficiency, roofline, configuration and mfu
 --
 -- Sources: runs, selected_runs, devices_catalog, systems_catalog
 --

@@ -1,0 +1,95 @@
+-- Accuracy or loss over the course of a training: by epoch, by step, by time.
+--
+-- Answers: How well did the model do, and when?
+--   Validation counts as a whole: its batches are one row for each epoch.  The rows of training are the records as
+--   logged, each of a batch or the batches since the one before.
+--
+-- Formula: elapsed_s is the wall clock since the run began, where the log has both; else the wall clock since the first
+--   time stamp, less the step that it ends; else the sum of the training steps logged so far.  `clock` says which.
+--
+-- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert, for others it may be a loss.  A
+--   validation that names an epoch came at its end.
+--
+-- Limits: A sum of steps holds no start-up, validation or checkpoint.  The time of work that a restart repeated counts.
+--
+-- Helper: of time_to_accuracy
+--
+-- Sources: steps, metrics, phases, runs, selected_steps, selected_runs
+--
+-- Parameters:
+--   runs := ''                SQL condition over the columns of `runs`, as text; empty takes all
+--   measure := 'accuracy'     'accuracy', 'loss', or a name in `metrics`
+--
+-- Columns:
+--   run_id       VARCHAR      run
+--   file_id      VARCHAR      file of the value, of a validation that of its last batch
+--   line         BIGINT       line of the value
+--   attempt      INTEGER      restart
+--   phase        VARCHAR      train or validation; NULL for a name in `metrics`
+--   epoch        DOUBLE       epoch
+--   step         BIGINT       step
+--   score        DOUBLE       accuracy from 0 to 1, or loss
+--   n_records    BIGINT       records that it is a mean of
+--   elapsed_s    DOUBLE s     time until then
+--   clock        VARCHAR      run start, first record, or sum of steps
+WITH
+scored AS (
+    SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind,
+        CASE measure WHEN 'accuracy' THEN accuracy WHEN 'loss' THEN loss END AS score
+    FROM steps AS s
+    WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')
+        AND coalesce(rank, 0) = 0),
+validations AS (
+    SELECT run_id, arg_max(file_id, line) AS file_id, max(line) AS line, attempt, phase, epoch,
+        CASE WHEN epoch IS NULL THEN max(step) END AS step, max(ts) AS ts,
+        CASE WHEN bool_or(value_kind = 'running_mean') THEN arg_max(score, line)
+            ELSE sum(score * coalesce(averaged_steps, 1)) / sum(coalesce(averaged_steps, 1)) END AS score,
+        count(*) AS n_records
+    FROM scored WHERE phase = 'validation'
+    GROUP BY run_id, attempt, phase, epoch, CASE WHEN epoch IS NULL THEN concat(file_id, line) END),
+evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE phase = 'evaluation'),
+-- A metric has neither an epoch nor a time: those of the evaluation that the same file tells of beside it.
+named AS (
+    SELECT m.run_id, m.file_id, m.line, m.attempt,
+        CASE WHEN measure = 'accuracy' THEN 'validation' END AS phase, m.value AS score, m.step AS metric_step,
+        arg_min({'epoch': e.epoch, 'step': e.step, 'ts': e.ts}, abs(e.line - m.line)) AS evaluation
+    FROM metrics AS m JOIN runs AS r USING (run_id)
+    LEFT JOIN evaluations AS e ON e.run_id = m.run_id AND e.file_id = m.file_id AND abs(e.line - m.line) <= 3
+    WHERE m.run_id IN (FROM selected_runs(runs := runs)) AND coalesce(m.rank, 0) = 0
+        AND (m.name = measure OR (measure = 'accuracy' AND m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))
+    GROUP BY ALL),
+points AS (
+    SELECT run_id, file_id, line, attempt, phase, epoch, step, ts, score, 1 AS n_records FROM scored WHERE phase = 'train'
+    UNION ALL BY NAME FROM validations
+    UNION ALL BY NAME
+    SELECT run_id, file_id, line, attempt, phase, evaluation.epoch AS epoch, coalesce(metric_step, evaluation.step) AS step,
+        evaluation.ts AS ts, score, 1 AS n_records
+    FROM named),
+starts AS (
+    SELECT run_id, min(ts - to_microseconds((span_s * 1e6)::BIGINT)) AS began
+    FROM phases WHERE phase = 'run' AND span_s IS NOT NULL AND ts IS NOT NULL GROUP BY run_id),
+firsts AS (
+    SELECT run_id, min(ts - to_microseconds((coalesce(step_s * averaged_steps, 0) * 1e6)::BIGINT)) AS began
+    FROM steps WHERE phase = 'train' AND ts IS NOT NULL GROUP BY run_id),
+-- A record stands for the steps since the one before it, as in work_done.
+records AS (
+    SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since,
+        step_s * CASE WHEN since > 0 THEN since ELSE averaged_steps END AS took_s
+    FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
+summed AS (
+    SELECT run_id, attempt, epoch, step, sum(took_s) OVER (PARTITION BY run_id ORDER BY place_in_run) AS summed_s
+    FROM records),
+ends AS (SELECT run_id, attempt, floor(epoch) AS epoch, max(summed_s) AS epoch_end_s FROM summed GROUP BY ALL),
+timed AS (
+    SELECT p.*, CASE WHEN p.step IS NULL THEN epoch_end_s ELSE summed_s END AS summed_s
+    FROM points AS p
+    ASOF LEFT JOIN (FROM summed WHERE step IS NOT NULL) AS s
+        ON s.run_id = p.run_id AND s.attempt = p.attempt AND s.step <= p.step
+    LEFT JOIN ends AS e ON e.run_id = p.run_id AND e.attempt = p.attempt AND e.epoch = floor(p.epoch))
+SELECT run_id, file_id, line, attempt, phase, epoch, step, score, n_records,
+    CASE WHEN p.ts >= s.began THEN epoch_us(p.ts - s.began) / 1e6 WHEN p.ts >= f.began THEN epoch_us(p.ts - f.began) / 1e6
+        ELSE summed_s END AS elapsed_s,
+    CASE WHEN p.ts >= s.began THEN 'run start' WHEN p.ts >= f.began THEN 'first record'
+        WHEN summed_s IS NOT NULL THEN 'sum of steps' END AS clock
+FROM timed AS p LEFT JOIN starts AS s USING (run_id) LEFT JOIN firsts AS f USING (run_id)
+ORDER BY run_id, attempt, file_id, line

@@ -1,0 +1,40 @@
+-- Gain by precision: what a narrower number format gave, where all else is equal.
+--
+-- Answers: How much faster is training in bf16, fp16, amp or fp8 than in the wider format?
+--   The rows of `ablation` whose one changed setting is the precision.
+--
+-- Formula: speedup = (W1 / t1) / (W0 / t0), with W the global batch and t the time of a step, 0 before and 1 after.
+--
+-- Reference: see ablation
+--
+-- Limits: A narrower format often allows a larger batch, and that gain is not in it: the batches are equal.
+--
+-- Sources: ablation
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--
+-- Columns:
+--   from_precision    VARCHAR      wider number format
+--   to_precision      VARCHAR      narrower number format
+--   system            VARCHAR      machine
+--   model             VARCHAR      model
+--   device_model      VARCHAR      model of the device
+--   devices           INTEGER      devices
+--   speedup           DOUBLE       throughput after over before, above 1 is a gain
+--   speedup_low       DOUBLE       lower end; NULL where either side has one run
+--   speedup_high      DOUBLE       upper end
+--   interval_kind     VARCHAR      ci95 (at least) where both sides have one, else range
+--   from_step_s       DOUBLE s     time of a step before
+--   to_step_s         DOUBLE s     time of a step after
+--   from_run_ids      VARCHAR[]    runs before
+--   to_run_ids        VARCHAR[]    runs after
+--   warning           VARCHAR      what to doubt
+SELECT from_value AS from_precision, to_value AS to_precision, * EXCLUDE (setting, from_value, to_value)
+FROM ablation(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)
+WHERE setting = 'precision' AND from_value IS NOT NULL
+ORDER BY model, devices, from_precision, to_precision, from_run_ids

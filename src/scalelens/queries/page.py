@@ -1,0 +1,70 @@
+"""The page of a query, as `scalelens explain` prints it: what its header says, in order, and its SQL."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from scalelens.errors import UserError
+from scalelens.queries.header import NOTES, Query
+from scalelens.queries.load import load
+
+
+def explain(name: str, folders: tuple[Path, ...] = ()) -> str:
+    """The page of a query, or the queries that have a column of this name.
+
+    Raises UserError for a name that is neither, with the names that it may be meant for.
+    """
+    queries = load(folders)
+    if name in queries:
+        return page(queries[name])
+    if found := columns_named(name, queries):
+        return found
+    raise UserError(
+        f"there is no query '{name}'", suggestion(name, queries) or f"there are {', '.join(sorted(queries))}"
+    )
+
+
+def page(query: Query) -> str:
+    """Definition, formula, reference, assumptions and limits, then parameters, columns, what it reads, and the SQL."""
+    parameters = [(f"{parameter.name} := {parameter.default}", parameter.meaning) for parameter in query.parameters]
+    columns = [(column.name, f"{column.type} {column.unit or ''}".strip(), column.meaning) for column in query.columns]
+    sections = {
+        "Definition": query.answers,
+        **{heading: query.notes[heading] for heading in NOTES if heading in query.notes},
+        "Parameters": aligned(parameters),
+        "Columns": aligned(columns),
+        "Reads": ", ".join(query.sources),
+        "Where there are no rows": f"scalelens query {query.otherwise}" if query.otherwise else "",
+        "SQL": query.sql,
+    }
+    parts = [f"{query.name}: {query.title}", *(f"{name}\n{indented(text)}" for name, text in sections.items() if text)]
+    return "\n\n".join(parts)
+
+
+def columns_named(name: str, queries: Mapping[str, Query]) -> str:
+    """Each query that returns a column of this name, with what it says there; empty where none does."""
+    places = [
+        (f"{query.name}.{column.name}", f"{column.type} {column.unit or ''}".strip(), column.meaning)
+        for query in sorted(queries.values(), key=lambda query: (query.is_helper, query.name))
+        for column in query.columns
+        if column.name == name
+    ]
+    return f"{name} is a column of\n{indented(aligned(places))}" if places else ""
+
+
+def suggestion(name: str, names: Mapping[str, object]) -> str:
+    """A sentence with the names that this one is close to; empty where none is."""
+    near = get_close_matches(name.lower(), list(names), 3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows of texts as lines, each column as wide as its longest text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def indented(text: str) -> str:
+    """Every line two spaces further in."""
+    return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

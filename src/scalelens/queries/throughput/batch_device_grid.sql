@@ -1,0 +1,53 @@
+-- Throughput over devices and batch per device, as a grid.
+--
+-- Answers: With how many devices and which batch is a device used best?
+--   A series holds all settings equal but those that follow from the size.  Each cell is one measured combination; what
+--   was not measured is not here.
+--
+-- Formula: relative = (X / n) / the largest (X / n) of the series, with X the throughput and n the devices.
+--
+-- Limits: Each cell has the fastest of its configurations (micro-batches, nodes), so a cell is the best that was tried.
+--
+-- Sources: configurations, settings_catalog
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--
+-- Columns:
+--   series                  VARCHAR             smallest run_id of it
+--   system                  VARCHAR             machine
+--   model                   VARCHAR             model
+--   precision               VARCHAR             number format
+--   device_model            VARCHAR             model of the device
+--   devices                 INTEGER             devices
+--   batch_per_device        DOUBLE samples      global batch over devices
+--   n_runs                  BIGINT              runs
+--   step_s                  DOUBLE s            time of a step; of repeats the median over the runs
+--   samples_per_s           DOUBLE samples/s    global batch over the time of a step
+--   device_samples_per_s    DOUBLE samples/s    of a device
+--   relative                DOUBLE              throughput of a device over the best of the series; NULL where repeats
+--                                               differ by half
+--   warning                 VARCHAR             what to doubt
+--   run_ids                 VARCHAR[]           runs
+WITH
+of_size AS (SELECT list(setting) AS names FROM settings_catalog WHERE varies_with = 'size'),
+measured AS (
+    SELECT c.*, global_batch_size / devices AS batch_per_device,
+        [setting FOR setting IN all_settings IF NOT list_contains(names, split_part(setting, ' ', 1))] AS others
+    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric) AS c, of_size),
+cells AS (
+    SELECT *, min(configuration) OVER (PARTITION BY held, others) AS series
+    FROM measured
+    QUALIFY row_number() OVER (PARTITION BY held, others, devices, batch_per_device ORDER BY step_s, configuration) = 1)
+SELECT series, system, model, c.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,
+    samples_per_s / devices AS device_samples_per_s,
+    CASE WHEN scatter < 1.5 THEN samples_per_s / devices
+        / max(samples_per_s / devices) FILTER (WHERE scatter < 1.5) OVER (PARTITION BY series) END AS relative,
+    CASE WHEN scatter > 1.1 THEN format('repeats differ by a factor of {:.2f}', scatter) END AS warning, run_ids
+FROM cells AS c
+QUALIFY count(*) OVER (PARTITION BY series) > 1
+ORDER BY model, c.precision, device_model, series, devices, batch_per_device

@@ -1,0 +1,76 @@
+-- Throughput against the batch of a device, and the knee beyond which a larger batch gains little.
+--
+-- Answers: Which batch is large enough to keep the devices busy?
+--   A series holds all settings equal but the batches, devices too.  The knee is its smallest batch from which on every
+--   doubling gains less than `gain`.
+--
+-- Formula: gain of a doubling between two sizes = (X2 / X1)^(ln 2 / ln (b2 / b1)) - 1, with X the throughput and b the
+--   batch of a device.
+--
+-- Assumptions: Throughput between two measured sizes grows as a power of the batch.
+--
+-- Limits: No knee from fewer than three sizes, nor one beyond the largest.  The knee is one of the measured sizes: with
+--   one run of each size nothing says how sure it is.  Sizes whose repeats differ by half are left out.  A larger batch
+--   may need more epochs: see time_to_accuracy.
+--
+-- Sources: configurations
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   gain := 0.1             gain in throughput by doubling the batch below which it is called little
+--
+-- Columns:
+--   series                  VARCHAR             smallest run_id of it
+--   system                  VARCHAR             machine
+--   model                   VARCHAR             model
+--   precision               VARCHAR             number format
+--   device_model            VARCHAR             model of the device
+--   devices                 INTEGER             devices
+--   batch_per_device        DOUBLE samples      global batch over devices
+--   n_runs                  BIGINT              runs
+--   step_s                  DOUBLE s            time of a step; of repeats the median over the runs
+--   samples_per_s           DOUBLE samples/s    global batch over the time of a step
+--   device_samples_per_s    DOUBLE samples/s    of a device
+--   gain_of_doubling        DOUBLE              from the size before, in throughput: 1 is ideal
+--   is_knee                 BOOLEAN             whether the knee is here
+--   knee                    DOUBLE samples      batch of a device at the knee of the series
+--   no_knee                 VARCHAR             why the series has none
+--   run_ids                 VARCHAR[]           runs
+WITH
+measured AS (
+    SELECT *, global_batch_size / devices AS batch_per_device,
+        [setting FOR setting IN all_settings IF NOT regexp_matches(setting, '^(micro_batch_size|global_batch_size) ')] AS others
+    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)),
+-- Of several ways to the same batch (micro-batches) the fastest counts.
+sizes AS (
+    SELECT *, min(configuration) OVER (PARTITION BY held, others, devices) AS series
+    FROM measured WHERE scatter < 1.5
+    QUALIFY row_number() OVER (PARTITION BY held, others, devices, batch_per_device ORDER BY step_s, configuration) = 1),
+gains AS (
+    SELECT *, lag(batch_per_device) OVER by_size AS batch_before, lag(samples_per_s) OVER by_size AS rate_before,
+        power(samples_per_s / rate_before, ln(2) / ln(batch_per_device / batch_before)) - 1 AS gain_of_doubling,
+        count(*) OVER (PARTITION BY series) AS n_sizes
+    FROM sizes WINDOW by_size AS (PARTITION BY series ORDER BY batch_per_device)),
+after_each AS (
+    SELECT *, max(coalesce(gain_of_doubling, -1)) OVER (PARTITION BY series ORDER BY batch_per_device
+            ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS largest_gain_after,
+        last_value(gain_of_doubling) OVER (PARTITION BY series ORDER BY batch_per_device
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_gain
+    FROM gains),
+knees AS (
+    SELECT *, min(batch_per_device) FILTER (WHERE n_sizes >= 3 AND largest_gain_after < gain)
+        OVER (PARTITION BY series) AS knee
+    FROM after_each)
+SELECT series, system, model, k.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,
+    samples_per_s / devices AS device_samples_per_s, gain_of_doubling,
+    coalesce(batch_per_device = knee, false) AS is_knee, knee,
+    CASE WHEN n_sizes < 3 THEN format('{} sizes are too few: three show a bend', n_sizes)
+        WHEN knee IS NULL THEN format('throughput still grows by {:.0f} % a doubling at the largest batch', 100 * last_gain) END
+        AS no_knee,
+    run_ids
+FROM knees AS k WHERE n_sizes > 1
+ORDER BY model, k.precision, device_model, devices, series, batch_per_device

@@ -1,0 +1,54 @@
+-- Throughput: samples and tokens a second, of the job, of a node and of a device.
+--
+-- Answers: How much work is done a second?
+--   What the log prints as a rate stands beside; for logs that print rates alone it is all there is.
+--
+-- Formula: total work of the records that count, over their total time.  Of a node and of a device: over their number.
+--
+-- Reference: Hoefler and Belli, SC'15, rules 3 and 4: rates are not averaged.
+--
+-- Limits: The interval is that of the median time of a step within one run.  The rates hold stalls, the median does not.
+--
+-- Sources: batch_stats, runs, steps, selected_runs
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--
+-- Columns:
+--   run_id                   VARCHAR             run
+--   model                    VARCHAR             model
+--   precision                VARCHAR             number format
+--   nodes                    INTEGER             nodes
+--   devices                  INTEGER             devices
+--   batch_per_device         DOUBLE samples      global batch over devices
+--   n_steps                  BIGINT              records that the rates rest on
+--   step_s                   DOUBLE s            median time of a step
+--   step_s_low               DOUBLE s            lower end of its interval
+--   step_s_high              DOUBLE s            upper end of its interval
+--   interval_kind            VARCHAR             ci95, or range where 95 % cannot be claimed
+--   samples_per_s            DOUBLE samples/s    of the whole job
+--   node_samples_per_s       DOUBLE samples/s    of a node
+--   device_samples_per_s     DOUBLE samples/s    of a device
+--   tokens_per_s             DOUBLE tokens/s     of the whole job
+--   device_tokens_per_s      DOUBLE tokens/s     of a device
+--   printed_samples_per_s    DOUBLE samples/s    median of the rates as printed, whatever they hold
+--   rate_scope               VARCHAR             what the printed rate is of: global, rank, or both
+--   note                     VARCHAR             what to doubt
+WITH
+printed AS (
+    SELECT run_id, median(samples_per_s) AS printed_samples_per_s,
+        string_agg(DISTINCT rate_scope, ' ' ORDER BY rate_scope) AS rate_scope
+    FROM steps WHERE phase = 'train' AND samples_per_s IS NOT NULL GROUP BY run_id)
+SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices AS batch_per_device, n_steps,
+    step_s, step_s_low, step_s_high, interval_kind, samples_per_s, samples_per_s / nodes AS node_samples_per_s,
+    samples_per_s / devices AS device_samples_per_s, tokens_per_s, tokens_per_s / devices AS device_tokens_per_s,
+    printed_samples_per_s, rate_scope,
+    nullif(concat_ws('; ', CASE WHEN devices IS NULL THEN 'no log says how many devices' END, note), '') AS note
+FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
+LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
+LEFT JOIN printed USING (run_id)
+WHERE n_steps > 0 OR printed_samples_per_s IS NOT NULL
+ORDER BY model, r.precision, devices, run_id
