@@ -25,6 +25,13 @@ OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
 ]
 
+Columns = Annotated[
+    str | None, typer.Option("--columns", metavar="A,B", help="Columns to print, or SQL expressions of columns.")
+]
+Where = Annotated[str | None, typer.Option("--where", metavar="CONDITION", help="Rows to print: efficiency < 0.8")]
+Sort = Annotated[str | None, typer.Option("--sort", metavar="A,-B", help="Columns to sort by, - for descending.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=0, metavar="N", help="Rows to print at most.")]
+
 
 def checked_zone(name: str | None) -> str | None:
     """Name of a time zone.  Raises UserError where there is no such zone."""

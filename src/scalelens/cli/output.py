@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scalelens.cli.glance import Block, blocks, fitted
 from scalelens.cli.text_formats import cell, cells, json_text, latex, markdown, without_nested
 from scalelens.errors import UserError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDEST = 44  # characters of a text; longer ones are shortened
 ROWS_SHOWN = 1000  # on a terminal
+ROWS_AT_A_GLANCE = 40
 ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
@@ -65,6 +67,37 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
         print_table(rows)
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def show_at_a_glance(
+    rows: "pl.DataFrame", names: Sequence[str], units: Mapping[str, str | None], runs: Mapping[str, str],
+    most: int | None = None,
+) -> None:  # fmt: skip
+    """Prints the columns that matter, in one block for each series, whatever the width of the terminal."""
+    console = Console(highlight=False)
+    most = ROWS_AT_A_GLANCE if most is None else most
+    without_room: list[str] = []
+    for given in blocks(rows.head(most), names, units, runs):
+        fitting, dropped = fitted(given, console.width)
+        without_room += [name for name in dropped if name not in without_room]
+        if given.heading:
+            console.print(Text(given.heading, style="bold"))
+        console.print(table_of(fitting))
+        for text, keys in given.remarks.items():
+            console.print(Text(f"{few_of(keys)}: {text}", style="dim"))
+    if rows.height > most:
+        errors.print(f"{rows.height - most:,} more rows: --limit {rows.height}", style="dim")
+    hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
+    errors.print(f"{hidden}{len(rows.columns)} columns in all: --all", style="dim", markup=False)
+
+
+def table_of(given: Block) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in given.columns:
+        table.add_column(Text(column.header), justify="right" if column.right else "left", no_wrap=True)
+    for texts in zip(*(column.texts for column in given.columns), strict=True):
+        table.add_row(*map(Text, texts))
+    return table
 
 
 def few_of(names: Sequence[str], most: int = 4) -> str:

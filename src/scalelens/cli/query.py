@@ -1,12 +1,26 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import errors, show
+from scalelens.cli.options import (
+    WAREHOUSE,
+    Columns,
+    Limit,
+    OutputFormat,
+    QueryFolders,
+    Sort,
+    WarehouseOption,
+    Where,
+    pairs,
+)  # fmt: skip
+from scalelens.cli.output import Format, errors, show, show_at_a_glance
+
+if TYPE_CHECKING:
+    from scalelens.queries.header import Query
 
 PANEL = "Ask"
 
@@ -19,8 +33,15 @@ def query(
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,
+    columns: Columns = None,
+    where: Where = None,
+    sort: Sort = None,
+    limit: Limit = None,
+    everything: Annotated[bool, typer.Option("--all", help="All columns, not only those that matter most.")] = False,
 ) -> None:
     """Ask one of the questions that come with ScaleLens, or one of yours.
+
+    On a terminal it shows the columns that matter most, in units that people read; files get all columns.
 
     Examples:
 
@@ -29,11 +50,39 @@ def query(
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
     from scalelens.database.ask import ask
+    from scalelens.queries.load import load
 
-    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()))
-    show(rows, format)
+    refined = refinement(columns, where, sort, limit)
+    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), refined)
+    glance = load(tuple(folders or ()), name)[name]
+    for_people = format is Format.table or (format is None and sys.stdout.isatty())
+    if glance.glance and for_people and not everything and not columns and not rows.is_empty():
+        units = {column.name: column.unit for column in glance.columns}
+        show_at_a_glance(rows, glance.glance, units, names_of_runs(warehouse, glance), limit)
+    else:
+        show(rows, format)
     if rows.is_empty():
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
+
+
+def refinement(columns: str | None, where: str | None, sort: str | None, limit: int | None) -> str:
+    """SQL behind `SELECT`, with {} in the place of the query; sorting by `-step_s` is descending."""
+    order = [f"{key[1:]} DESC" if key.startswith("-") else key for key in (sort or "").split(",") if key]
+    parts = [f"{columns or '*'} FROM {{}}", f"WHERE {where}" if where else ""]
+    parts += [f"ORDER BY {', '.join(order)}" if order else "", f"LIMIT {limit}" if limit is not None else ""]
+    return " ".join(filter(None, parts))
+
+
+def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
+    """Names of the runs by their id, where the glance of a query shows runs."""
+    from scalelens.database.ask import answer
+    from scalelens.database.connect import connect
+
+    if "run_id" not in query.glance:
+        return {}
+    statement = "SELECT run_id, name FROM runs"
+    rows = answer(connect(warehouse, (), statement), statement)
+    return {run_id: name for run_id, name in rows.iter_rows() if name}
 
 
 def print_reasons(name: str, warehouse: Path, parameters: dict[str, str], folders: tuple[Path, ...]) -> None:

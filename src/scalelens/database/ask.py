@@ -24,10 +24,17 @@ REMEDIES = {
 
 
 def ask(
-    root: Path, name: str, parameters: Mapping[str, Any] | None = None, query_folders: tuple[Path, ...] = ()
+    root: Path,
+    name: str,
+    parameters: Mapping[str, Any] | None = None,
+    query_folders: tuple[Path, ...] = (),
+    refined: str = "* FROM {}",
 ) -> pl.DataFrame:
-    """Rows of a query.  Raises UserError for a query or parameter that does not exist."""
-    statement = f"FROM {call(name, parameters or {})}"
+    """Rows of a query.  Raises UserError for a query or parameter that does not exist.
+
+    `refined` is what stands behind SELECT, with {} in the place of the query: `devices FROM {} WHERE devices > 8`.
+    """
+    statement = f"SELECT {refined.replace('{}', call(name, parameters or {}))}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
     return answer(connect(root, query_folders, statement, queries), statement)

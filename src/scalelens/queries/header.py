@@ -18,9 +18,12 @@ Fields of a parameter or column are two spaces apart or more; a line indented fu
 A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
 for people, has a heading `Helper:` that names them.
 
-A query that computes a statistic may say more below the headings `Formula`, `Reference`, `Assumptions` and `Limits`,
-in indented lines: `scalelens explain` prints each of them as a part of its page.
+`Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
+in per cent.  A query that computes a statistic may say more below the headings `Formula`, `Reference`, `Assumptions`
+and `Limits`, in indented lines: `scalelens explain` prints each of them as a part of its page.
 
+    -- Glance: run_id devices step_s efficiency%
+    --
     -- Formula:
     --   E = (W / t) / ((n / n0) (W0 / t0))
     --
@@ -38,7 +41,7 @@ from scalelens.tables import documented
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-QUERY_HEADINGS = ("Answers", *NOTES, "Otherwise", "Helper", "Sources", "Parameters", "Columns")
+QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "Otherwise", "Helper", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
@@ -68,6 +71,7 @@ class Query(NamedTuple):
     optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
     columns: tuple[QueryColumn, ...]
+    glance: tuple[str, ...]  # columns to show, % behind a share; empty shows all
     answers: str  # text below `Answers:`, without its indentation
     notes: dict[str, str]  # the same of each of NOTES that the header has
     header: str  # the comment without its dashes
@@ -128,6 +132,7 @@ def read_query(path: Path) -> Query:
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
         columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
+        glance=tuple(" ".join(sections.get("Glance", [])).split()),
         answers=_text(path, "Answers", sections["Answers"]),
         notes={heading: _text(path, heading, sections[heading]) for heading in NOTES if heading in sections},
         header="\n".join(header),

@@ -11,6 +11,8 @@
 --
 -- Otherwise: not_compared
 --
+-- Glance: series devices nodes n_runs n_steps step_s tflops_per_device speedup efficiency% samples_per_s warning
+--
 -- Sources: scaling_series
 --
 -- Parameters:
