@@ -46,7 +46,14 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
-ARGUMENTS = {"differences": "a := 'one', b := 'two-weak'"}  # of queries that say nothing without them
+TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
+ARGUMENTS = {  # of queries that say nothing without them
+    "differences": "a := 'one', b := 'two-weak'",
+    "sides": TWO_SIDES,
+    "compare": TWO_SIDES,
+    "next_runs": TWO_SIDES,
+    "compared_traces": "a := 'traced', b := 'one'",
+}
 
 
 @pytest.mark.parametrize("name", QUERIES)
