@@ -64,7 +64,8 @@ def _repeats(plan: Callable[..., Plan]) -> Callable[..., pa.Array]:
 def _change_points(series: pa.ChunkedArray) -> pa.Array:
     """`change_points` of each list of an Arrow array: a list with an entry for each point."""
     found = [change_points(np.array(values or [], float)) for values in series.to_pylist()]
-    return pa.array([[point._asdict() for point in points] for points in found], type=pa.list_(_arrow(ChangePoint._fields)))
+    kind = pa.list_(_arrow(ChangePoint._fields))
+    return pa.array([[point._asdict() for point in points] for points in found], type=kind)
 
 
 FUNCTIONS_OF_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {

@@ -8,7 +8,7 @@ from scipy.special import stdtr
 from scalelens.statistics.medians import Values
 
 FEWEST = 2  # runs on each side of a change: one slow run is an outlier, not a level
-LENIENT = 0.05  # p-value at which a part is cut further, before the cuts are judged together
+LENIENT = 0.2  # p-value at which a part is cut further, before the cuts are judged together: a short bump is two cuts
 WEAK, STRICT = 0.05, 0.01  # chance that a series without any change has a point, about
 
 
@@ -78,6 +78,8 @@ def change_points(values: Values) -> list[ChangePoint]:
         if max(p_values) <= WEAK:
             break
         del cuts[int(np.argmax(p_values))]
+    if not cuts:
+        return []
     ends = [0, *cuts, len(logs)]
     levels = [float(np.mean(logs[ends[k] : ends[k + 1]])) for k in range(len(cuts) + 1)]
     return [
@@ -88,7 +90,7 @@ def change_points(values: Values) -> list[ChangePoint]:
 
 def _p_values(logs: Values, cuts: list[int]) -> list[float]:
     """P-value of each cut, between the levels before and after it."""
-    places = max(len(logs) - 2 * FEWEST + 1, 1)
+    places = len(logs) - 1
     ends = [0, *cuts, len(logs)]
     tests = [t_test(logs[ends[k] : cut], logs[cut : ends[k + 2]]) for k, cut in enumerate(cuts)]
     return [min(1.0, places * p_value) for p_value in tests]

@@ -55,7 +55,10 @@ energies AS (
             || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
 records AS (
     SELECT t.*, CASE measure WHEN 'step_s' THEN step_s WHEN 'samples_per_s' THEN samples / step_s
-        WHEN 'tokens_per_s' THEN tokens / step_s WHEN 'data_s' THEN data_s END AS value
+        WHEN 'tokens_per_s' THEN tokens / step_s WHEN 'data_s' THEN data_s
+            ELSE CASE WHEN measure NOT IN ('step_j', 'sample_j', 'power_w', 'peak_memory_bytes') THEN error(format(
+                '''{}'' is none of step_s samples_per_s tokens_per_s data_s step_j sample_j power_w peak_memory_bytes',
+                measure))::DOUBLE END END AS value
     FROM timed AS t LEFT JOIN waits AS w ON w.run_id = t.run_id AND w.attempt = t.attempt AND w.step = t.step
     UNION ALL BY NAME
     SELECT run_id, place_in_run, averaged_steps, 'instant' AS value_kind, value FROM energies WHERE NOT of_run),
@@ -78,9 +81,7 @@ found AS (
     UNION ALL BY NAME
     SELECT run_id, max(value) AS value FROM peaks
     WHERE measure = 'peak_memory_bytes' AND value > 0 AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id)
-SELECT run_id, CASE WHEN measure IN ('step_s', 'samples_per_s', 'tokens_per_s', 'data_s', 'step_j', 'sample_j', 'power_w',
-        'peak_memory_bytes') THEN value ELSE error(format('measure := ''{}'' is none of step_s, samples_per_s, '
-        'tokens_per_s, data_s, step_j, sample_j, power_w, peak_memory_bytes', measure)) END AS run_value,
+SELECT run_id, value AS run_value,
     around.low AS low, around.high AS high, around.kind AS interval_kind, around.n_eff AS n_eff,
     coalesce(f.n_steps, w.n_steps, 0) AS n_steps, averaged_steps, value_kinds, samples, tokens, timed_s
 FROM found AS f LEFT JOIN work AS w USING (run_id)
