@@ -6,7 +6,7 @@
 --   cover the same scope for the same time, within 5 %, and differ by more than 10 %.  A row contradicts itself where a
 --   device draws less than 5 W or more than 2800 W on average.  Rows that cover other scopes or times may differ.
 --
--- Sources: runs, jobs, energy, energy_integrated, energy_of_steps, power, files, selected_runs
+-- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, power, files, selected_runs
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -27,19 +27,11 @@
 --   contradiction    VARCHAR      which other row it contradicts, or why it cannot be true; NULL where nothing is against it
 WITH
 selected AS (FROM selected_runs(runs := runs)),
--- Energies of one tool, sensor and file: intervals that follow each other add up, a sum that is said again does not.
-windows AS (
-    SELECT run_id, file_id, node, device, scope, e.method,
-        CASE WHEN e.method = 'zeus' AND count(DISTINCT line) > 1
-            THEN {'j': sum(energy_j ORDER BY line), 's': sum(span_s ORDER BY line)}
-            ELSE {'j': max(energy_j), 's': max(span_s)} END AS said
-    FROM energy AS e WHERE energy_j IS NOT NULL AND run_id IN (FROM selected)
-    GROUP BY run_id, file_id, node, device, scope, e.method),
 reported AS (
-    SELECT run_id, 'reported' AS how, CASE WHEN w.method IN ('codecarbon', 'ear', 'mlperf', 'zeus') THEN w.method
-            ELSE array_to_string(f.formats, ' ') END AS said_by, scope, node, device,
-        max(said.j) AS energy_j, max(said.s) AS span_s
-    FROM windows AS w LEFT JOIN files AS f USING (file_id) GROUP BY ALL),
+    SELECT run_id, 'reported' AS how, scope, node, device, max(reported_j) AS energy_j, max(span_s) AS span_s,
+        CASE WHEN w.method IN ('codecarbon', 'ear', 'mlperf', 'zeus') THEN w.method
+            ELSE array_to_string(f.formats, ' ') END AS said_by
+    FROM reported_energy() AS w LEFT JOIN files AS f USING (file_id) WHERE run_id IN (FROM selected) GROUP BY ALL),
 tools AS (
     SELECT p.run_id, p.node, p.device, p.scope,
         string_agg(DISTINCT array_to_string(f.formats, ' '), ' ' ORDER BY array_to_string(f.formats, ' ')) AS said_by
