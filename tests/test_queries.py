@@ -51,6 +51,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
     "sides": TWO_SIDES,
     "compare": TWO_SIDES,
+    "compared_runs": TWO_SIDES,
     "next_runs": TWO_SIDES,
     "compared_traces": "a := 'traced', b := 'one'",
 }

@@ -21,14 +21,14 @@ wanted AS (
     SELECT side, trim(wanted) AS wanted,
         regexp_matches(wanted, '[''<>]|(?i)\b(and|or|in|like|ilike|is|between|not)\s|^\s*true\s*$') AS is_condition,
         regexp_extract(wanted, '^\s*(\w+)\s*=\s*(.*?)\s*$', ['key', 'value']) AS pair
-    FROM (VALUES ('a', a), ('b', b)) AS v(side, wanted)),
+    FROM (VALUES ('a', a::VARCHAR), ('b', b::VARCHAR)) AS v(side, wanted)),
 by_condition AS (
     SELECT 'a' AS side, run_id FROM query(
-        CASE WHEN regexp_matches(a, '[''<>]|(?i)\b(and|or|in|like|ilike|is|between|not)\s|^\s*true\s*$')
+        CASE WHEN regexp_matches(a::VARCHAR, '[''<>]|(?i)\b(and|or|in|like|ilike|is|between|not)\s|^\s*true\s*$')
         THEN 'SELECT run_id FROM runs WHERE (' || a || ')' ELSE 'SELECT run_id FROM runs WHERE false' END)
     UNION ALL
     SELECT 'b', run_id FROM query(
-        CASE WHEN regexp_matches(b, '[''<>]|(?i)\b(and|or|in|like|ilike|is|between|not)\s|^\s*true\s*$')
+        CASE WHEN regexp_matches(b::VARCHAR, '[''<>]|(?i)\b(and|or|in|like|ilike|is|between|not)\s|^\s*true\s*$')
         THEN 'SELECT run_id FROM runs WHERE (' || b || ')' ELSE 'SELECT run_id FROM runs WHERE false' END)),
 by_pair AS (
     SELECT side, run_id FROM wanted JOIN runs AS r
