@@ -4,9 +4,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 import scipy.stats
 
+from command_line import Run
 from little_warehouse import Row, Warehouse
 from scalelens.statistics.histories import change_points, energy_statistics, t_test
 
@@ -119,3 +121,25 @@ def test_earlier_runs_count_but_are_not_shown(warehouse: Warehouse) -> None:
     shown = warehouse.column("SELECT run_number FROM history(since := '2026-11-08')")
     assert shown == [8, 9, 10, 11, 12]
     assert len(changes(warehouse, "since := '2026-11-05'")) == 1
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "change", "strict", "code"),
+    [(0.05, "strong", False, 1), (0.05, "weak", False, 0), (0.05, "weak", True, 1), (-0.05, "strong", True, 0)],
+)
+def test_exit_codes_of_a_history(
+    run: Run, monkeypatch: pytest.MonkeyPatch, slowdown: float, change: str, strict: bool, code: int
+) -> None:
+    row = {
+        "series": "lumi", "name": "nightly-7", "started_at": datetime(2026, 11, 7), "measure": "step_s",
+        "slowdown": slowdown, "change": change, "p_value": 0.001, "changed": "framework_version 2.3 -> 2.4",
+    }  # fmt: skip
+    monkeypatch.setattr("scalelens.database.ask.ask", lambda *_: pl.DataFrame([row]))
+    ran = run("history", *(["--strict"] if strict else []))
+    assert ran.code == code
+    assert f"lumi: {change} change at 2026-11-07 00:00 nightly-7: " in ran.err
+    assert "5.0% slower" in ran.err if slowdown > 0 else "5.3% faster" in ran.err
+    assert "changed: framework_version 2.3 -> 2.4" in ran.err

@@ -52,6 +52,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "sides": TWO_SIDES,
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
+    "compare_evidence": TWO_SIDES,
     "next_runs": TWO_SIDES,
     "compared_traces": "a := 'traced', b := 'one'",
 }

@@ -55,6 +55,7 @@ def compare(
     print_answer(answer)
     if answer["measure"] == "step_s":
         print_traces(ask(warehouse, "compared_traces", sides, asked))
+    print_evidence(ask(warehouse, "compare_evidence", sides, asked))
     if limit is not None:
         raise typer.Exit(exit_code(answer, limit, strict))
 
@@ -103,6 +104,13 @@ def print_traces(rows: "pl.DataFrame") -> None:
             errors.print(f"{row['part']} {row['name'][:60]}: {times} per step", markup=False)
     if not rows.is_empty():
         errors.print("name by name: scalelens query trace_diff", style="dim")
+
+
+def print_evidence(rows: "pl.DataFrame") -> None:
+    """Signs of a cause that b shows and a does not."""
+    for row in rows.iter_rows(named=True):
+        if row["is_there"]:
+            errors.print(f"sign of {row['cause']} in b: {row['evidence']}", markup=False)
 
 
 def exit_code(row: dict[str, Any], limit: float, strict: bool) -> int:

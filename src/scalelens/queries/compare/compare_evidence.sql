@@ -1,9 +1,10 @@
 -- What speaks for a cause where b is slower than a: input, a GPU, a node, throttling, memory, something periodic.
 --
 -- Answers: Where should I look first?
---   A row per cause for which b shows the sign and a does not.  A sign is no proof, and several may be there.
+--   A sign counts where b shows it and a does not.  It is no proof, and several may be there.
 --   input       the wait for data of a step grew by half of what the step grew by, or more, and by 1 % of a step
---   gpu, host   outlier_gpus names a rank of b as slow or late for that reason
+--   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; the same of network, and of
+--               rank where the reason is not known
 --   node        all ranks of a node of b are slow, and there are other nodes
 --   throttling  within b, clocks fall by 3 % or more from its first to its last third while steps become longer by 2 %
 --               or more; without clocks, power falls by 3 % while they do
@@ -18,7 +19,8 @@
 --   b := ''    the other side, written in the same way
 --
 -- Columns:
---   cause       VARCHAR    input, gpu, host, node, throttling, allocator or periodic
+--   cause       VARCHAR    input, gpu, host, network, rank, node, throttling, allocator or periodic
+--   is_there    BOOLEAN    whether b shows the sign and a does not
 --   a_sign      DOUBLE     size of the sign on the first side: a share, or slow ranks; NULL where nothing was recorded
 --   b_sign      DOUBLE     size of the sign on the second side
 --   evidence    VARCHAR    the same in words
@@ -49,7 +51,7 @@ ranks AS (
     FROM outlier_gpus() AS o JOIN members_of USING (run_id) JOIN runs AS r USING (run_id) WHERE rank IS NOT NULL
     WINDOW node_of AS (PARTITION BY o.run_id, rank // nullif(devices_per_node, 0))),
 slow_ranks AS (
-    SELECT CASE WHEN is_node THEN 'node' ELSE cause END AS cause,
+    SELECT CASE WHEN is_node THEN 'node' ELSE coalesce(cause, 'rank') END AS cause,
         count(*) FILTER (side = 'a')::DOUBLE AS a_sign, count(*) FILTER (side = 'b')::DOUBLE AS b_sign,
         string_agg(DISTINCT CASE WHEN is_node THEN format('all ranks of node {}', node)
             ELSE format('rank {}: {}', rank, coalesce(ranks.evidence, '')) END, '; ') FILTER (side = 'b') AS evidence
@@ -105,7 +107,9 @@ periodic AS (
     SELECT 'periodic' AS cause, NULL::DOUBLE AS a_sign, max(longer) / max(gap) AS b_sign,
         format('every {}th step of b takes {:.1f} times the median', max(gap), 1 + max(longer))
             || coalesce((SELECT format('; {} checkpoints are logged', n_saves) FROM saves WHERE side = 'b'), '') AS evidence
-    FROM rhythms WHERE side = 'b' AND (SELECT count(*) FROM rhythms WHERE side = 'a') = 0 HAVING count(*) > 0)
-SELECT cause, a_sign, b_sign, evidence
-FROM (FROM inputs UNION ALL FROM slow_ranks UNION ALL FROM throttled UNION ALL FROM fragmented UNION ALL FROM periodic)
-ORDER BY cause, evidence
+    FROM rhythms WHERE side = 'b' AND (SELECT count(*) FROM rhythms WHERE side = 'a') = 0 HAVING count(*) > 0),
+found AS (FROM inputs UNION ALL FROM slow_ranks UNION ALL FROM throttled UNION ALL FROM fragmented UNION ALL FROM periodic)
+SELECT c.cause, f.cause IS NOT NULL AS is_there, a_sign, b_sign, evidence
+FROM (SELECT unnest(['allocator', 'gpu', 'host', 'input', 'network', 'node', 'periodic', 'rank', 'throttling']) AS cause) AS c
+LEFT JOIN found AS f USING (cause)
+ORDER BY is_there DESC, c.cause, evidence
