@@ -46,10 +46,17 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
+TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
     "accuracy_curve": "measure := 'conversion_eff'",
     "time_to_accuracy": "measure := 'conversion_eff', target := 0.9",
+    "sides": TWO_SIDES,
+    "compare": TWO_SIDES,
+    "compared_runs": TWO_SIDES,
+    "compare_evidence": TWO_SIDES,
+    "next_runs": TWO_SIDES,
+    "compared_traces": "a := 'traced', b := 'one'",
 }
 
 

@@ -59,9 +59,12 @@ def check_call(
 
 
 def literal(value: Any) -> str:
-    """A parameter as SQL.  Numbers and booleans stay as they are, even those that come as text; the rest is text."""
+    """A parameter as SQL.  Numbers and booleans stay as they are, even those that come as text; the rest is text.
+
+    Digits that begin with 0 are text: the beginning of a run's id.
+    """
     text = str(value)
-    if value is None or re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
+    if value is None or re.fullmatch(r"[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
         return "NULL" if value is None else text
     return sql_text(text)
 

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
@@ -141,6 +142,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
     functions: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
     }
+    functions |= FUNCTIONS_OF_RUNS
     functions |= {
         "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
         "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),

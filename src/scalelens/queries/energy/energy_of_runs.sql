@@ -7,7 +7,7 @@
 --
 -- Helper: used by energy_efficiency and energy_fixed_part
 --
--- Sources: runs, energy, energy_of_steps, energy_integrated, power_readings, selected_runs
+-- Sources: runs, reported_energy, energy_of_steps, energy_integrated, power_readings, selected_runs
 --
 -- Parameters:
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
@@ -38,8 +38,8 @@ integrated AS (
 lowest AS (
     SELECT run_id, node, device, scope, min(power_w) AS lowest_w FROM power_readings(runs := runs) GROUP BY ALL),
 reported AS (
-    SELECT run_id, node, device, scope, arg_max({'j': energy_j, 'method': e.method}, energy_j) AS report
-    FROM energy AS e WHERE energy_j IS NOT NULL GROUP BY ALL),
+    SELECT run_id, node, device, scope, arg_max({'j': reported_j, 'method': e.method}, reported_j) AS report
+    FROM reported_energy() AS e GROUP BY run_id, node, device, scope),
 sensors AS (
     SELECT i.run_id, i.node, i.device, i.scope, part_of, energy_j, energy_j / mean_w AS measured_s, coverage, lowest_w,
         reported_j, reported_method, flags, 'integrated' AS energy_kind
@@ -50,8 +50,9 @@ sensors AS (
     FROM reported WHERE run_id NOT IN (SELECT run_id FROM integrated)),
 of_unit AS (
     SELECT s.*, f.* EXCLUDE (run_id),
-        CASE WHEN per = 'node' THEN NULL WHEN scope = 'oam' THEN devices_per_oam ELSE 1 END AS holds_devices,
-        CASE per WHEN 'device' THEN holds_devices WHEN 'package' THEN CASE scope WHEN 'gcd' THEN 0.5 ELSE 1 END
+        CASE WHEN per = 'node' THEN NULL WHEN scope = 'oam' THEN devices_per_oam
+            ELSE coalesce(len(string_split(device, ',')), 1) END AS holds_devices,
+        CASE per WHEN 'device' THEN holds_devices WHEN 'package' THEN CASE scope WHEN 'gcd' THEN 0.5 ELSE 1 END * if(scope = 'oam', 1, holds_devices)
             WHEN 'node' THEN CASE row_number() OVER (PARTITION BY s.run_id, node ORDER BY device) WHEN 1 THEN 1 ELSE 0 END
             ELSE error('per is ''device'', ''package'' or ''node''') END AS units
     FROM sensors AS s JOIN facts AS f USING (run_id)

@@ -1,41 +1,47 @@
--- Settings in which two runs differ, first those that matter.
+-- Settings in which two runs, or two groups of runs, differ: first those that matter.
 --
 -- Answers: Why are two runs no repeats of each other, or not in one series?
---   A setting that one of the two alone states is a difference too: unknown is not equal.
+--   A setting that one run alone states is a difference too: unknown is not equal.  Of groups it is every setting in
+--   which any two of all the runs differ; one that differs among the runs of a side makes them no repeats.
 --
--- Sources: configuration, runs
+-- Sources: configuration, sides
 --
 -- Parameters:
---   a := ''    a run: its id, the beginning of it, or its name
---   b := ''    another run
+--   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
+--   b := ''    the other side, written in the same way
 --
 -- Columns:
---   setting    VARCHAR    canonical name, or `study` for runs of no known system in different folders
+--   setting    VARCHAR    canonical name
 --   class      VARCHAR    performance, identity or neutral
---   a_value    VARCHAR    value of the first run, NULL where it does not say
---   b_value    VARCHAR    value of the second run
---   verdict    VARCHAR    differs, or `only a says it`, `only b says it`
---   a_key      VARCHAR    name that the first run's log gives it
---   b_key      VARCHAR    name that the second run's log gives it
+--   a_value    VARCHAR    value of the first side, NULL where it does not say; of a group up to five values
+--   b_value    VARCHAR    value of the second side
+--   verdict    VARCHAR    differs; `only a says it`, `only b says it`; or `varies within a`, `varies within b` and
+--                         `varies within both`, where the runs of a side differ among themselves
+--   a_key      VARCHAR    name that the log of the first side gives it
+--   b_key      VARCHAR    name that the log of the second side gives it
 WITH
-named AS (
-    SELECT side, wanted, run_id,
-        CASE WHEN run_id = wanted THEN 1 WHEN name = wanted THEN 2 ELSE 3 END AS closeness
-    FROM (VALUES ('a', a), ('b', b)) AS v(side, wanted)
-    LEFT JOIN runs ON wanted <> '' AND (name = wanted OR starts_with(run_id, wanted))),
-chosen AS (
-    SELECT side, CASE WHEN count(run_id) = 1 THEN min(run_id) ELSE error(format(
-        'differences takes two runs: {} := ''{}'' is {} runs; give an id of FROM runs', side, wanted, count(run_id))) END AS run_id
-    FROM (FROM named QUALIFY closeness = min(closeness) OVER (PARTITION BY side))
-    GROUP BY side, wanted),
-settings AS (SELECT side, c.* FROM configuration() AS c JOIN chosen USING (run_id)),
+members AS (FROM sides(a := a, b := b)),
+of_side AS (SELECT side, count(*) AS n_runs FROM members GROUP BY side),
+settings AS (SELECT side, c.* FROM configuration() AS c JOIN members USING (run_id)),
+said AS (
+    SELECT side, place, setting, any_value(s.class) AS class, list_sort(list_distinct(list(value))) AS said,
+        min(key) AS key, count(*) < any_value(n_runs) AS is_missing
+    FROM settings AS s JOIN of_side USING (side) GROUP BY side, place, setting),
+texts AS (
+    SELECT *, list_concat(said, CASE WHEN is_missing THEN ['not said'] ELSE [] END) AS texts,
+        array_to_string(texts[:5], ', ')
+            || CASE WHEN len(texts) > 5 THEN format(' and {} more', len(texts) - 5) ELSE '' END AS text
+    FROM said),
 both_sides AS (
     SELECT place, setting, any_value(s.class) AS class,
-        max(value) FILTER (side = 'a') AS a_value, max(value) FILTER (side = 'b') AS b_value,
-        max(key) FILTER (side = 'a') AS a_key, max(key) FILTER (side = 'b') AS b_key
-    FROM settings AS s GROUP BY place, setting)
+        any_value(text) FILTER (side = 'a') AS a_value, any_value(text) FILTER (side = 'b') AS b_value,
+        coalesce(any_value(len(texts)) FILTER (side = 'a'), 1) > 1 AS varies_in_a,
+        coalesce(any_value(len(texts)) FILTER (side = 'b'), 1) > 1 AS varies_in_b,
+        any_value(key) FILTER (side = 'a') AS a_key, any_value(key) FILTER (side = 'b') AS b_key
+    FROM texts AS s GROUP BY place, setting)
 SELECT setting, class, a_value, b_value,
-    CASE WHEN b_value IS NULL THEN 'only a says it' WHEN a_value IS NULL THEN 'only b says it'
-        ELSE 'differs' END AS verdict, a_key, b_key
-FROM both_sides WHERE a_value IS DISTINCT FROM b_value
+    CASE WHEN varies_in_a AND varies_in_b THEN 'varies within both' WHEN varies_in_a THEN 'varies within a'
+        WHEN varies_in_b THEN 'varies within b' WHEN b_value IS NULL THEN 'only a says it'
+        WHEN a_value IS NULL THEN 'only b says it' ELSE 'differs' END AS verdict, a_key, b_key
+FROM both_sides WHERE a_value IS DISTINCT FROM b_value OR varies_in_a OR varies_in_b
 ORDER BY list_position(['performance', 'identity', 'neutral'], class), verdict, place

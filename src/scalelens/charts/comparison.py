@@ -1,0 +1,67 @@
+"""The runs of two sides of a comparison, one by one.
+
+Shows: what `compare` rests on: how far the runs of a side lie apart, and how far the two sides do.
+Query: compared_runs
+Encodings:
+    x        number of the run, those of a first, each side in the order of time
+    y        value of the run, with its interval within the run
+    colour   side
+    caption  runs, statistic, what was left out
+Source: T. Kalibera, R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: the run is the unit
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "compared_runs"
+
+UNITS = {"_per_s": "/s", "_s": " [s]", "_j": " [J]", "_w": " [W]", "_bytes": " [bytes]"}
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `compared_runs`.  Raises UserError where a side has no value."""
+    known = rows.filter(pl.col("run_value").is_not_null())
+    if known["side"].n_unique() < 2:
+        raise UserError("a side has no run with a value", "see: scalelens query compared_runs a=... b=...")
+    points: list[Row] = known.to_dicts()
+    for number, point in enumerate(points, start=1):
+        point |= {"run": number, "label": f"{point['side']}: {(parameters or {}).get(point['side'], '')}"}
+    looks = style.looks(dict.fromkeys(point["label"] for point in points))
+    by = style.encodings(looks)
+    axis = alt.Axis(values=[point["run"] for point in points], format="d", labelOverlap="greedy")
+    x = alt.X("run:Q", title="run", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
+    y = alt.Y("run_value:Q", title=_title(points[0]["measure"]), scale=alt.Scale(zero=False))
+    drawn = [{name: point[name] for name in ("run", "run_value", "label", "name")} for point in points]
+    kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
+    layers: list[Any] = []
+    for kind in kinds:
+        of_kind = [point for point in points if point["interval_kind"] == kind]
+        layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"])
+    chart = alt.Chart(style.values(drawn))
+    layers.append(chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"]))
+    legend: list[style.Look | style.IntervalLook] = [*looks, *(style.INTERVALS[kind, "steps"] for kind in kinds)]
+    quantile = float((parameters or {}).get("quantile", 0.5))
+    statistic = "median" if quantile == 0.5 else f"p{100 * quantile:g}"
+    counts = " and ".join(
+        f"{words.counted([sum(point['side'] == side for point in points)], 'run')} of {side}" for side in ("a", "b")
+    )
+    caption = [f"{counts}; a point is the {statistic} of a run's records.", words.exclusions(left_out)]
+    return style.figure([[style.Panel(alt.layer(*layers))]], legend, caption, width)
+
+
+def _title(measure: str) -> str:
+    """`step_s` as `step [s]`."""
+    ending = next(ending for ending in UNITS if measure.endswith(ending))
+    return measure.removesuffix(ending).replace("_", " ") + UNITS[ending]

@@ -1,0 +1,102 @@
+"""A measure over the runs of one configuration in time, with the runs where its level changed.
+
+Shows: since when runs are slower or faster, and by how much: one point per run in the order of their times, a line for
+    each level, a rule where a new level begins.
+Query: history
+Encodings:
+    x        number of the run in its series, in the order of time
+    y        value of the run, with its interval within the run
+    colour   series, named by what sets it apart
+    line     level: geometric mean of the runs up to the next change
+    rule     change of level; broken where the change is weak
+    caption  what all series share, runs, statistic, each change with its size, what was left out
+Source: Fleming and others, Hunter: Using Change Point Detection to Hunt for Performance Regressions, arXiv 2301.03034
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "history"
+
+TITLES = {
+    "step_s": "step time [s]", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "data_s": "wait for data [s]",
+    "step_j": "energy of a step [J]", "sample_j": "energy of a sample [J]", "power_w": "power of a device [W]",
+    "peak_memory_bytes": "peak memory [bytes]",
+}  # fmt: skip
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `history`.  Raises UserError where no run has a time and a value."""
+    if rows.is_empty():
+        raise UserError("no run has both a time and a value", "see what there is: scalelens query run_values")
+    points: list[Row] = rows.sort("series", "run_number").to_dicts()
+    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    for point in points:
+        point["label"] = labels[point["series"]]
+    looks = style.looks(sorted(set(labels.values()), key=words.natural))
+    by = style.encodings(looks)
+    x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
+              axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
+    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False))
+    names = ("run_number", "run_value", "label", "name")
+    chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
+    kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
+    layers = [_changes(points, is_weak, x) for is_weak in (False, True)]
+    layers += [_levels(points, x, by["color"])]
+    for kind in kinds:
+        of_kind = [point for point in points if point["interval_kind"] == kind]
+        layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"])
+    layers += [chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"])]
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [style.INTERVALS[kind, "steps"] for kind in kinds]
+    panel = style.Panel(alt.layer(*(layer for layer in layers if layer is not None)))
+    return style.figure([[panel]], legend, _caption(points, shared, parameters or {}, left_out), width)
+
+
+def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
+    """A line for each level, from its first run to its last."""
+    levels: dict[tuple[str, float], list[Row]] = {}
+    for point in points:
+        levels.setdefault((point["series"], point["level"]), []).append(point)
+    lines = [
+        {"run_number": runs[0]["run_number"], "last": runs[-1]["run_number"], "level": level, "label": runs[0]["label"]}
+        for (_, level), runs in levels.items()
+    ]
+    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), colour, x2="last:Q")
+
+
+def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
+    """A rule before each run with which a new level begins."""
+    kind = "weak" if is_weak else "strong"
+    places = [{"run_number": point["run_number"] - 0.5} for point in points if point["change"] == kind]
+    if not places:
+        return None
+    dash = [2, 2] if is_weak else [1, 0]
+    return alt.Chart(style.values(places)).mark_rule(color=style.GREY, strokeWidth=0.6, strokeDash=dash).encode(x)
+
+
+def _caption(
+    points: Sequence[Row], shared: str, parameters: Mapping[str, str], left_out: Mapping[str, int]
+) -> list[str]:
+    """What the series share, counts, statistic, the changes."""
+    lines = [f"{shared}."] if shared else []
+    quantile = float(parameters.get("quantile", 0.5))
+    statistic = "median" if quantile == 0.5 else f"p{100 * quantile:g}"
+    lines.append(f"{words.counted([len(points)], 'run')}; a point is the {statistic} of a run's records.")
+    for point in points:
+        if point["change"]:
+            share = f"{point['slowdown']:+.1%}".replace("-", "−")
+            lines.append(f"{point['change'].capitalize()} change at {point['name']}: {share} time or amount.")
+    return [*lines, words.exclusions(left_out)]

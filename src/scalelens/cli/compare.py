@@ -1,0 +1,126 @@
+"""Is one run, or group of runs, slower than another?"""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.output import errors, few_of, show
+from scalelens.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PANEL = "Ask"
+KERNELS_SHOWN = 5
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...")],
+    b: Annotated[str, typer.Argument(help="The other side, written in the same way.")],
+    parameters: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters: measure=samples_per_s.")
+    ] = None,
+    fail_above: Annotated[
+        str | None, typer.Option(metavar="3%", help="Exit 1 where b is slower than a by more than this for sure.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 too where that cannot be told.")] = False,
+    warehouse: WarehouseOption = WAREHOUSE,
+    format: OutputFormat = None,
+    folders: QueryFolders = None,
+) -> None:
+    """Is b slower than a, by how much, how sure is that, and which settings differ?
+
+    With --fail-above the exit code is 1 where the lower end of the slowdown's interval lies above the share.  Where
+    that cannot be told, the exit code is 0 with a warning, and 1 with --strict.
+
+    Examples:
+
+    scalelens compare before.out after.out
+
+    scalelens compare commit=1a2b3c commit=4d5e6f measure=samples_per_s --fail-above 3%
+
+    scalelens compare "precision = 'fp32' AND devices = 8" "precision = 'bf16' AND devices = 8" quantile=0.95
+    """
+    from scalelens.database.ask import ask
+
+    limit = share_of(fail_above) if fail_above is not None else None
+    sides = {"a": a, "b": b}
+    asked = tuple(folders or ())
+    row = ask(warehouse, "compare", {**pairs(parameters, "measure=data_s"), **sides}, asked)
+    print_differences(ask(warehouse, "differences", sides, asked))
+    show(row, format)
+    answer = row.row(0, named=True)
+    print_answer(answer)
+    if answer["measure"] == "step_s":
+        print_traces(ask(warehouse, "compared_traces", sides, asked))
+    print_evidence(ask(warehouse, "compare_evidence", sides, asked))
+    if limit is not None:
+        raise typer.Exit(exit_code(answer, limit, strict))
+
+
+def share_of(text: str) -> float:
+    """`3%` or `0.03` as a share.  Raises UserError for anything else."""
+    number = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    if not number:
+        raise UserError(f"{text} is no share", "write 3% or 0.03")
+    return float(number[1]) / (100 if number[2] else 1)
+
+
+def print_differences(rows: "pl.DataFrame") -> None:
+    """What differs between the settings of both sides; settings that cannot change speed are only counted."""
+    import polars as pl
+
+    matter = rows.filter(pl.col("class") == "performance")
+    for row in matter.iter_rows(named=True):
+        values = (row["a_value"] or "not said", row["b_value"] or "not said")
+        varies = f"  ({row['verdict']})" if row["verdict"].startswith("varies") else ""
+        errors.print(f"{row['setting']}: {values[0]} -> {values[1]}{varies}", markup=False)
+    if matter.is_empty():
+        errors.print("no setting that can change speed differs")
+    others = [row["setting"] for row in rows.iter_rows(named=True) if row["class"] != "performance"]
+    if others:
+        errors.print(f"also different: {few_of(others)}", style="dim", markup=False)
+
+
+def print_answer(row: dict[str, Any]) -> None:
+    """The verdict in words, what it rests on, and why there is none."""
+    errors.print(f"{row['verdict']}: {row['sentence']}", style="bold", markup=False)
+    if row["note"]:
+        errors.print(row["note"], markup=False)
+    if row["verdict"] == "inconclusive" and row["ratio"] is not None:
+        errors.print("how many repeats would tell: scalelens next-runs A B", style="dim", markup=False)
+
+
+def print_traces(rows: "pl.DataFrame") -> None:
+    """Where the traces of both sides differ most: classes of time, then collectives and kernels."""
+    if rows["diff_ns"].null_count():
+        return  # a side has no trace
+    shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN}
+    for part, group in rows.group_by("part", maintain_order=True):
+        for row in group.head(shown[str(part[0])]).iter_rows(named=True):
+            times = f"{row['a_step_ns'] / 1e6:.3f} -> {row['b_step_ns'] / 1e6:.3f} ms ({row['diff_ns'] / 1e6:+.3f})"
+            errors.print(f"{row['part']} {row['name'][:60]}: {times} per step", markup=False)
+    if not rows.is_empty():
+        errors.print("name by name: scalelens query trace_diff", style="dim")
+
+
+def print_evidence(rows: "pl.DataFrame") -> None:
+    """Signs of a cause that b shows and a does not."""
+    for row in rows.iter_rows(named=True):
+        if row["is_there"]:
+            errors.print(f"sign of {row['cause']} in b: {row['evidence']}", markup=False)
+
+
+def exit_code(row: dict[str, Any], limit: float, strict: bool) -> int:
+    """0 no regression above the limit, 1 one; what cannot be told is 0 with a warning, and 1 if strict."""
+    said = f"{100 * limit:g} %"
+    low, high = row["slowdown_low"], row["slowdown_high"]
+    if row["interval_of"] == "runs" and row["comparable"] and low > limit:
+        errors.print(f"a regression of more than {said}", style="bold red", markup=False)
+        return 1
+    if row["interval_of"] == "runs" and row["comparable"] and high <= limit:
+        return 0
+    errors.print(f"warning: whether b is slower by more than {said} cannot be told", style="yellow", markup=False)
+    return int(strict)

@@ -1,0 +1,50 @@
+"""How many repeats would settle a comparison?"""
+
+from typing import Annotated, Any
+
+import typer
+
+from scalelens.cli.compare import share_of
+from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.output import errors, show
+
+PANEL = "Ask"
+
+
+def next_runs(
+    a: Annotated[str, typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...")],
+    b: Annotated[str, typer.Argument(help="The other side, written in the same way.")],
+    parameters: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query: threshold=0.02.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(metavar="2%", help="Know the ratio, or an efficiency, to this share; else a verdict.")
+    ] = None,
+    warehouse: WarehouseOption = WAREHOUSE,
+    format: OutputFormat = None,
+    folders: QueryFolders = None,
+) -> None:
+    """How many repeats, at how many node-hours, would settle a comparison, and the lines that make them.
+
+    Examples:
+
+    scalelens next-runs commit=1a2b3c commit=4d5e6f
+
+    scalelens next-runs "devices = 1" "devices = 64" --within 2%
+    """
+    from scalelens.database.ask import ask
+
+    given: dict[str, Any] = {**pairs(parameters, "threshold=0.02"), "a": a, "b": b}
+    if within is not None:
+        given["to_within"] = share_of(within)
+    rows = ask(warehouse, "next_runs", given, tuple(folders or ()))
+    show(rows.drop("command", "note"), format)
+    for row in rows.iter_rows(named=True):
+        if row["command"]:
+            hours = "" if row["node_hours"] is None else f", {row['node_hours']:.3g} node-hours"
+            errors.print(f"{row['side']}: {row['more_runs']} more runs{hours}", markup=False)
+            errors.print(f"    {row['command']}", markup=False)
+        elif row["repeats"] is not None:
+            errors.print(f"{row['side']}: no further run", markup=False)
+    for note in dict.fromkeys(rows["note"].drop_nulls()):
+        errors.print(note, style="bold", markup=False)

@@ -1,0 +1,124 @@
+-- Two runs, or two groups of repeats: the ratio of their values with its interval, and a verdict.
+--
+-- Answers: Is b slower than a, by how much, and how sure is that?
+--   The value of a run is a quantile of its records (run_values), that of a side the geometric mean over its runs.  With
+--   repeats the interval is Welch's t interval of the mean logarithms: the run is the unit.  Where one side is one run,
+--   it is taken to scatter as the runs of the other side do.  With one run a side the interval is of these two runs
+--   alone and the verdict is `inconclusive`: two runs of the same thing differ by more than their steps say.
+--   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
+--   There is no verdict where the runs of a side are no repeats of each other, where a step is not the same work on both
+--   sides, and where means of several steps would have to say how slow single steps are.
+--
+-- Sources: sides, run_values, differences
+--
+-- Parameters:
+--   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
+--   b := ''                 the other side, written in the same way
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
+--                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
+--   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+--   threshold := 0.01       share up to which a difference is of no practical interest
+--
+-- Columns:
+--   measure            VARCHAR      what is compared
+--   a_runs             BIGINT       runs of the first side that have a value
+--   b_runs             BIGINT       runs of the second side
+--   a_steps            BIGINT       records that the first side's values rest on
+--   b_steps            BIGINT       records of the second side
+--   a_mean             DOUBLE       geometric mean over the runs of the first side, in the unit of the measure
+--   b_mean             DOUBLE       the same of the second side
+--   ratio              DOUBLE       b over a
+--   ratio_low          DOUBLE       lower end of its interval
+--   ratio_high         DOUBLE       upper end of its interval
+--   interval_kind      VARCHAR      ci95, or range where 95 % cannot be claimed
+--   interval_of        VARCHAR      runs (another pair of such runs), or steps (within these two runs alone)
+--   slowdown           DOUBLE       share that b is slower, or takes more: ratio less 1, of rates 1 / ratio less 1
+--   slowdown_low       DOUBLE       lower end of its interval
+--   slowdown_high      DOUBLE       upper end of its interval
+--   between_runs       DOUBLE       standard deviation between runs of a side, as a share; NULL for one run a side
+--   within_runs        DOUBLE       standard error of the value of one run, from its own records, as a share
+--   comparable         BOOLEAN      whether the runs of a side are repeats and both sides do the same work
+--   verdict            VARCHAR      faster, slower, equivalent or inconclusive; less and more of what is no speed
+--   sentence           VARCHAR      the answer in words
+--   note               VARCHAR      why there is no verdict or no interval; what it rests on
+WITH
+members AS (FROM sides(a := a, b := b)),
+compared AS (
+    SELECT side, m.run_id, v.* EXCLUDE (run_id),
+        {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    FROM members AS m LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
+        quantile := quantile) AS v USING (run_id)),
+both_sides AS (
+    SELECT count(run_value) FILTER (side = 'a') AS a_runs, count(run_value) FILTER (side = 'b') AS b_runs,
+        count(*) - count(run_value) AS n_without,
+        sum(n_steps) FILTER (side = 'a')::BIGINT AS a_steps, sum(n_steps) FILTER (side = 'b')::BIGINT AS b_steps,
+        exp(avg(ln(run_value)) FILTER (side = 'a' AND run_value > 0)) AS a_mean,
+        exp(avg(ln(run_value)) FILTER (side = 'b' AND run_value > 0)) AS b_mean,
+        coalesce(list(run ORDER BY run_id) FILTER (side = 'a' AND run_value IS NOT NULL), []) AS a_list,
+        coalesce(list(run ORDER BY run_id) FILTER (side = 'b' AND run_value IS NOT NULL), []) AS b_list,
+        max(averaged_steps) AS averaged_steps, count(DISTINCT value_kinds) > 1 AS unlike_kinds,
+        string_agg(DISTINCT value_kinds, ' and ' ORDER BY value_kinds) AS value_kinds,
+        max(samples) / min(samples) - 1 > 0.01 AS unlike_samples, max(tokens) / min(tokens) - 1 > 0.01 AS unlike_tokens,
+        measure IN ('samples_per_s', 'tokens_per_s') AS is_rate,
+        measure IN ('step_s', 'samples_per_s', 'tokens_per_s') AS is_speed,
+        if(is_speed, ['slower', 'faster'], ['more', 'less']) AS word
+    FROM compared),
+unlike AS (
+    SELECT string_agg(setting || ' (' || CASE verdict WHEN 'varies within b' THEN b_value ELSE a_value END || ')', ', ')
+        AS settings
+    FROM differences(a := a, b := b) WHERE class = 'performance' AND starts_with(verdict, 'varies')),
+groups AS (SELECT *, compare_groups(a_list, b_list) AS found FROM both_sides, unlike),
+estimated AS (
+    SELECT *, found.ratio AS ratio,
+        if(is_rate, 1 / found.ratio, found.ratio) - 1 AS slowdown,
+        if(is_rate, 1 / found.high, found.low) - 1 AS slowdown_low,
+        if(is_rate, 1 / found.low, found.high) - 1 AS slowdown_high,
+        CASE WHEN settings IS NOT NULL THEN 'the runs of a side differ among themselves in ' || settings
+                || ': compare like with like'
+            WHEN measure IN ('step_s', 'step_j', 'data_s') AND unlike_samples
+                THEN 'a step is not the same work on both sides: measure := ''samples_per_s'' compares work'
+            WHEN measure IN ('step_s', 'step_j', 'data_s', 'samples_per_s', 'sample_j') AND unlike_tokens
+                THEN 'a sample is not the same work on both sides: measure := ''tokens_per_s'' compares work'
+            WHEN quantile <> 0.5 AND (averaged_steps > 1 OR regexp_matches(value_kinds, 'mean|median'))
+                THEN 'records that are means of steps do not show how slow single steps are' END AS no_verdict
+    FROM groups),
+judged AS (
+    SELECT *, CASE WHEN found.unit IS DISTINCT FROM 'runs' OR no_verdict IS NOT NULL THEN 'inconclusive'
+            WHEN slowdown_low > threshold THEN word[1] WHEN 1 / (1 + slowdown_high) - 1 > threshold THEN word[2]
+            WHEN slowdown_high <= threshold AND 1 / (1 + slowdown_low) - 1 <= threshold THEN 'equivalent'
+            ELSE 'inconclusive' END AS verdict
+    FROM estimated),
+-- In percent: `faster` compares speeds, `less` compares amounts.
+ends AS (
+    SELECT *, [if(share < 0, 100 * if(is_speed, 1 / (1 + share) - 1, -share), 100 * share)
+            FOR share IN [slowdown, slowdown_low, slowdown_high]] AS percent,
+        [if(share < 0, word[2], word[1]) FOR share IN [slowdown, slowdown_low, slowdown_high]] AS direction
+    FROM judged),
+worded AS (
+    SELECT *, CASE WHEN slowdown IS NULL THEN 'b cannot be compared with a'
+        ELSE format('b {} {:.1f} % {}', if(is_speed, 'is', 'has'), percent[1], direction[1])
+            || if(is_speed, '', ' ' || measure)
+            || CASE WHEN found.kind IS NULL THEN ''
+                WHEN direction[2] = direction[3] THEN format(' ({:.1f} to {:.1f} %)', list_min(percent[2:]),
+                    list_max(percent[2:]))
+                ELSE format(' ({:.1f} % {} to {:.1f} % {})', percent[2], direction[2], percent[3], direction[3]) END END
+            AS difference
+    FROM ends)
+SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, ratio, found.low AS ratio_low,
+    found.high AS ratio_high, found.kind AS interval_kind, found.unit AS interval_of, slowdown, slowdown_low,
+    slowdown_high, found.between_runs AS between_runs, found.within_runs AS within_runs,
+    no_verdict IS NULL AS comparable, verdict,
+    CASE WHEN found.unit = 'steps' THEN 'within these runs ' || difference
+            || '; whether that repeats, one run a side cannot tell'
+        WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR found.unit IS NULL THEN difference
+        WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * threshold)
+        WHEN verdict = 'inconclusive'
+            THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * threshold)
+        ELSE difference END AS sentence,
+    nullif(concat_ws('; ', no_verdict, found.reason,
+        CASE WHEN n_without > 0 THEN format('{} runs have no value of this measure', n_without) END,
+        CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END), '') AS note
+FROM worded

@@ -1,0 +1,32 @@
+-- The runs of both sides of a comparison, one by one.
+--
+-- Answers: Which values do `compare` and its interval rest on?
+--
+-- Sources: sides, run_values, runs
+--
+-- Parameters:
+--   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
+--   b := ''                 the other side, written in the same way
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
+--                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
+--   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+--
+-- Columns:
+--   side             VARCHAR      a or b
+--   run_id           VARCHAR      run
+--   name             VARCHAR      name of the run
+--   started_at       TIMESTAMP    first time stamp of the run
+--   measure          VARCHAR      what `run_value` is
+--   run_value        DOUBLE       quantile of the run's records, in the unit of the measure; NULL where it has none
+--   low              DOUBLE       lower end of its interval, within the run
+--   high             DOUBLE       upper end of its interval
+--   interval_kind    VARCHAR      ci95, or range where 95 % cannot be claimed
+--   n_steps          BIGINT       records that the value rests on
+SELECT side, s.run_id, name, started_at, measure AS measure, run_value, low, high, interval_kind, n_steps
+FROM sides(a := a, b := b) AS s JOIN runs USING (run_id)
+LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure, quantile := quantile)
+    AS v ON v.run_id = s.run_id
+ORDER BY side, started_at, s.run_id

@@ -1,0 +1,83 @@
+-- A measure over the runs of one configuration in time, with the runs from which on its level is another one.
+--
+-- Answers: Since when is it slower, by how much, and what changed there?
+--   Runs of one series agree in system, model, precision, devices, global batch, sequence length and `series_by`; what
+--   else changed between them is what a history is about.  Change points are found by E-divisive with a t-test
+--   (`change_points` in statistics/histories.py).  A point is `strong`, or `weak` where it would vanish if one series in a
+--   hundred, not one in twenty, were to have a point by chance.  Both levels have two runs or more.  Runs without a
+--   time are not here.
+--
+-- Sources: runs, run_values, configuration, params
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
+--                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
+--   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+--   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+--   since := ''             a day or a time; earlier runs count, but are not shown
+--
+-- Columns:
+--   series           VARCHAR      what its runs have in common
+--   run_number       BIGINT       place of the run in the series, from 1
+--   run_id           VARCHAR      run
+--   name             VARCHAR      name of the run
+--   started_at       TIMESTAMP    first time stamp of the run
+--   measure          VARCHAR      what `run_value` is
+--   run_value        DOUBLE       quantile of the run's records, in the unit of the measure
+--   low              DOUBLE       lower end of its interval, within the run
+--   high             DOUBLE       upper end of its interval
+--   interval_kind    VARCHAR      ci95, or range where 95 % cannot be claimed
+--   level            DOUBLE       geometric mean of the runs up to the next change
+--   change           VARCHAR      strong or weak where a new level begins, else NULL
+--   slowdown         DOUBLE       share that the new level is slower, or more, than the one before
+--   p_value          DOUBLE       of the change, for all places of the series together
+--   changed          VARCHAR      settings and versions that most runs before and after it have differently
+WITH
+further AS (
+    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
+    FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
+        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
+dated AS (
+    SELECT concat_ws(' · ', system, model, r.precision, devices || ' ' || coalesce(device_unit, 'device') || if(devices = 1, '', 's'),
+            'batch ' || global_batch_size, 'seq ' || seq_length, further) AS series,
+        run_id, name, started_at, run_value, low, high, interval_kind
+    FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
+        quantile := quantile) JOIN runs AS r USING (run_id) JOIN further USING (run_id)
+    WHERE started_at IS NOT NULL AND run_value > 0),
+ordered AS (SELECT *, row_number() OVER (PARTITION BY series ORDER BY started_at, run_id) AS place FROM dated),
+points AS (
+    SELECT series, unnest(change_points(list(run_value ORDER BY place)), recursive := true) FROM ordered GROUP BY series),
+marked AS (
+    SELECT o.*, p.ratio, p.p_value, p.is_weak, count(p.place) OVER (PARTITION BY o.series ORDER BY o.place) AS segment
+    FROM ordered AS o LEFT JOIN points AS p ON p.series = o.series AND p.place + 1 = o.place),
+stated AS (
+    SELECT run_id, c.place, setting, value FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
+    UNION ALL
+    SELECT run_id, 1000, key, min(value) FROM params
+    WHERE regexp_matches(key, '_version$|^version$|commit') AND key NOT IN ('framework_version', 'torch_version')
+    GROUP BY run_id, key),
+names AS (SELECT DISTINCT series, setting, s.place FROM stated AS s JOIN marked USING (run_id)),
+settings AS (
+    SELECT m.series, segment, n.setting, any_value(n.place) AS shown_at,
+        mode(coalesce(s.value, 'not said') ORDER BY coalesce(s.value, 'not said')) AS value
+    FROM marked AS m JOIN names AS n USING (series)
+    LEFT JOIN stated AS s ON s.run_id = m.run_id AND s.setting = n.setting
+    GROUP BY m.series, segment, n.setting),
+changes AS (
+    SELECT after.series, after.segment,
+        string_agg(format('{} {} -> {}', after.setting, before.value, after.value), ', ' ORDER BY after.shown_at) AS changed
+    FROM settings AS after JOIN settings AS before ON before.series = after.series AND before.setting = after.setting
+        AND before.segment = after.segment - 1 AND before.value <> after.value
+    GROUP BY after.series, after.segment)
+SELECT m.series, m.place AS run_number, run_id, name, started_at, measure AS measure, m.run_value, low, high, interval_kind,
+    exp(avg(ln(m.run_value)) OVER (PARTITION BY m.series, m.segment)) AS level,
+    CASE is_weak WHEN 0 THEN 'strong' WHEN 1 THEN 'weak' END AS change,
+    if(measure IN ('samples_per_s', 'tokens_per_s'), 1 / ratio, ratio) - 1 AS slowdown, p_value,
+    CASE WHEN ratio IS NOT NULL THEN changed END AS changed
+FROM marked AS m LEFT JOIN changes AS c ON c.series = m.series AND c.segment = m.segment
+QUALIFY trim(since::VARCHAR) = '' OR started_at >= nullif(trim(since::VARCHAR), '')::TIMESTAMP
+ORDER BY m.series, run_number

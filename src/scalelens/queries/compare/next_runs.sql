@@ -1,0 +1,64 @@
+-- How many repeats would settle a comparison, and what they cost.
+--
+-- Answers: How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an
+--   efficiency, is known to a share?
+--   Continuations of what was measured are simulated, with difference and scatter as uncertain as the runs so far leave
+--   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
+--   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.
+--
+-- Sources: sides, run_values, runs, jobs, repeat_commands
+--
+-- Parameters:
+--   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
+--   b := ''                 the other side, written in the same way
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
+--                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
+--   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+--   threshold := 0.01       share up to which a difference is of no practical interest
+--   to_within := 0          share to which the ratio shall be known, 0.02 for 2 %; 0 asks for a verdict instead
+--
+-- Columns:
+--   side              VARCHAR    a or b
+--   runs_done         BIGINT     runs of the side that have a value
+--   repeats           BIGINT     runs that it must have in all, for a chance of nine in ten
+--   more_runs         BIGINT     runs to make
+--   even_repeats      BIGINT     runs in all for a chance of one in two
+--   chance            DOUBLE     chance that `repeats` settles it
+--   between_runs      DOUBLE     standard deviation between runs of a side, as a share
+--   within_runs       DOUBLE     standard error of the value of one run, from its own records, as a share
+--   run_hours         DOUBLE h   time of one run, median over those of the side
+--   nodes             INTEGER    nodes of one run
+--   node_hours        DOUBLE     node-hours of the runs to make; NULL where nodes or times are not known
+--   command           VARCHAR    what makes them: of ScaleLens' own runners the line, else sbatch with the job's script
+--   note              VARCHAR    why there is no number; what would need fewer
+WITH
+members_of AS (FROM sides(a := a, b := b)),
+compared AS (
+    SELECT side, m.run_id, v.* EXCLUDE (run_id),
+        {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    FROM members_of AS m LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude,
+        measure := measure, quantile := quantile) AS v USING (run_id)),
+lists AS (
+    SELECT coalesce(list(run ORDER BY run_id) FILTER (side = 'a' AND run_value IS NOT NULL), []) AS a_list,
+        coalesce(list(run ORDER BY run_id) FILTER (side = 'b' AND run_value IS NOT NULL), []) AS b_list
+    FROM compared),
+plans AS (
+    SELECT CASE WHEN to_within > 0 THEN repeats_to_size(a_list, b_list, to_within::DOUBLE)
+        ELSE repeats_to_settle(a_list, b_list, threshold::DOUBLE) END AS plan FROM lists),
+elapsed AS (SELECT run_id, max(elapsed_s) AS elapsed_s FROM jobs WHERE step_id IS NULL GROUP BY run_id),
+costs AS (
+    SELECT side, count(run_value) AS runs_done, any_value(nodes) AS nodes, min(m.run_id) AS example,
+        median(coalesce(elapsed_s, greatest(epoch(ended_at - started_at), timed_s))) / 3600 AS run_hours
+    FROM compared AS m JOIN runs USING (run_id) LEFT JOIN elapsed USING (run_id) GROUP BY side),
+planned AS (
+    SELECT *, plan.repeats::BIGINT AS repeats, greatest(repeats - runs_done, 0) AS more_runs FROM costs, plans)
+SELECT side, runs_done, repeats, more_runs, plan.even::BIGINT AS even_repeats, plan.chance AS chance,
+    plan.between_runs AS between_runs, plan.within_runs AS within_runs, run_hours, nodes,
+    more_runs * nodes * run_hours AS node_hours,
+    CASE WHEN more_runs > 0 THEN replace(replace(command, '$(seq 1)', format('$(seq {})', more_runs)),
+        '--array=1-1%1', format('--array=1-{}%1', more_runs)) END AS command, plan.reason AS note
+FROM planned LEFT JOIN repeat_commands() AS c ON c.run_id = example
+ORDER BY side

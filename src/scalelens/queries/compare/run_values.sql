@@ -1,0 +1,88 @@
+-- One number per run, of any measure and at any quantile, with its interval within the run.
+--
+-- Answers: What is the value of each run that a comparison, a history or a plan of repeats rests on?
+--   A run's value is a quantile of its records.  `peak_memory_bytes` is the most that was allocated on any device;
+--   `sample_j` and `power_w` are of a whole run.  These have no quantile and no interval.
+--   Runs without a record are not here.
+--
+-- Helper: used by compare, history and next_runs
+--
+-- Sources: selected_steps, selected_runs, steps, metrics, energy_of_steps, energy_efficiency
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
+--                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
+--   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+--
+-- Columns:
+--   run_id               VARCHAR         run
+--   run_value            DOUBLE          value of the run, in the unit of the measure
+--   low                  DOUBLE          lower end of its interval, within the run
+--   high                 DOUBLE          upper end of its interval
+--   interval_kind        VARCHAR         ci95, or range where 95 % cannot be claimed
+--   n_eff                DOUBLE          uncorrelated records that would say as much
+--   n_steps              BIGINT          records that the value rests on
+--   averaged_steps       BIGINT          steps that a record is a mean of, the most of them
+--   value_kinds          VARCHAR         what the records are: instant, interval_mean, ...
+--   samples              DOUBLE samples  of a step over all devices, median over the records
+--   tokens               DOUBLE tokens   of a step over all devices, median over the records
+--   timed_s              DOUBLE s        seconds that the records cover
+WITH
+timed AS (
+    SELECT run_id, attempt, step, place_in_run, averaged_steps, value_kind, samples, tokens, step_s
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE left_out IS NULL AND step_s > 0),
+waits AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step, max(data_s) AS data_s
+    FROM steps WHERE measure = 'data_s' AND phase = 'train' AND isfinite(data_s) GROUP BY ALL),
+-- As text, so that questions about time do not wait until DuckDB has planned those about energy.
+energies AS (
+    SELECT run_id, place_in_run, averaged_steps, value, of_run
+    FROM query(replace(replace(CASE measure
+        WHEN 'step_j' THEN 'SELECT *, energy_j / sensors AS value, false AS of_run '
+            'FROM energy_of_steps(RULES) WHERE left_out IS NULL'
+        WHEN 'sample_j' THEN 'SELECT *, 0 AS place_in_run, 1 AS averaged_steps, 3600 / samples_per_wh AS value, '
+            'true AS of_run FROM energy_efficiency(RULES) WHERE samples_per_wh > 0'
+        WHEN 'power_w' THEN 'SELECT *, 0 AS place_in_run, 1 AS averaged_steps, unit_w AS value, true AS of_run '
+            'FROM energy_efficiency(RULES) WHERE unit_w > 0'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS place_in_run, 1 AS averaged_steps, 0.0 AS value, false AS of_run '
+            'WHERE false' END,
+        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
+            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
+records AS (
+    SELECT t.*, CASE measure WHEN 'step_s' THEN step_s WHEN 'samples_per_s' THEN samples / step_s
+        WHEN 'tokens_per_s' THEN tokens / step_s WHEN 'data_s' THEN data_s
+            ELSE CASE WHEN measure NOT IN ('step_j', 'sample_j', 'power_w', 'peak_memory_bytes') THEN error(format(
+                '''{}'' is none of step_s samples_per_s tokens_per_s data_s step_j sample_j power_w peak_memory_bytes',
+                measure))::DOUBLE END END AS value
+    FROM timed AS t LEFT JOIN waits AS w ON w.run_id = t.run_id AND w.attempt = t.attempt AND w.step = t.step
+    UNION ALL BY NAME
+    SELECT run_id, place_in_run, averaged_steps, 'instant' AS value_kind, value FROM energies WHERE NOT of_run),
+work AS (
+    SELECT run_id, median(samples) AS samples, median(tokens) AS tokens, count(*) AS n_steps,
+        sum(step_s * averaged_steps ORDER BY place_in_run) AS timed_s
+    FROM timed GROUP BY run_id),
+peaks AS (
+    SELECT run_id, peak_memory_bytes AS value FROM steps
+    UNION ALL
+    SELECT run_id, value FROM metrics WHERE unit = 'bytes' AND regexp_matches(name, '(?i)max.*allocated')),
+found AS (
+    SELECT run_id, quantile_cont(value, quantile) AS value,
+        quantile_interval(list(value ORDER BY place_in_run), any_value(quantile::DOUBLE)) AS around,
+        count(*) AS n_steps, max(averaged_steps) AS averaged_steps,
+        string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
+    FROM records WHERE value IS NOT NULL GROUP BY run_id
+    UNION ALL BY NAME
+    SELECT run_id, value FROM energies WHERE of_run
+    UNION ALL BY NAME
+    SELECT run_id, max(value) AS value FROM peaks
+    WHERE measure = 'peak_memory_bytes' AND value > 0 AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id)
+SELECT run_id, value AS run_value,
+    around.low AS low, around.high AS high, around.kind AS interval_kind, around.n_eff AS n_eff,
+    coalesce(f.n_steps, w.n_steps, 0) AS n_steps, averaged_steps, value_kinds, samples, tokens, timed_s
+FROM found AS f LEFT JOIN work AS w USING (run_id)
+ORDER BY run_id

@@ -1,0 +1,108 @@
+"""Ratio of two groups of runs with its interval.  The run is the unit; one run a side is told from repeated runs."""
+
+from collections.abc import Sequence
+from math import exp, hypot, inf, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from scalelens.statistics.significance import student_t
+
+WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
+RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
+
+
+class RunValue(NamedTuple):
+    """A metric of one run: a quantile of its records, above 0, with the interval of it within the run."""
+
+    value: float
+    low: float | None
+    high: float | None
+    kind: str | None  # ci95 or range
+    n_eff: float | None
+
+
+class GroupRatio(NamedTuple):
+    """Ratio of the second group to the first.  Without an interval `kind` is None and `reason` says why."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    kind: str | None  # ci95, or range where a confidence cannot be claimed
+    unit: str | None  # runs: another pair of runs is covered; steps: it is about these two runs alone
+    between_runs: float | None  # standard deviation of the logarithm between runs of a group; NULL for one run each
+    within_runs: float | None  # standard error of the logarithm of one run's value, from its own records
+    reason: str | None
+
+
+def standard_error(run: RunValue) -> float:
+    """Standard error of the logarithm of a run's value, from its interval within the run; 0 where it has none."""
+    if not run.low or not run.high or run.low <= 0:
+        return 0.0
+    width = log(run.high / run.low)
+    return width / WIDTH_95 if run.kind == "ci95" else width / RANGE_WIDTH / sqrt(max(run.n_eff or 1.0, 1.0))
+
+
+def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> GroupRatio:
+    """Ratio of the geometric means of two groups of runs, second over first, with a 95 % interval.
+
+    With repeats, Welch's t interval of the difference of mean logarithms, which is to lognormal values what Fieller's
+    is to normal ones (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013, section 7), and the same
+    either way round.  The run is the unit: what varies from step to step has gone into the value of a run.  A group
+    never counts as steadier between its runs than each of them is within: three runs that a log rounds to the same
+    digits prove nothing.  Where one side has one run, it is taken to scatter as the other side does.
+
+    With one run a side the scatter between runs is not known.  The interval is then of these two runs alone: the
+    distances to the ends of theirs, as logarithms, added in quadrature (Zou and Donner, Statistics in Medicine 27,
+    2008), and `unit` is `steps`.
+    """
+    if not first or not second:
+        return _without(None, "a side has no run with a value")
+    if min(run.value for run in (*first, *second)) <= 0:
+        return _without(None, "a ratio needs values above 0")
+    logs = [np.log([run.value for run in side]) for side in (first, second)]
+    ratio = float(np.mean(logs[1]) - np.mean(logs[0]))
+    within = sqrt(float(np.mean([standard_error(run) ** 2 for run in (*first, *second)])))
+    if max(len(first), len(second)) == 1:
+        return _of_two_runs(first[0], second[0], within)
+    floors = [float(np.mean([standard_error(run) ** 2 for run in side])) for side in (first, second)]
+    found = [
+        (max(float(np.var(values, ddof=1)), floor), len(values) - 1) if len(values) > 1 else None
+        for values, floor in zip(logs, floors, strict=True)
+    ]
+    known = [variance for variance in found if variance]
+    between = sqrt(sum(variance * freedom for variance, freedom in known) / sum(freedom for _, freedom in known))
+    if len(known) == 2:
+        shares = [variance / len(values) for (variance, _), values in zip(known, logs, strict=True)]
+        spread, freedom = _welch(shares, [freedom for _, freedom in known])
+    else:
+        (_, freedom), spread = known[0], between * sqrt(1 / len(first) + 1 / len(second))
+    if spread == 0:
+        return _without(exp(ratio), "runs of equal values do not show how they scatter")
+    half = float(student_t(np.array([float(freedom)]))[0]) * spread
+    reason = None if len(known) == 2 else "one side is one run: it is taken to scatter as the other side does"
+    return GroupRatio(exp(ratio), exp(ratio - half), exp(ratio + half), "ci95", "runs", between, within, reason)
+
+
+def _welch(shares: Sequence[float], freedoms: Sequence[int]) -> tuple[float, float]:
+    """Standard error of a difference of means, and its degrees of freedom (Welch, Biometrika 34, 1947)."""
+    total = sum(shares)
+    uncertainty = sum(share**2 / freedom for share, freedom in zip(shares, freedoms, strict=True))
+    return sqrt(total), total**2 / uncertainty if uncertainty else inf
+
+
+def _of_two_runs(first: RunValue, second: RunValue, within: float) -> GroupRatio:
+    """Ratio of two runs, with an interval that is about these two alone."""
+    ratio = log(second.value / first.value)
+    if not first.low or not first.high or not second.low or not second.high:
+        reason = "one run a side, of which one has no interval: how runs scatter is not known"
+        return GroupRatio(exp(ratio), None, None, None, "steps", None, None, reason)
+    low = ratio - hypot(log(first.high / first.value), log(second.value / second.low))
+    high = ratio + hypot(log(first.value / first.low), log(second.high / second.value))
+    kind = "ci95" if first.kind == second.kind == "ci95" else "range"
+    reason = "one run a side: how runs scatter is not known"
+    return GroupRatio(exp(ratio), exp(low), exp(high), kind, "steps", None, within, reason)
+
+
+def _without(ratio: float | None, reason: str) -> GroupRatio:
+    return GroupRatio(ratio, None, None, None, None, None, None, reason)

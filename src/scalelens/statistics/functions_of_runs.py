@@ -1,0 +1,77 @@
+"""The statistics on runs as functions of SQL, on Arrow columns: the name, the types that it takes and gives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
+from scalelens.statistics.histories import ChangePoint, change_points
+from scalelens.statistics.medians import Interval
+from scalelens.statistics.quantiles import quantile_interval
+from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
+
+_RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
+_TEXT = ("kind", "reason", "unit")
+_NUMBER = ("place",)
+
+
+def _sql(fields: tuple[str, ...]) -> str:
+    """Type in SQL of a result with these fields."""
+    kinds = ((field, "VARCHAR" if field in _TEXT else "BIGINT" if field in _NUMBER else "DOUBLE") for field in fields)
+    return "STRUCT(" + ", ".join(" ".join(kind) for kind in kinds) + ")"
+
+
+def _arrow(fields: tuple[str, ...]) -> Any:
+    """The same type in Arrow."""
+    kinds = {**dict.fromkeys(_TEXT, pa.string()), **dict.fromkeys(_NUMBER, pa.int64())}
+    return pa.struct([(field, kinds.get(field, pa.float64())) for field in fields])
+
+
+def _runs(rows: list[dict[str, Any]] | None) -> list[RunValue]:
+    return [RunValue(**row) for row in rows or []]
+
+
+def _quantile_interval(lists: pa.ChunkedArray, quantiles: pa.ChunkedArray) -> pa.Array:
+    """`quantile_interval` of Arrow columns; NULL for NULL."""
+    rows = zip((entry.values for entry in lists), quantiles.to_pylist(), strict=True)
+    found = [
+        None if array is None else quantile_interval(array.to_numpy(zero_copy_only=False), quantile)._asdict()
+        for array, quantile in rows
+    ]
+    return pa.array(found, type=_arrow(Interval._fields))
+
+
+def _compare_groups(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Array:
+    """`compare_groups` of Arrow columns of lists of runs."""
+    rows = zip(firsts.to_pylist(), seconds.to_pylist(), strict=True)
+    found = [compare_groups(_runs(first), _runs(second))._asdict() for first, second in rows]
+    return pa.array(found, type=_arrow(GroupRatio._fields))
+
+
+def _repeats(plan: Callable[..., Plan]) -> Callable[..., pa.Array]:
+    """A plan of repeats of Arrow columns: lists of runs on both sides, and the share to settle."""
+
+    def apply(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray, shares: pa.ChunkedArray) -> pa.Array:
+        rows = zip(firsts.to_pylist(), seconds.to_pylist(), shares.to_pylist(), strict=True)
+        found = [plan(_runs(first), _runs(second), share)._asdict() for first, second, share in rows]
+        return pa.array(found, type=_arrow(Plan._fields))
+
+    return apply
+
+
+def _change_points(series: pa.ChunkedArray) -> pa.Array:
+    """`change_points` of each list of an Arrow array: a list with an entry for each point."""
+    found = [change_points(np.array(values or [], float)) for values in series.to_pylist()]
+    kind = pa.list_(_arrow(ChangePoint._fields))
+    return pa.array([[point._asdict() for point in points] for points in found], type=kind)
+
+
+FUNCTIONS_OF_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
+    "change_points": (_change_points, ["DOUBLE[]"], _sql(ChangePoint._fields) + "[]"),
+    "compare_groups": (_compare_groups, [_RUN, _RUN], _sql(GroupRatio._fields)),
+    "quantile_interval": (_quantile_interval, ["DOUBLE[]", "DOUBLE"], _sql(Interval._fields)),
+    "repeats_to_settle": (_repeats(repeats_to_settle), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),
+    "repeats_to_size": (_repeats(repeats_to_size), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),
+}

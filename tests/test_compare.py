@@ -1,0 +1,310 @@
+"""Comparing runs: how often a verdict is wrong, what is never said of one run, what makes two sides incomparable."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.signal
+import scipy.stats
+
+from command_line import Run, one_line
+from little_warehouse import Row, Warehouse
+from scalelens.cli.compare import exit_code
+from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
+from scalelens.statistics.medians import median_interval
+from scalelens.statistics.quantiles import quantile_interval
+from scalelens.statistics.repeats import repeats_to_settle, repeats_to_size
+
+Values = npt.NDArray[np.float64]
+BETWEEN = 0.02  # standard deviation between runs
+THRESHOLD = 0.01
+
+
+def known(values: Sequence[float] | Values) -> list[RunValue]:
+    """Runs of which the values are known without error."""
+    return [RunValue(float(value), None, None, None, None) for value in values]
+
+
+def runs_of(random: np.random.Generator, n: int, phi: float, shift: float = 0.0, steps: int = 200) -> list[RunValue]:
+    """Runs whose steps are an AR(1) series that scatters by 2 %, and whose levels scatter by 2 %."""
+    noise = scipy.signal.lfilter([1], [1, -phi], random.standard_normal((n, steps + 100)), axis=1)[:, 100:]
+    levels = shift + BETWEEN * random.standard_normal(n)
+    times = np.exp(0.02 * np.sqrt(1 - phi**2) * noise + levels[:, None])
+    around = [median_interval(run) for run in times]
+    return [
+        RunValue(float(np.median(run)), interval.low, interval.high, interval.kind, interval.n_eff)
+        for run, interval in zip(times, around, strict=True)
+    ]
+
+
+def verdict(found: GroupRatio, threshold: float = THRESHOLD) -> str:
+    """The rule of compare.sql, on the interval of a time."""
+    if found.unit != "runs" or found.low is None or found.high is None:
+        return "inconclusive"
+    if found.low > 1 + threshold:
+        return "slower"
+    if found.high < 1 / (1 + threshold):
+        return "faster"
+    return "equivalent" if found.low >= 1 / (1 + threshold) and found.high <= 1 + threshold else "inconclusive"
+
+
+# How often it is wrong
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.9])
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 3), (5, 5), (10, 10), (1, 5), (2, 10)])
+def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int, phi: float) -> None:
+    random = np.random.default_rng(first + 100 * second)
+    pairs = [compare_groups(runs_of(random, first, phi), runs_of(random, second, phi)) for _ in range(1000)]
+    wrong = sum(verdict(pair) in ("slower", "faster") for pair in pairs)
+    assert wrong <= 50
+    assert (wrong == 0) if first == second == 1 else all(pair.unit == "runs" for pair in pairs)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.9])
+def test_ten_repeats_find_five_percent(phi: float) -> None:
+    random = np.random.default_rng(5)
+    pairs = [compare_groups(runs_of(random, 10, phi), runs_of(random, 10, phi, np.log(1.05))) for _ in range(1000)]
+    assert sum(verdict(pair) == "slower" for pair in pairs) >= 950
+
+
+def test_many_repeats_of_the_same_thing_are_equivalent() -> None:
+    random = np.random.default_rng(1)
+    pairs = [
+        compare_groups(
+            known(np.exp(0.004 * random.standard_normal(10))), known(np.exp(0.004 * random.standard_normal(10)))
+        )
+        for _ in range(200)
+    ]
+    assert sum(verdict(pair) == "equivalent" for pair in pairs) >= 190
+
+
+def test_the_interval_is_welchs() -> None:
+    random = np.random.default_rng(2)
+    first, second = np.exp(random.standard_normal(4)), np.exp(1 + 2 * random.standard_normal(7))
+    expected = scipy.stats.ttest_ind(np.log(second), np.log(first), equal_var=False).confidence_interval()
+    found = compare_groups(known(first), known(second))
+    assert (found.low, found.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+    back = compare_groups(known(second), known(first))
+    assert (found.ratio, found.low, found.high) == pytest.approx(
+        (1 / (back.ratio or 0), 1 / (back.high or 0), 1 / (back.low or 0))
+    )
+
+
+def test_values_that_a_log_rounds_to_the_same_digits_prove_nothing() -> None:
+    found = compare_groups(known([0.12] * 3), known([0.13] * 3))
+    assert (found.kind, found.reason) == (None, "runs of equal values do not show how they scatter")
+    rounded = [RunValue(0.12, 0.11, 0.13, "ci95", 50.0)] * 3
+    found = compare_groups(rounded, [run._replace(value=0.125, low=0.115, high=0.135) for run in rounded])
+    assert found.low is not None and found.high is not None and found.low < 1 < found.high
+
+
+# One run a side
+
+
+def test_of_two_runs_nothing_is_said_but_within_them(warehouse: Warehouse) -> None:
+    random = np.random.default_rng(3)
+    warehouse.run("a", np.exp(0.01 * random.standard_normal(200)))
+    warehouse.run("b", 2 * np.exp(0.01 * random.standard_normal(200)))
+    row = compared(warehouse)
+    assert row["verdict"] == "inconclusive"
+    assert row["interval_of"] == "steps"
+    assert row["ratio_low"] < 2 < row["ratio_high"]
+    assert row["sentence"].startswith("within these runs b is ")
+    assert "one run a side cannot tell" in row["sentence"]
+    assert exit_code(row, 0.03, strict=False) == 0
+    assert exit_code(row, 0.03, strict=True) == 1
+
+
+def test_one_run_against_repeats_scatters_as_they_do() -> None:
+    old = known([1.00, 1.01, 0.99, 1.02, 0.98])
+    assert verdict(compare_groups(old, known([1.02]))) == "inconclusive"
+    assert verdict(compare_groups(old, known([1.20]))) == "slower"
+
+
+# What makes two sides incomparable
+
+
+def compared(warehouse: Warehouse, a: str = "a", b: str = "b", more: str = "") -> Row:
+    quoted = [side.replace("'", "''") for side in (a, b)]
+    return warehouse.ask(f"FROM compare(a := '{quoted[0]}', b := '{quoted[1]}'{more})")[0]
+
+
+def repeats(warehouse: Warehouse, side: str, level: float, n: int = 5, **facts: object) -> None:
+    random = np.random.default_rng(len(side) + n)
+    for k in range(n):
+        times = level * np.exp(0.002 * random.standard_normal() + 0.01 * random.standard_normal(60))
+        warehouse.run(f"{side}{k}", times, model="m", precision=side, **facts)
+
+
+def test_groups_are_chosen_by_label_or_condition(warehouse: Warehouse) -> None:
+    repeats(warehouse, "fp32", 1.0, global_batch_size=8, devices=4)
+    repeats(warehouse, "bf16", 0.5, global_batch_size=8, devices=4)
+    for a, b in (("precision=fp32", "precision=bf16"), ("precision = 'fp32'", "run_id LIKE 'bf16%'")):
+        row = compared(warehouse, a, b)
+        assert (row["verdict"], row["a_runs"], row["b_runs"]) == ("faster", 5, 5)
+        assert row["ratio_low"] < row["ratio"] < row["ratio_high"] < 0.55
+    rate = compared(warehouse, "precision=fp32", "precision=bf16", ", measure := 'samples_per_s'")
+    assert rate["verdict"] == "faster"
+    assert rate["slowdown"] == pytest.approx(row["slowdown"])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ("nothing", "x", "a := 'nothing' is no run"),
+        ("twin", "x", "is the name of 2 runs"),
+        ("x", "name='x'", "both sides"),
+    ],
+)
+def test_what_names_no_side_is_an_error(warehouse: Warehouse, a: str, b: str, said: str) -> None:
+    warehouse.run("t1", [1.0] * 5, name="twin")
+    warehouse.run("t2", [1.0] * 5, name="twin")
+    warehouse.run("r", [1.0] * 5, name="x")
+    with pytest.raises(duckdb.Error, match=said):
+        compared(warehouse, a, b)
+
+
+def test_sizes_mixed_on_a_side_have_no_verdict(warehouse: Warehouse) -> None:
+    repeats(warehouse, "fp32", 1.0, devices=4, global_batch_size=8)
+    repeats(warehouse, "bf16", 0.5, devices=4, global_batch_size=8)
+    warehouse.run("bf16-large", [0.5] * 60, model="m", precision="bf16", devices=8, global_batch_size=8)
+    row = compared(warehouse, "precision=fp32", "precision=bf16")
+    assert row["verdict"] == "inconclusive" and not row["comparable"]
+    assert "devices (4, 8)" in row["note"]
+    assert exit_code(row, 0.0, strict=True) == 1
+
+
+def test_steps_of_unlike_work_have_no_verdict_but_rates_do(warehouse: Warehouse) -> None:
+    repeats(warehouse, "fp32", 1.0, devices=4, global_batch_size=8)
+    repeats(warehouse, "bf16", 1.0, devices=4, global_batch_size=16)
+    steps = compared(warehouse, "precision=fp32", "precision=bf16")
+    assert steps["verdict"] == "inconclusive" and "not the same work" in steps["note"]
+    rates = compared(warehouse, "precision=fp32", "precision=bf16", ", measure := 'samples_per_s'")
+    assert rates["verdict"] == "faster"
+    assert rates["ratio"] == pytest.approx(2, rel=0.01)
+
+
+def test_means_of_steps_have_no_slow_tail(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0, 1.1] * 30, steps={"averaged_steps": 100, "value_kind": "interval_mean"})
+    warehouse.run("b", [1.0, 1.1] * 30)
+    row = compared(warehouse, more=", quantile := 0.9")
+    assert "means of steps" in row["note"] and not row["comparable"]
+
+
+def test_an_unknown_measure_is_an_error(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0] * 9)
+    warehouse.run("b", [1.0] * 9)
+    with pytest.raises(duckdb.Error, match="'speed' is none of step_s"):
+        compared(warehouse, more=", measure := 'speed'")
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.75, 0.95])
+def test_intervals_of_quantiles_cover(quantile: float) -> None:
+    random = np.random.default_rng(4)
+    truth = float(scipy.stats.norm.ppf(quantile))
+    inside = 0
+    for _ in range(500):
+        interval = quantile_interval(random.standard_normal(400), quantile)
+        inside += interval.low is not None and interval.high is not None and interval.low <= truth <= interval.high
+    assert inside >= 465
+
+
+# Exit codes
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "strict", "code"),
+    [
+        (0.04, 0.06, False, 1),
+        (0.01, 0.02, False, 0),
+        (0.02, 0.06, False, 0),
+        (0.02, 0.06, True, 1),
+        (-0.5, -0.4, True, 0),
+    ],
+)
+def test_exit_codes_of_a_regression(low: float, high: float, strict: bool, code: int) -> None:
+    row = {"slowdown_low": low, "slowdown_high": high, "interval_of": "runs", "comparable": True}
+    assert exit_code(row, 0.03, strict) == code
+
+
+def test_the_command(demo_runs: Path, run: Run) -> None:
+    ran = run("compare", "fp32-r1", "bf16-r1", "-w", demo_runs, "--format", "csv")
+    assert ran.code == 0
+    assert "precision: fp32 -> bf16" in ran.err
+    assert "inconclusive: within these runs b is " in ran.err
+    assert run("compare", "fp32-r1", "bf16-r1", "--fail-above", "3%", "--strict", "-w", demo_runs).code == 1
+    one_line(run("compare", "fp32-r1", "bf16-r1", "--fail-above", "much", "-w", demo_runs), "write 3% or 0.03")
+    plan = run("next-runs", "fp32-r1", "bf16-r1", "-w", demo_runs, "--format", "csv")
+    assert plan.code == 0
+    assert "scalelens bench vision --nproc 1" in plan.err
+    assert "--precision bf16" in plan.err
+
+
+@pytest.fixture(scope="module")
+def demo_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import scalelens
+
+    root = tmp_path_factory.mktemp("demo") / "warehouse"
+    logs = Path(scalelens.__file__).parent / "demo" / "logs"
+    scalelens.ingest(logs / "fp32-r1", logs / "bf16-r1", warehouse=root)
+    return root
+
+
+# How many repeats
+
+
+def test_the_number_of_repeats_settles_it_in_nine_of_ten_cases() -> None:
+    random = np.random.default_rng(6)
+    settled = asked = 0
+    for _ in range(250):
+        difference = random.uniform(-0.1, 0.1)
+        sides = [np.exp(shift + BETWEEN * random.standard_normal(5)) for shift in (0.0, difference)]
+        if verdict(compare_groups(*map(known, sides))) != "inconclusive":
+            continue
+        plan = repeats_to_settle(known(sides[0]), known(sides[1]), THRESHOLD)
+        if plan.repeats is None:
+            assert plan.reason and "too near to the threshold" in plan.reason
+            continue
+        more = int(plan.repeats) - 5
+        sides = [
+            np.r_[side, np.exp(shift + BETWEEN * random.standard_normal(more))]
+            for side, shift in zip(sides, (0.0, difference), strict=True)
+        ]
+        asked += 1
+        settled += verdict(compare_groups(*map(known, sides))) != "inconclusive"
+    assert asked >= 30
+    assert settled >= 0.9 * asked
+
+
+def test_the_number_of_repeats_gives_a_ratio_to_a_share() -> None:
+    random = np.random.default_rng(7)
+    reached = 0
+    for _ in range(100):
+        sides = [np.exp(BETWEEN * random.standard_normal(4)) for _ in range(2)]
+        repeats = int(repeats_to_size(known(sides[0]), known(sides[1]), 0.02).repeats or 0)
+        sides = [np.r_[side, np.exp(BETWEEN * random.standard_normal(max(repeats - 4, 0)))] for side in sides]
+        found = compare_groups(*map(known, sides))
+        reached += (found.high or 9) / (found.ratio or 1) <= 1.02
+    assert reached >= 90
+
+
+def test_one_run_a_side_asks_for_three_of_each() -> None:
+    plan = repeats_to_settle(known([1.0]), known([1.1]), THRESHOLD)
+    assert plan.repeats == 3 and plan.chance is None
+    assert plan.reason and "does not show how runs scatter" in plan.reason
+
+
+def test_missing_sizes_and_failures_of_a_study(warehouse: Warehouse) -> None:
+    facts = {"model": "m", "system": "lumi", "precision": "bf16"}
+    for devices in (1, 2, 8):
+        warehouse.run(f"d{devices}", [1.0] * 5, devices=devices, outcome="completed", **facts)
+    warehouse.run("d16", [], devices=16, outcome="oom", outcome_line=812, **facts)
+    states = {row["devices"]: (row["state"], row["why"]) for row in warehouse.ask("FROM run_matrix()")}
+    assert states == {
+        1: ("done", None), 2: ("done", None), 4: ("missing", None), 8: ("done", None),
+        16: ("failed", "oom (line 812)"),
+    }  # fmt: skip

@@ -1,0 +1,145 @@
+"""Histories: where the level of a series of runs changes, and where it does not."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+import scipy.stats
+
+from command_line import Run
+from little_warehouse import Row, Warehouse
+from scalelens.statistics.histories import change_points, energy_statistics, t_test
+
+Values = npt.NDArray[np.float64]
+
+
+def places(values: list[float] | Values) -> list[int]:
+    return [point.place for point in change_points(np.array(values, float))]
+
+
+# Worked by hand
+
+
+def test_one_step() -> None:
+    """Cut behind 2, 3, 4, 5 and 6 of four 1 and four 3; distances |x - y| are 0 or 2.
+
+    Behind 4: 4 * 4 / 8 * (2 * 2 - 0 - 0) = 8.  Behind 2 the right part has 2 of 6 values at 1, and 2 * mean |x - y| is
+    2 * 2 * 4 / 6, less the mean |y - y'| of 2 * 2 * 2 * 4 / 36: 2 * 6 / 8 * (16 / 6 - 32 / 36) = 8 / 3.
+    """
+    values = np.array([1.0] * 4 + [3.0] * 4)
+    assert energy_statistics(values) == pytest.approx([8 / 3, 24 / 5, 8, 24 / 5, 8 / 3])
+    [point] = change_points(values)
+    assert (point.place, point.ratio, point.p_value, point.is_weak) == (4, pytest.approx(3), 0, 0)
+
+
+def test_up_and_down_again() -> None:
+    low, high = [10.0, 10.1, 9.9, 10.0, 10.1, 9.9], [12.0, 12.1, 11.9, 12.0]
+    assert places(low + high + low) == [6, 10]
+
+
+def test_one_slow_run_is_no_level() -> None:
+    assert places([10.0, 10.1, 9.9, 10.0, 15.0, 10.1, 9.9, 10.0, 10.1, 9.9]) == []
+
+
+# By simulation
+
+
+@pytest.mark.parametrize("n", [8, 20, 50, 100])
+def test_series_without_a_change_seldom_have_a_point(n: int) -> None:
+    random = np.random.default_rng(n)
+    series = [change_points(np.exp(0.02 * random.standard_normal(n))) for _ in range(500)]
+    assert sum(bool(points) for points in series) <= 25
+    assert sum(any(not point.is_weak for point in points) for points in series) <= 10
+
+
+@pytest.mark.parametrize(("scatter", "after"), [(0.02, 25), (0.02, 10), (0.01, 2)])
+def test_a_shift_of_five_percent_is_found_within_two_runs(scatter: float, after: int) -> None:
+    """At a scatter of 2 % the place is right to two runs; at 1 % it is known two runs after it happened."""
+    random = np.random.default_rng(after)
+    found = 0
+    for _ in range(300):
+        logs = scatter * random.standard_normal(50)
+        logs[50 - after :] += np.log(1.05)
+        found += any(abs(place - (50 - after)) <= 2 for place in places(np.exp(logs)))
+    assert found >= 270
+
+
+def test_the_test_is_students() -> None:
+    random = np.random.default_rng(0)
+    first, second = random.standard_normal(5), 1 + random.standard_normal(8)
+    assert t_test(first, second) == pytest.approx(scipy.stats.ttest_ind(first, second).pvalue)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [1.0] * 20])
+def test_too_few_or_constant(values: list[float]) -> None:
+    assert places(values) == []
+
+
+# The query
+
+
+def studied(warehouse: Warehouse, levels: list[float], **facts: object) -> None:
+    """A run a day, the newer framework from the seventh on."""
+    random = np.random.default_rng(1)
+    for day, level in enumerate(levels):
+        start = datetime(2026, 11, 1) + timedelta(days=day)
+        times = level * np.exp(0.01 * random.standard_normal(50))
+        warehouse.run(f"r{day:02}", times, model="m", devices=4, started_at=start, global_batch_size=8, **facts)
+        version = "2.3" if day < 6 else "2.4"
+        warehouse.insert(
+            "params", [{"run_id": f"r{day:02}", "key": "framework_version", "value": version, "origin": "log"}]
+        )
+
+
+def changes(warehouse: Warehouse, arguments: str = "") -> list[Row]:
+    return warehouse.ask(f"FROM history({arguments}) WHERE change IS NOT NULL")
+
+
+def test_a_change_is_told_with_what_changed(warehouse: Warehouse) -> None:
+    studied(warehouse, [1.0] * 6 + [1.1] * 6)
+    [point] = changes(warehouse)
+    assert (point["run_id"], point["change"], point["changed"]) == ("r06", "strong", "framework_version 2.3 -> 2.4")
+    assert point["slowdown"] == pytest.approx(0.1, abs=0.01)
+    [rate] = changes(warehouse, "measure := 'samples_per_s'")
+    assert rate["slowdown"] == pytest.approx(point["slowdown"], rel=1e-4)
+    assert rate["level"] < 8
+
+
+def test_series_are_apart(warehouse: Warehouse) -> None:
+    studied(warehouse, [1.0] * 6)
+    for day in range(6):
+        start = datetime(2026, 11, 10) + timedelta(days=day)
+        warehouse.run(f"large{day}", [2.0, 2.1] * 20, model="m", devices=8, started_at=start)
+    assert changes(warehouse) == []
+
+
+def test_earlier_runs_count_but_are_not_shown(warehouse: Warehouse) -> None:
+    studied(warehouse, [1.0] * 6 + [1.1] * 6)
+    assert changes(warehouse, "since := '2026-11-08'") == []
+    shown = warehouse.column("SELECT run_number FROM history(since := '2026-11-08')")
+    assert shown == [8, 9, 10, 11, 12]
+    assert len(changes(warehouse, "since := '2026-11-05'")) == 1
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "change", "strict", "code"),
+    [(0.05, "strong", False, 1), (0.05, "weak", False, 0), (0.05, "weak", True, 1), (-0.05, "strong", True, 0)],
+)
+def test_exit_codes_of_a_history(
+    run: Run, monkeypatch: pytest.MonkeyPatch, slowdown: float, change: str, strict: bool, code: int
+) -> None:
+    row = {
+        "series": "lumi", "name": "nightly-7", "started_at": datetime(2026, 11, 7), "measure": "step_s",
+        "slowdown": slowdown, "change": change, "p_value": 0.001, "changed": "framework_version 2.3 -> 2.4",
+    }  # fmt: skip
+    monkeypatch.setattr("scalelens.database.ask.ask", lambda *_: pl.DataFrame([row]))
+    ran = run("history", *(["--strict"] if strict else []))
+    assert ran.code == code
+    assert f"lumi: {change} change at 2026-11-07 00:00 nightly-7: " in ran.err
+    assert "5.0% slower" in ran.err if slowdown > 0 else "5.3% faster" in ran.err
+    assert "changed: framework_version 2.3 -> 2.4" in ran.err
