@@ -99,12 +99,12 @@ def test_batches_of_a_validation_weigh_by_their_number(warehouse: Warehouse) -> 
 
 def test_a_loss_falls_to_its_target(warehouse: Warehouse) -> None:
     training(warehouse, [9.0 - 0.1 * k for k in range(50)], name="loss")
-    row = reached(warehouse, "measure := 'loss', target := 6.0, window_records := 1")
+    row = reached(warehouse, "score_name := 'loss', target := 6.0, window_records := 1")
     assert (row["step"], row["best_score"]) == (31, pytest.approx(4.1))
-    assert reached(warehouse, "measure := 'loss', target := 3.0")["is_reached"] is False
-    assert reached(warehouse, "measure := 'loss', target := 9.0, direction := 'up', window_records := 1")["step"] == 1
+    assert reached(warehouse, "score_name := 'loss', target := 3.0")["is_reached"] is False
+    assert reached(warehouse, "score_name := 'loss', target := 9.0, direction := 'up', window_records := 1")["step"] == 1
     with pytest.raises(duckdb.Error, match="direction is"):
-        warehouse.ask("FROM time_to_accuracy(measure := 'loss', direction := 'sideways')")
+        warehouse.ask("FROM time_to_accuracy(score_name := 'loss', direction := 'sideways')")
 
 
 def test_the_time_of_repeated_work_counts(warehouse: Warehouse) -> None:

@@ -49,8 +49,8 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
-    "accuracy_curve": "measure := 'conversion_eff'",
-    "time_to_accuracy": "measure := 'conversion_eff', target := 0.9",
+    "accuracy_curve": "score_name := 'conversion_eff'",
+    "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
     "sides": TWO_SIDES,
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
@@ -946,6 +946,7 @@ COUNTED = {
     "TFLOP/s",
     "FLOP/B",
     "GFLOP/s/W",
+    "h",
     None,
 }  # the name says what is counted
 AXES = {"bandwidth", "peak"}  # of the roofline, in the words of its literature

@@ -18,7 +18,7 @@
 --
 -- Parameters:
 --   runs := ''                SQL condition over the columns of `runs`, as text; empty takes all
---   measure := 'accuracy'     'accuracy', 'loss', or a name in `metrics`
+--   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
 --
 -- Columns:
 --   run_id       VARCHAR      run
@@ -35,7 +35,7 @@
 WITH
 scored AS (
     SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind,
-        CASE measure WHEN 'accuracy' THEN accuracy WHEN 'loss' THEN loss END AS score
+        CASE score_name WHEN 'accuracy' THEN accuracy WHEN 'loss' THEN loss END AS score
     FROM steps AS s
     WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')
         AND coalesce(rank, 0) = 0),
@@ -51,12 +51,12 @@ evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE 
 -- A metric has neither an epoch nor a time: those of the evaluation that the same file tells of beside it.
 named AS (
     SELECT m.run_id, m.file_id, m.line, m.attempt,
-        CASE WHEN measure = 'accuracy' THEN 'validation' END AS phase, m.value AS score, m.step AS metric_step,
+        CASE WHEN score_name = 'accuracy' THEN 'validation' END AS phase, m.value AS score, m.step AS metric_step,
         arg_min({'epoch': e.epoch, 'step': e.step, 'ts': e.ts}, abs(e.line - m.line)) AS evaluation
     FROM metrics AS m JOIN runs AS r USING (run_id)
     LEFT JOIN evaluations AS e ON e.run_id = m.run_id AND e.file_id = m.file_id AND abs(e.line - m.line) <= 3
     WHERE m.run_id IN (FROM selected_runs(runs := runs)) AND coalesce(m.rank, 0) = 0
-        AND (m.name = measure OR (measure = 'accuracy' AND m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))
+        AND (m.name = score_name OR (score_name = 'accuracy' AND m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))
     GROUP BY ALL),
 points AS (
     SELECT run_id, file_id, line, attempt, phase, epoch, step, ts, score, 1 AS n_records FROM scored WHERE phase = 'train'

@@ -18,7 +18,7 @@
 --
 -- Parameters:
 --   runs := ''                SQL condition over the columns of `runs`, as text; empty takes all
---   measure := 'accuracy'     'accuracy', 'loss', or a name in `metrics`
+--   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
 --   target := 0.75            value to be reached
 --   direction := 'auto'       'up' or 'down'; 'auto' is down for a loss, else up
 --   window_records := 10      records of training whose mean has to reach the target
@@ -45,9 +45,9 @@ WITH
 curve AS (
     SELECT *, coalesce(phase, 'metric') AS kind,
         count(*) FILTER (WHERE phase = 'validation') OVER (PARTITION BY run_id) AS n_validations,
-        CASE WHEN direction = 'down' OR (direction = 'auto' AND measure = 'loss') THEN -1
+        CASE WHEN direction = 'down' OR (direction = 'auto' AND score_name = 'loss') THEN -1
             WHEN direction IN ('auto', 'up') THEN 1 ELSE error('direction is ''auto'', ''up'' or ''down''') END AS sign
-    FROM accuracy_curve(runs := runs, measure := measure)),
+    FROM accuracy_curve(runs := runs, score_name := score_name)),
 deciding AS (
     SELECT *, CASE WHEN kind <> 'train' THEN score
         WHEN count(*) OVER recent >= window_records THEN avg(score) OVER recent END AS judged
