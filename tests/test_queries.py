@@ -49,7 +49,7 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
-    "sides": TWO_SIDES,
+    "two_sides": TWO_SIDES,
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
     "compare_evidence": TWO_SIDES,
