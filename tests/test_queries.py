@@ -51,7 +51,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
     "accuracy_curve": "score_name := 'conversion_eff'",
     "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
-    "sides": TWO_SIDES,
+    "two_sides": TWO_SIDES,
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
     "compare_evidence": TWO_SIDES,

@@ -94,10 +94,10 @@ def print_answer(row: dict[str, Any]) -> None:
 
 
 def print_traces(rows: "pl.DataFrame") -> None:
-    """Where the traces of both sides differ most: classes of time, then collectives and kernels."""
+    """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators."""
     if rows["diff_ns"].null_count():
         return  # a side has no trace
-    shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN}
+    shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN, "operator": KERNELS_SHOWN}
     for part, group in rows.group_by("part", maintain_order=True):
         for row in group.head(shown[str(part[0])]).iter_rows(named=True):
             times = f"{row['a_step_ns'] / 1e6:.3f} -> {row['b_step_ns'] / 1e6:.3f} ms ({row['diff_ns'] / 1e6:+.3f})"

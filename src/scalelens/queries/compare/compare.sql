@@ -9,7 +9,7 @@
 --   There is no verdict where the runs of a side are no repeats of each other, where a step is not the same work on both
 --   sides, and where means of several steps would have to say how slow single steps are.
 --
--- Sources: sides, run_values, differences
+-- Sources: two_sides, run_values, differences
 --
 -- Parameters:
 --   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -45,7 +45,7 @@
 --   sentence           VARCHAR      the answer in words
 --   note               VARCHAR      why there is no verdict or no interval; what it rests on
 WITH
-members AS (FROM sides(a := a, b := b)),
+members AS (FROM two_sides(a := a, b := b)),
 compared AS (
     SELECT side, m.run_id, v.* EXCLUDE (run_id),
         {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run

@@ -12,7 +12,7 @@
 --   periodic    every nth step of b takes 1.5 times the median or more, for one n; with saving checkpoints where the log
 --               says so
 --
--- Sources: sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
+-- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
 --
 -- Parameters:
 --   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -25,7 +25,7 @@
 --   b_sign      DOUBLE     size of the sign on the second side
 --   evidence    VARCHAR    the same in words
 WITH
-members_of AS (FROM sides(a := a, b := b)),
+members_of AS (FROM two_sides(a := a, b := b)),
 timed AS (
     SELECT side, t.run_id, t.attempt, t.step, step_s, t.ts, place_in_run,
         ntile(3) OVER (PARTITION BY t.run_id ORDER BY place_in_run) AS third,

@@ -2,7 +2,7 @@
 --
 -- Answers: Which values do `compare` and its interval rest on?
 --
--- Sources: sides, run_values, runs
+-- Sources: two_sides, run_values, runs
 --
 -- Parameters:
 --   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -26,7 +26,7 @@
 --   interval_kind    VARCHAR      ci95, or range where 95 % cannot be claimed
 --   n_steps          BIGINT       records that the value rests on
 SELECT side, s.run_id, name, started_at, measure AS measure, run_value, low, high, interval_kind, n_steps
-FROM sides(a := a, b := b) AS s JOIN runs USING (run_id)
+FROM two_sides(a := a, b := b) AS s JOIN runs USING (run_id)
 LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure, quantile := quantile)
     AS v ON v.run_id = s.run_id
 ORDER BY side, started_at, s.run_id

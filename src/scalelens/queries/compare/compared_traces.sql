@@ -1,11 +1,11 @@
--- Where two sides differ on the devices: time of a step by class, by collective and by kernel, of the runs with traces.
+-- Where two sides differ on the devices: time of a step by class, collective, kernel and operator, of the runs with traces.
 --
 -- Answers: The difference between a and b: is it computation, communication that nothing hides, copies or idling, and
---   in which collectives and kernels does it lie?
+--   in which collectives, kernels and operators does it lie?
 --   Times are per annotated step and rank, so that traces of different length can be compared.  Traces without annotated
 --   steps count as one step, and `note` says so.  `trace_diff` shows the same two sides name by name.
 --
--- Sources: sides, temporal_breakdown, trace_steps, gpu_events
+-- Sources: two_sides, temporal_breakdown, trace_steps, gpu_events, events
 --
 -- Parameters:
 --   a := ''          one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -13,15 +13,16 @@
 --   steps := 'all'   which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
---   part          VARCHAR       class, collective or kernel
---   name          VARCHAR       class of time, name of the collective or the kernel
+--   part          VARCHAR       class, collective, kernel or operator (on the host, of all of the trace; an operator holds
+--                               those that it calls)
+--   name          VARCHAR       class of time, or name of the kernel or operator
 --   a_step_ns     DOUBLE ns     mean per step and rank of the first side
 --   b_step_ns     DOUBLE ns     the same of the second side
 --   diff_ns       DOUBLE ns     b less a
 --   diff_share    DOUBLE        share of the difference between the steps of both sides
 --   note          VARCHAR       what it rests on
 WITH
-members_of AS (FROM sides(a := a, b := b)),
+members_of AS (FROM two_sides(a := a, b := b)),
 annotated AS (
     SELECT file_id, count(*) FILTER (steps <> 'complete' OR complete) AS n_steps FROM trace_steps() GROUP BY file_id),
 traces AS (
@@ -36,7 +37,10 @@ parts AS (
         {'name': 'copies that nothing hides', 'ns': exposed_memory_ns}, {'name': 'idle', 'ns': idle_ns}]) AS c)
     UNION ALL
     SELECT side, CASE class WHEN 'communication' THEN 'collective' ELSE 'kernel' END, e.name, duration_ns
-    FROM gpu_events(steps := steps) AS e JOIN traces USING (file_id)),
+    FROM gpu_events(steps := steps) AS e JOIN traces USING (file_id)
+    UNION ALL
+    SELECT side, 'operator', e.name, duration_ns FROM events AS e JOIN traces USING (file_id)
+    WHERE e.category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL),
 sums AS (
     SELECT part, p.name, sum(ns / n_steps) FILTER (side = 'a') AS a_ns, sum(ns / n_steps) FILTER (side = 'b') AS b_ns
     FROM parts AS p JOIN weights USING (side) GROUP BY part, p.name),
@@ -48,4 +52,4 @@ SELECT part, name, if(has_a, coalesce(a_ns, 0), NULL)::DOUBLE AS a_step_ns,
     nullif(concat_ws('; ', CASE WHEN NOT has_a THEN 'a has no trace' WHEN NOT has_b THEN 'b has no trace' END,
         CASE WHEN is_whole THEN 'traces without annotated steps count as one step' END), '') AS note
 FROM sums, known
-ORDER BY list_position(['class', 'collective', 'kernel'], part), abs(diff_ns) DESC, name
+ORDER BY list_position(['class', 'collective', 'kernel', 'operator'], part), abs(diff_ns) DESC, name

@@ -6,7 +6,7 @@
 --   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
 --   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.
 --
--- Sources: sides, run_values, runs, jobs, repeat_commands
+-- Sources: two_sides, run_values, runs, jobs, repeat_commands
 --
 -- Parameters:
 --   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -29,13 +29,13 @@
 --   chance            DOUBLE     chance that `repeats` settles it
 --   between_runs      DOUBLE     standard deviation between runs of a side, as a share
 --   within_runs       DOUBLE     standard error of the value of one run, from its own records, as a share
---   run_hours         DOUBLE h   time of one run, median over those of the side
+--   run_s             DOUBLE s   time of one run, median over those of the side
 --   nodes             INTEGER    nodes of one run
 --   node_hours        DOUBLE     node-hours of the runs to make; NULL where nodes or times are not known
 --   command           VARCHAR    what makes them: of ScaleLens' own runners the line, else sbatch with the job's script
 --   note              VARCHAR    why there is no number; what would need fewer
 WITH
-members_of AS (FROM sides(a := a, b := b)),
+members_of AS (FROM two_sides(a := a, b := b)),
 compared AS (
     SELECT side, m.run_id, v.* EXCLUDE (run_id),
         {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
@@ -51,13 +51,13 @@ plans AS (
 elapsed AS (SELECT run_id, max(elapsed_s) AS elapsed_s FROM jobs WHERE step_id IS NULL GROUP BY run_id),
 costs AS (
     SELECT side, count(run_value) AS runs_done, any_value(nodes) AS nodes, min(m.run_id) AS example,
-        median(coalesce(elapsed_s, greatest(epoch(ended_at - started_at), timed_s))) / 3600 AS run_hours
+        median(coalesce(elapsed_s, greatest(epoch(ended_at - started_at), timed_s))) AS run_s
     FROM compared AS m JOIN runs USING (run_id) LEFT JOIN elapsed USING (run_id) GROUP BY side),
 planned AS (
     SELECT *, plan.repeats::BIGINT AS repeats, greatest(repeats - runs_done, 0) AS more_runs FROM costs, plans)
 SELECT side, runs_done, repeats, more_runs, plan.even::BIGINT AS even_repeats, plan.chance AS chance,
-    plan.between_runs AS between_runs, plan.within_runs AS within_runs, run_hours, nodes,
-    more_runs * nodes * run_hours AS node_hours,
+    plan.between_runs AS between_runs, plan.within_runs AS within_runs, run_s, nodes,
+    more_runs * nodes * run_s / 3600 AS node_hours,
     CASE WHEN more_runs > 0 THEN replace(replace(command, '$(seq 1)', format('$(seq {})', more_runs)),
         '--array=1-1%1', format('--array=1-{}%1', more_runs)) END AS command, plan.reason AS note
 FROM planned LEFT JOIN repeat_commands() AS c ON c.run_id = example

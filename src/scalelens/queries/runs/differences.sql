@@ -4,7 +4,7 @@
 --   A setting that one run alone states is a difference too: unknown is not equal.  Of groups it is every setting in
 --   which any two of all the runs differ; one that differs among the runs of a side makes them no repeats.
 --
--- Sources: configuration, sides
+-- Sources: configuration, two_sides
 --
 -- Parameters:
 --   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
@@ -20,7 +20,7 @@
 --   a_key      VARCHAR    name that the log of the first side gives it
 --   b_key      VARCHAR    name that the log of the second side gives it
 WITH
-members AS (FROM sides(a := a, b := b)),
+members AS (FROM two_sides(a := a, b := b)),
 of_side AS (SELECT side, count(*) AS n_runs FROM members GROUP BY side),
 settings AS (SELECT side, c.* FROM configuration() AS c JOIN members USING (run_id)),
 said AS (
