@@ -22,6 +22,12 @@ MEMBERS_OF_RUNS = """
 INSERT INTO members BY NAME SELECT run_id AS file_id, 0 AS part, run_id, 'file' AS why FROM runs ANTI JOIN members USING (run_id)
 """
 
+# database/step_times.sql, of the table that the tests fill.
+STEP_TIMES_OF_RUNS = """
+CREATE MACRO _step_times_of(runs := '') AS TABLE FROM step_times WHERE run_id IN (FROM query(
+    CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members' ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END))
+"""
+
 Row = dict[str, Any]
 
 
@@ -32,6 +38,7 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")
         connection.unregister("arrow")
+    connection.execute(STEP_TIMES_OF_RUNS)
     queries.create_macros(connection, QUERIES)
     return connection
 

@@ -46,6 +46,7 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
+PROVEN_ELSEWHERE = {"plain_runs"}  # test_plain_runs.py fills a warehouse with runs of which the little one has none
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
@@ -91,7 +92,7 @@ def test_golden(little: Warehouse, name: str, request: pytest.FixtureRequest) ->
     if request.config.getoption("--update", default=False):
         golden.write_text(got, encoding="utf-8")
     assert golden.read_text(encoding="utf-8") == got
-    assert got.count("\n") > 1, "a golden without a row proves nothing"
+    assert got.count("\n") > 1 or name in PROVEN_ELSEWHERE, "a golden without a row proves nothing"
 
 
 def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
@@ -111,7 +112,7 @@ def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_sources_are_what_the_query_reads(name: str) -> None:
-    code = re.sub(r"--[^\n]*", "", QUERIES[name].sql)
+    code = re.sub(r"--[^\n]*", "", QUERIES[name].sql).replace(" _step_times_of(", " step_times JOIN runs (")
     own = set(re.findall(r"(\w+) AS (?:MATERIALIZED )?\(", code))
     read = {
         found for found in re.findall(r"(?:FROM|JOIN)\s+(?:main\.)?(\w+)", code) if found in TABLES or found in QUERIES

@@ -1,6 +1,8 @@
 -- One row per run, attempt and step: the slowest rank's time, samples once.
 -- A running mean, or a mean of an epoch or a run, is a row of its own: it never replaces the step's own time.
-CREATE VIEW step_times AS
+-- The same text makes the view `step_times` and the macro `_step_times_of(runs)`, which takes the runs of a condition,
+-- as `selected_runs` does, before it gathers their steps: DuckDB would gather those of all runs first.
+CREATE $what AS $kind
 SELECT run_id,
        coalesce(arg_max(file_id, step_s), any_value(file_id)) AS file_id,
        coalesce(arg_max(line, step_s), any_value(line)) AS line,
@@ -10,7 +12,7 @@ SELECT run_id,
        coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
-FROM steps
-WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+FROM main.steps
+WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')$chosen
 GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
          CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END

@@ -8,7 +8,7 @@
 --
 -- Glance: run_id n_steps step_s p95_s p99_s mean_s samples_per_s tokens_per_s n_excluded value_kinds note
 --
--- Sources: selected_steps, step_times, selected_runs
+-- Sources: selected_steps, plain_runs, step_times, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -40,22 +40,36 @@
 --   n_excluded           BIGINT              records left out (exclusions)
 --   note                 VARCHAR             why there is no 95 % interval; what the records do not show
 WITH
-records AS (FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+-- Runs whose records need no rule but the warm-up are read in one pass; `records` has the others.
+plain AS MATERIALIZED (
+    SELECT * EXCLUDE times, len(times) AS n_steps, median_interval(times) AS around,
+        list_aggregate(times, 'quantile_cont', [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles, list_sum(times) AS timed_s
+    FROM (
+        SELECT * EXCLUDE times_s, times_s[n_excluded + 1:] AS times
+        FROM (
+            SELECT *, if(exclude = 'rules', greatest(least(floor(warmup), len(times_s)), 0), 0)::BIGINT AS n_excluded
+            FROM plain_runs(runs := runs, epochs := epochs, exclude := exclude)))),
+records AS (
+    FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
+        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))),
 statistics AS (
     SELECT run_id,
         median_interval(list(step_s ORDER BY place_in_run)) AS around,
-        median(step_s) AS step_s,
-        quantile_cont(step_s, [0.05, 0.25, 0.75, 0.95, 0.99]) AS percentiles,
+        quantile_cont(step_s, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles,
         sum(averaged_steps)::BIGINT AS timed_steps,
         -- sums in the order taken: the last digit does not depend on the number of threads
         sum(step_s * averaged_steps ORDER BY place_in_run) AS timed_s,
-        sum(samples * averaged_steps ORDER BY place_in_run) AS samples,
-        sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE samples IS NOT NULL) AS samples_s,
-        sum(tokens * averaged_steps ORDER BY place_in_run) AS tokens,
-        sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE tokens IS NOT NULL) AS tokens_s,
+        sum(samples * averaged_steps ORDER BY place_in_run)
+            / sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE samples IS NOT NULL) AS samples_per_s,
+        sum(tokens * averaged_steps ORDER BY place_in_run)
+            / sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE tokens IS NOT NULL) AS tokens_per_s,
         median(tflops_per_device) AS tflops_per_device,
         string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
-    FROM records WHERE left_out IS NULL GROUP BY run_id),
+    FROM records WHERE left_out IS NULL GROUP BY run_id
+    UNION ALL
+    SELECT run_id, around, percentiles, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s, NULL,
+        'instant'
+    FROM plain WHERE n_steps > 0),
 -- Epochs that the runs have, where some of them are asked for.
 epochs_of_runs AS (
     SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS has
@@ -65,11 +79,13 @@ epochs_of_runs AS (
 counts AS (
     SELECT run_id, count(place_in_run) FILTER (WHERE left_out IS NULL) AS n_steps,
         count(left_out) AS n_excluded, count(place_in_run) AS n_selected
-    FROM records FULL JOIN epochs_of_runs USING (run_id) GROUP BY run_id)
-SELECT run_id, n_steps, step_s, around.low AS step_s_low, around.high AS step_s_high, around.kind AS interval_kind,
-    timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s, percentiles[3] AS p75_s,
-    percentiles[4] AS p95_s, percentiles[5] AS p99_s, around.n_eff AS n_eff, around.autocorrelation AS autocorrelation,
-    samples / samples_s AS samples_per_s, tokens / tokens_s AS tokens_per_s, tflops_per_device,
+    FROM records FULL JOIN epochs_of_runs USING (run_id) GROUP BY run_id
+    UNION ALL
+    SELECT run_id, n_steps, n_excluded, n_steps + n_excluded FROM plain)
+SELECT run_id, n_steps, percentiles[3] AS step_s, around.low AS step_s_low, around.high AS step_s_high,
+    around.kind AS interval_kind, timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s,
+    percentiles[4] AS p75_s, percentiles[5] AS p95_s, percentiles[6] AS p99_s, around.n_eff AS n_eff,
+    around.autocorrelation AS autocorrelation, samples_per_s, tokens_per_s, tflops_per_device,
     timed_steps, timed_s, value_kinds, n_excluded,
     nullif(concat_ws('; ',
         CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,

@@ -4,7 +4,7 @@
 --
 -- Helper: used by selected_steps and work_done
 --
--- Sources: step_times, selected_runs
+-- Sources: step_times, [runs]
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -25,8 +25,8 @@ epochs AS (
         min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
         min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
         lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
-    FROM step_times
-    WHERE run_id IN (FROM selected_runs(runs := runs)) AND value_kind = 'instant' AND epoch = floor(epoch)
+    FROM _step_times_of(runs := runs)
+    WHERE value_kind = 'instant' AND epoch = floor(epoch)
     GROUP BY run_id, coalesce(attempt, 0), epoch
     WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))
 SELECT run_id, attempt, epoch, first_step, last_step, n_steps,

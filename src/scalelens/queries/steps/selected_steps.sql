@@ -16,7 +16,7 @@
 --
 -- Helper: used by many queries
 --
--- Sources: step_times, logged_warmup, runs, params, phases, selected_runs, epochs_logged
+-- Sources: step_times, logged_warmup, runs, params, phases, epochs_logged
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -42,8 +42,7 @@
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
 logged AS (
-    SELECT *, false AS is_logged_warmup FROM step_times
-    WHERE run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s)
+    SELECT *, false AS is_logged_warmup FROM _step_times_of(runs := runs) WHERE isfinite(step_s)
     UNION ALL BY NAME
     SELECT *, true AS is_logged_warmup FROM logged_warmup(runs := runs)),
 records AS (
