@@ -777,6 +777,15 @@ def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     queries.create_macros(little.connection, QUERIES)
 
 
+def test_a_header_may_say_more_of_a_statistic(tmp_path: Path) -> None:
+    notes = "-- Formula:\n--   y = a + b\n--     with a = 1\n--\n-- Limits: of one node\n--\n"
+    (tmp_path / "of_size.sql").write_text(HEADER.replace("-- Sources", f"{notes}-- Sources") + SELECT)
+    found = queries.load([tmp_path])["of_size"]
+    assert found.answers == "Which runs are of this size?"
+    assert found.notes == {"Formula": "y = a + b\n  with a = 1", "Limits": "of one node"}
+    assert found.columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
+
+
 def test_a_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
     monkeypatch.setenv("SCALELENS_QUERIES", str(tmp_path))
@@ -857,6 +866,7 @@ SELECT = "SELECT run_id FROM runs WHERE devices = size"
         ("q.sql", SELECT, "the first line is not a title"),
         ("q.sql", HEADER.replace("Sources:", "Source:") + SELECT, "q.sql, line 5: unknown heading 'Source'"),
         ("q.sql", HEADER.split("-- Columns:")[0] + SELECT, "the header has no 'Columns:'"),
+        ("q.sql", HEADER.replace("-- Sources", "-- Limits:\n--\n-- Sources") + SELECT, "'Limits:' says nothing"),
         ("q.sql", HEADER.replace(":=", "=") + SELECT, "'size = 2    devices' is not an entry"),
         ("q.sql", HEADER.replace("VARCHAR    run", "VARCHAR") + SELECT, "is not an entry"),
         ("q.sql", HEADER, "a query is one SELECT below its header"),

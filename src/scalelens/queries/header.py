@@ -17,6 +17,14 @@
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
 A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
 for people, has a heading `Helper:` that names them.
+
+A query that computes a statistic may say more below the headings `Formula`, `Reference`, `Assumptions` and `Limits`,
+in indented lines: `scalelens explain` prints each of them as a part of its page.
+
+    -- Formula:
+    --   E = (W / t) / ((n / n0) (W0 / t0))
+    --
+    -- Limits: one run per size has no interval
 """
 
 import re
@@ -29,7 +37,8 @@ from scalelens.errors import UserError
 from scalelens.tables import documented
 
 QUERIES_FOLDER = Path(__file__).parent
-QUERY_HEADINGS = ("Answers", "Otherwise", "Helper", "Sources", "Parameters", "Columns")
+NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
+QUERY_HEADINGS = ("Answers", *NOTES, "Otherwise", "Helper", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
@@ -59,6 +68,8 @@ class Query(NamedTuple):
     optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
     columns: tuple[QueryColumn, ...]
+    answers: str  # text below `Answers:`, without its indentation
+    notes: dict[str, str]  # the same of each of NOTES that the header has
     header: str  # the comment without its dashes
     sql: str
     text: str  # the whole file
@@ -117,6 +128,8 @@ def read_query(path: Path) -> Query:
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
         columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
+        answers=_text(path, "Answers", sections["Answers"]),
+        notes={heading: _text(path, heading, sections[heading]) for heading in NOTES if heading in sections},
         header="\n".join(header),
         sql=_select(path, "\n".join(lines[end:])),
         text=text,
@@ -144,6 +157,14 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
                 f"{path}: the header has no '{required}:'", f"add it; see {QUERIES_FOLDER / 'steps' / 'exclusions.sql'}"
             )
     return header[0], sections
+
+
+def _text(path: Path, heading: str, lines: list[str]) -> str:
+    """Text below a heading: the words beside it, then the lines indented below.  A line may be indented further."""
+    text = "\n".join(line.removeprefix("  ") for line in lines).strip()
+    if not text:
+        raise UserError(f"{path}: '{heading}:' says nothing", "write it, or leave the heading out")
+    return text
 
 
 def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[list[str]]:
