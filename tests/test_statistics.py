@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from scalelens.statistics import functions, spans
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, rank_autocorrelation, ranks
+from scalelens.statistics.ratios import interpolated_interval, ratio_interval
 from scalelens.statistics.significance import benjamini_hochberg
 
 Values = npt.NDArray[np.float64]
@@ -113,6 +114,52 @@ def test_interval_between_runs_is_the_narrowest_that_covers_95_percent(n: int) -
     assert interval.high == n + 1 - rank
     outside = scipy.stats.binom.cdf(rank - 1, n, 0.5)
     assert 2 * outside <= 0.05 < 2 * scipy.stats.binom.cdf(rank, n, 0.5)
+
+
+@pytest.mark.parametrize("n", range(6, 60))
+def test_interpolated_interval_lies_within_the_one_of_order_statistics(n: int) -> None:
+    """Between it and the next narrower pair, which does not cover 95 %; as far from both ends."""
+    ordered = np.arange(1.0, n + 1)
+    low, high = interpolated_interval(ordered)
+    rank = median_interval_between_runs(ordered).low
+    assert rank is not None and rank <= low < rank + 1
+    assert low + high == pytest.approx(n + 1)
+
+
+run_times = arrays(np.float64, st.integers(6, 20), elements=st.floats(0.5, 2))
+
+
+@given(run_times, run_times, st.floats(1e-3, 1e3))
+def test_ratio_scales_and_its_inverse_is_the_ratio_the_other_way(first: Values, second: Values, factor: float) -> None:
+    (low, high, kind, *_), inverse = ratio_interval(first, second), ratio_interval(second, first)
+    assert low is not None and high is not None and kind == "ci95"
+    assert (inverse.low, inverse.high) == (pytest.approx(1 / high), pytest.approx(1 / low))
+    scaled = ratio_interval(factor * first[::-1], second)
+    assert scaled[:2] == (pytest.approx(factor * low), pytest.approx(factor * high))
+
+
+def test_of_a_side_that_does_not_scatter_the_ratio_has_the_interval_of_the_other() -> None:
+    times = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.7, 1.9])
+    low, high = interpolated_interval(times)
+    assert ratio_interval(times, np.full(6, 2.0))[:2] == (pytest.approx(low / 2), pytest.approx(high / 2))
+    assert ratio_interval(np.full(6, 2.0), np.full(6, 2.0))[:3] == (1.0, 1.0, "ci95")
+
+
+def test_ratio_of_few_runs_is_the_range_and_of_one_none() -> None:
+    few, many = np.array([2.0, 4.0]), np.arange(1.0, 8.0)
+    assert ratio_interval(few, many)[:3] == (2 / 7, 4.0, "range")
+    assert ratio_interval(many, few).reason == "2 runs are too few for a 95 % interval: the range"
+    assert ratio_interval(many, few[:1])[:3] == (None, None, None)
+    assert ratio_interval(many, np.array([]))[:3] == (None, None, None)
+    assert ratio_interval(many - 1, many).reason == "a ratio needs values above 0"
+
+
+def test_sql_calls_the_ratio_with_two_lists() -> None:
+    with duckdb.connect() as connection:
+        functions.register(connection)
+        asked = "SELECT ratio_interval(a, b) FROM (VALUES ([2.0, 4.0]::DOUBLE[], [1.0, 2.0]::DOUBLE[]), (NULL, [1.0])) t(a, b)"
+        (of_runs,), (of_null,) = connection.execute(asked).fetchall()
+    assert (of_runs["low"], of_runs["high"], of_runs["kind"], of_null) == (1.0, 4.0, "range", None)
 
 
 @settings(max_examples=10, deadline=None)

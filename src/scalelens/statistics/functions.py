@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
+from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
 
@@ -38,6 +39,13 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
         return pa.array(results, type=_ARROW)
 
     return apply
+
+
+def _ratio_interval(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Array:
+    """`ratio_interval` of Arrow columns of lists; NULL where one is NULL."""
+    rows = zip(firsts.to_pylist(), seconds.to_pylist(), strict=True)
+    results = [None if None in row else ratio_interval(*map(np.array, row))._asdict() for row in rows]
+    return pa.array(results, type=_ARROW)
 
 
 def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
@@ -134,6 +142,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
         ),
         "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
+        "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
         "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
     }
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
