@@ -33,7 +33,7 @@
 --   startup_s         DOUBLE s          start-up and compilation within the epoch, outside of its batches
 --   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
 --   samples           DOUBLE samples    samples of the training part
---   is_cut            BOOLEAN           the last epoch of its attempt, not half as long as the others: broken off
+--   is_cut            BOOLEAN           the last epoch of its attempt, not half as long as those between the first and it
 WITH
 spans AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, phase, epoch, step, p.origin AS span_origin, span_s, samples, file_id, line, ts_origin,
@@ -117,10 +117,15 @@ times AS (
     LEFT JOIN whole AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS t USING (run_id, attempt, epoch)
     LEFT JOIN validated AS v USING (run_id, attempt, epoch) LEFT JOIN begun USING (run_id, attempt, epoch)
     LEFT JOIN known AS b USING (run_id, attempt, epoch)),
+ordered AS (
+    SELECT *, coalesce(train_s, epoch_s) AS span_s, lead(epoch) OVER of_attempt IS NULL AS is_last,
+        lag(epoch) OVER of_attempt IS NULL AS is_first
+    FROM times WHERE coalesce(epoch_s, train_s) > 0 WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch)),
 judged AS (
-    SELECT *, row_number() OVER (PARTITION BY run_id, attempt ORDER BY epoch DESC) = 1
-        AND coalesce(train_s, epoch_s) < 0.5 * median(coalesce(train_s, epoch_s)) OVER (PARTITION BY run_id, attempt) AS is_cut
-    FROM times WHERE coalesce(epoch_s, train_s) > 0),
+    SELECT *, coalesce(is_last AND has_every_batch IS NOT TRUE
+        AND span_s < 0.5 * median(span_s) FILTER (WHERE NOT is_first AND NOT is_last) OVER (PARTITION BY run_id, attempt), false)
+        AS is_cut
+    FROM ordered),
 wanted_epochs AS (
     SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
     FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
