@@ -297,3 +297,35 @@ def test_repeats_that_scatter_have_an_efficiency_each(warehouse: Warehouse) -> N
     assert two["run_ids"] == ["n2-0", "n2-1", "n2-2"]
     assert two["repeat_efficiencies"] == pytest.approx([1.0, 0.5 / 0.55, 0.5 / 0.625])
     assert (two["efficiency"], two["efficiency_kind"]) == (pytest.approx(0.5 / 0.55), None)
+
+
+# Costs
+
+
+def test_cost_of_work(warehouse: Warehouse) -> None:
+    """Four devices held for half an hour: 2 device hours, for 100 steps of 50,000 samples and two epochs."""
+    warehouse.run("a", [1.0] * 100, steps={"samples": 5e4}, devices=4, outcome="completed")
+    spans: Row = {"run_id": "a", "attempt": 0, "origin": "logged"}
+    warehouse.insert("phases", [{**spans, "phase": "run", "span_s": 1800.0, "rank": rank} for rank in (0, 1)])
+    warehouse.insert("phases", [{**spans, "phase": "epoch", "span_s": 50.0, "epoch": number} for number in (0, 1)])
+    warehouse.insert("energy", [
+        {"run_id": "a", "node": "n", "device": str(device), "scope": "gpu", "energy_j": 3.6e5, "span_s": 1800.0}
+        for device in range(2)
+    ])  # fmt: skip
+    rows = {row["work_unit"]: row for row in warehouse.ask("FROM cost_of_work(price_per_device_hour := 3)")}
+    got = {unit: (row["work_units"], row["device_hours"], row["energy_wh"], row["money"]) for unit, row in rows.items()}
+    assert got == {
+        "run": (1, 2, 400, 6), "epoch": (2, 1, 200, 3), "million samples": (5, pytest.approx(0.4), 80, pytest.approx(1.2)),
+    }  # fmt: skip
+    assert {(row["run_origin"], row["note"]) for row in rows.values()} == {("run", "0.5 of the devices were measured")}
+    assert set(warehouse.column("SELECT money FROM cost_of_work()")) == {None}
+
+
+def test_a_job_counts_for_its_only_run_and_for_no_other(warehouse: Warehouse) -> None:
+    for run, job in (("a", "1"), ("b", "2"), ("c", "2")):
+        warehouse.run(run, [1.0] * 10, devices=1, job_id=job)
+        warehouse.insert("jobs", [{"run_id": run, "job_id": job, "elapsed_s": 3600.0}])
+    rows = warehouse.ask("FROM cost_of_work() WHERE work_unit = 'run'")
+    assert [(row["run_origin"], row["device_hours"]) for row in sorted(rows, key=lambda row: row["run_id"])] == [
+        ("job", 1), ("steps", 10 / 3600), ("steps", 10 / 3600),
+    ]  # fmt: skip

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from scalelens.statistics.fits import Estimate, fit_laws, gain_of_doubling
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
 from scalelens.statistics.ratios import ratio_interval
@@ -22,9 +23,11 @@ FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
 ]  # fmt: skip
-_TEXT = ("kind", "reason")
+_TEXT = ("kind", "reason", "law", "parameter")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
+_FIT_STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Estimate._fields)
+_FIT = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Estimate._fields])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
 
@@ -46,6 +49,21 @@ def _ratio_interval(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Arr
     rows = zip(firsts.to_pylist(), seconds.to_pylist(), strict=True)
     results = [None if None in row else ratio_interval(*map(np.array, row))._asdict() for row in rows]
     return pa.array(results, type=_ARROW)
+
+
+def _fit_laws(devices: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
+    """`fit_laws` of Arrow columns of lists."""
+    rows = zip(devices.to_pylist(), times.to_pylist(), strict=True)
+    fits = [[found._asdict() for found in fit_laws(*(np.array(side, dtype=float) for side in row))] for row in rows]
+    return pa.array(fits, type=pa.list_(_FIT))
+
+
+def _gain_of_doubling(devices: pa.ChunkedArray, times: pa.ChunkedArray, gains: pa.ChunkedArray) -> pa.Array:
+    """`gain_of_doubling` of Arrow columns: two of lists, one of numbers."""
+    rows = zip(devices.to_pylist(), times.to_pylist(), gains.to_pylist(), strict=True)
+    return pa.array(
+        [gain_of_doubling(np.array(n, dtype=float), np.array(t), g)._asdict() for n, t, g in rows], type=_FIT
+    )
 
 
 def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
@@ -134,6 +152,8 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
         "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
         "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
         "class_spans": (_class_spans, lists, "BIGINT[]"),
+        "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_FIT_STRUCT})[]"),
+        "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_FIT_STRUCT})"),
         "innermost": (_innermost, lists, "BIGINT[]"),
         "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
         "operator_work": (

@@ -43,7 +43,8 @@ held AS (
     SELECT j.run_id, max(elapsed_s) AS span_s FROM jobs AS j JOIN main.runs AS r USING (run_id)
     WHERE step_id IS NULL AND elapsed_s > 0 AND r.job_id IN (FROM alone) GROUP BY j.run_id),
 stepped AS (SELECT run_id, timed_s AS span_s FROM batch_stats(runs := runs, exclude := 'none')),
-times AS (
+-- Materialized: DuckDB 2.0.0 stops with an internal error (dict-surviving cache) where it joins them at once.
+times AS MATERIALIZED (
     SELECT c.*, epoch(ended_at - started_at) AS between_s,
         CASE WHEN h.span_s > 0 THEN 'job' WHEN s.span_s > 0 THEN 'run' WHEN between_s > 0 THEN 'times'
             WHEN t.span_s > 0 THEN 'steps' END AS run_origin,
@@ -55,11 +56,10 @@ costs AS (
         measured_share, n_epochs, samples, tokens
     FROM times AS t LEFT JOIN energy_of_runs(runs := runs) USING (run_id) LEFT JOIN work_done(runs := runs) USING (run_id)),
 units AS (
-    SELECT *, unnest([
-        {'work_unit': 'run', 'work_units': 1.0}, {'work_unit': 'epoch', 'work_units': n_epochs::DOUBLE},
-        {'work_unit': 'million samples', 'work_units': samples / 1e6},
-        {'work_unit': 'billion tokens', 'work_units': tokens / 1e9}], recursive := true)
-    FROM costs)
+    SELECT *, 1 AS place, 'run' AS work_unit, 1.0::DOUBLE AS work_units FROM costs
+    UNION ALL SELECT *, 2, 'epoch', n_epochs::DOUBLE FROM costs
+    UNION ALL SELECT *, 3, 'million samples', samples / 1e6 FROM costs
+    UNION ALL SELECT *, 4, 'billion tokens', tokens / 1e9 FROM costs)
 SELECT run_id, name, system, model, u.precision, devices, global_batch_size, run_s, run_origin, work_unit, work_units,
     hours / work_units AS device_hours, wh / work_units AS energy_wh,
     hours / work_units * price_per_device_hour::DOUBLE AS money, energy_kind,
@@ -69,7 +69,7 @@ SELECT run_id, name, system, model, u.precision, devices, global_batch_size, run
         CASE run_origin WHEN 'steps' THEN 'of the steps alone: start-up is not in it' END,
         CASE WHEN wh > 0 AND measured_share IS NULL THEN 'the energy is of all devices that were measured' END,
         CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
-        CASE WHEN outcome <> 'completed' THEN 'the run did not complete: ' || outcome END), '') AS note
+        CASE WHEN outcome NOT IN ('completed', 'unknown') THEN 'the run did not complete: ' || outcome END), '') AS note
 FROM units AS u
 WHERE work_units > 0
-ORDER BY system, model, u.precision, devices, name, run_id, list_position(['run', 'epoch', 'million samples', 'billion tokens'], work_unit)
+ORDER BY system, model, u.precision, devices, name, run_id, place
