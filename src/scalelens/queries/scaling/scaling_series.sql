@@ -92,7 +92,7 @@ candidates AS (
     UNION ALL
     SELECT 'strong', format('strong (global batch {})', global_batch_size), * FROM configurations WHERE global_batch_size > 0
     UNION ALL
-    SELECT 'throughput', 'batch unknown', * FROM configurations WHERE global_batch_size IS NULL),
+    SELECT 'throughput', 'throughput (batch unknown)', * FROM configurations WHERE global_batch_size IS NULL),
 of_one_model AS (
     FROM candidates
     QUALIFY count(DISTINCT devices) OVER (PARTITION BY held, held_of_model, study, what_is_equal) >= 2),
