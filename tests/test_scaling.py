@@ -329,3 +329,36 @@ def test_a_job_counts_for_its_only_run_and_for_no_other(warehouse: Warehouse) ->
     assert [(row["run_origin"], row["device_hours"]) for row in sorted(rows, key=lambda row: row["run_id"])] == [
         ("job", 1), ("steps", 10 / 3600), ("steps", 10 / 3600),
     ]  # fmt: skip
+
+
+# Sensitivity
+
+
+def test_sensitivity_is_scaling_under_each_choice(warehouse: Warehouse) -> None:
+    """Two repeats of each size; the first epoch of the larger one is slower, and its warm-up slower still."""
+    for devices, times in ((1, [9.0, 9.0] + [1.0] * 18), (2, [40.0, 40.0] + [0.8] * 8 + [0.6] * 10)):
+        for repeat in ("a", "b"):
+            steps(warehouse, f"n{devices}{repeat}", times, 10, devices=devices, global_batch_size=8, **STUDY)
+    rows = {
+        (row["devices"], row["rules_applied"], row["statistic"], row["epochs_taken"]): row
+        for row in warehouse.ask("FROM sensitivity()")
+    }
+    for applied, exclude in (("all", "rules"), ("none", "none")):
+        for statistic, metric in (("median", "t_b"), ("mean", "mean_s")):
+            for asked in warehouse.ask(f"FROM scaling(metric := '{metric}', exclude := '{exclude}')"):
+                row = rows[asked["devices"], applied, statistic, "all"]
+                assert {name: row[name] for name in ("n_steps", "step_s")} == {
+                    name: asked[name] for name in ("n_steps", "step_s")
+                }
+                assert row["efficiency"] == pytest.approx(asked["efficiency"], rel=1e-12)
+    for epochs in ("0", "1"):
+        _, two = warehouse.ask(f"FROM scaling(epochs := '{epochs}')")
+        assert rows[2, "all", "median", epochs]["efficiency"] == pytest.approx(two["efficiency"], rel=1e-12)
+    assert rows[2, "all", "median", "0"]["efficiency"] == pytest.approx(1 / 1.6)
+    assert rows[2, "all but warmup", "median", "all"]["n_steps"] == 2 * (
+        20 - 4
+    )  # the ends of epochs are still left out
+    of_two = [row for row in rows.values() if row["devices"] == 2]
+    farthest = max((row["difference"] for row in of_two), key=abs)
+    assert {row["largest_difference"] for row in of_two} == {farthest} and farthest < -0.3
+    assert rows[2, "all", "median", "all"]["difference"] == 0
