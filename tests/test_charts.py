@@ -66,6 +66,8 @@ def rows_of(case: str) -> pl.DataFrame:
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns]
     if "run_ids" in rows.columns:
         known.append(pl.col("run_ids").str.split(" "))
+    if "repeat_efficiencies" in rows.columns:
+        known.append(pl.col("repeat_efficiencies").str.split(" ").cast(pl.List(pl.Float64)))
     return rows.with_columns(known)
 
 
@@ -200,6 +202,36 @@ def test_kinds_of_interval_are_never_drawn_alike():
     for bar in style.INTERVALS.values():
         assert (bar.cap > 0) == bar.label.startswith("95 %")
         assert bar.label in text_of("scaling/kinds_of_interval")
+
+
+def test_repeats_that_scatter_are_drawn_apart_with_their_range():
+    spec = spec_of("scaling/scattered")
+    (rings,) = [mark for mark in marks(spec) if mark["mark"].get("size") == scaling.REPEAT_SIZE]
+    assert rings["mark"]["filled"] is False
+    drawn = [(row["devices"], row["efficiency"]) for row in rings["data"]["values"]]
+    assert drawn == [(4, pytest.approx(value)) for value in (100.0, 90.9, 80.0)]
+    bars = [mark for mark in marks(spec) if mark["encoding"].get("y2", {}).get("field") == "efficiency_high"]
+    ranges = [row for bar in bars for row in bar["data"]["values"]]
+    assert [(row["efficiency_low"], row["efficiency_high"]) for row in ranges] == [(80.0, 100.0)]
+    text = text_of("scaling/scattered")
+    assert "Rings: single repeats that differ more than they should, with their range." in text
+    assert style.INTERVALS["range", "runs"].label in text
+    assert "Rings" not in text_of("scaling/repeats")
+
+
+@pytest.mark.parametrize(
+    ("metric", "column", "base", "statistic"),
+    [
+        ("t_ep", "epoch_s", "0.391 s an epoch on 1 CPU", "18 epochs; mean time of an epoch"),
+        ("throughput", "samples_per_s", "0.391 samples/s on 1 CPU", "total samples over total time"),
+    ],
+)
+def test_caption_names_what_the_metric_measures(metric, column, base, statistic):
+    rows = rows_of("scaling/weak_and_strong")
+    rows = rows.with_columns(pl.col("step_s").alias(column), metric=pl.lit(metric))
+    rows = rows.with_columns(step_s=pl.lit(None, pl.Float64))
+    text = text_of(draw("scaling/weak_and_strong", rows))
+    assert base in text and statistic in text
 
 
 def test_warnings_are_marked_where_they_apply():

@@ -476,3 +476,59 @@ def test_no_repeats_of_the_corpus_differ_without_a_warning(corpus: Path, tmp_pat
         medians = [times[run] for run in row["run_ids"]]
         if max(medians) / min(medians) > 1.1:
             assert "repeats differ by a factor" in (row["warning"] or ""), row
+
+
+# What authors publish of scaling, by the query that a user would call
+
+
+def test_published_step_times_of_the_hugging_face_series(corpus: Path, tmp_path: Path) -> None:
+    """58, 114 and 222 s: rates over the whole training, of which their logs print 57.4, 112.0 and 217.9 s a step."""
+    published = json.loads(PUBLISHED.read_text())["bigscience gpt2-hf-ds (Hugging Face Trainer with DeepSpeed)"]
+    ingest([corpus / "llm/bigscience-workshop__bigscience/experiments/gpt2-hf-ds"], tmp_path / "w", jobs=1)
+    batches = answer(
+        tmp_path / "w", "SELECT nodes, mean_s FROM batch_stats(exclude := 'none') JOIN runs USING (run_id) ORDER BY nodes"
+    ).fetchall()  # fmt: skip
+    assert len(batches) == 3
+    for (_, mean_s), said, logged in zip(batches, published["step_s"], published["step_s_in_the_logs"], strict=True):
+        assert mean_s == pytest.approx(logged, rel=0.025)
+        assert mean_s == pytest.approx(said, rel=0.03)
+
+
+def test_published_efficiencies_of_willgpaik(corpus: Path, tmp_path: Path) -> None:
+    rows = scaling_of(corpus, tmp_path / "w", "vision/willgpaik__pytorch-ddp-scaling-benchmark")
+    at_eight = {row["scaling"]: row["efficiency"] for row in rows.filter(pl.col("devices") == 8).iter_rows(named=True)}
+    assert at_eight == {"weak": pytest.approx(0.955, abs=0.0005), "strong": pytest.approx(0.187, abs=0.0005)}
+    by_rate = scalelens.query("scaling", tmp_path / "w", metric="throughput").filter(pl.col("devices") == 8)
+    assert sorted(by_rate["efficiency"]) == [pytest.approx(0.187, abs=0.001), pytest.approx(0.955, abs=0.001)]
+
+
+def test_published_minutes_of_hipergator(corpus: Path, tmp_path: Path) -> None:
+    """Result 0 of each size, from run_start to run_stop."""
+    folders = ("llm", "vision")
+    ingest(
+        [corpus / group / "mlcommons__training_results_v5.1/University-of-Florida" for group in folders], tmp_path / "w"
+    )
+    costs = scalelens.query("cost_of_work", tmp_path / "w", runs="model = 'llama31_8b'").filter(
+        pl.col("work_unit") == "run"
+    )
+    minutes = {row["devices"]: row["run_s"] / 60 for row in costs.iter_rows(named=True)}
+    said = {8: 92.79, 16: 59.21, 32: 35.86, 64: 17.40, 128: 12.53, 256: 10.00}
+    assert minutes == {devices: pytest.approx(value, abs=0.005) for devices, value in said.items()}
+    assert set(costs["run_origin"]) == {"run"}
+
+
+def test_every_metric_answers_of_the_corpus_and_sums_are_exact(corpus: Path, tmp_path: Path) -> None:
+    ingest([corpus / "vision", corpus / "llm"], tmp_path / "w")
+    epochs = scalelens.query("epoch_times", tmp_path / "w").filter(pl.col("epoch_s").is_not_null())
+    parts = ("batches_s", "first_batch_s", "tail_s", "validation_s", "startup_s", "rest_s")
+    assert epochs.height > 300
+    for row in epochs.iter_rows(named=True):
+        assert sum(row[part] or 0 for part in parts) == pytest.approx(row["epoch_s"], rel=1e-12)
+        assert row["train_s"] is None or row["train_s"] <= row["epoch_s"] * 1.001
+        assert row["rest_s"] > -0.01 * row["epoch_s"], row
+    for metric in ("t_b", "mean_s", "t_ep", "t_tr", "throughput", "tflops"):
+        rows = scalelens.query("scaling", tmp_path / "w", metric=metric)
+        assert rows.height > 0, metric
+        assert rows.filter(
+            pl.col("efficiency") > 1.02, ~pl.col("warning").fill_null("").str.contains("102 %")
+        ).is_empty()

@@ -8,6 +8,7 @@ Encodings:
     y        efficiency in percent from 0, the ideal marked; where the model grows TFLOP/s per device from 0
     line     a series, by colour, shape and dash; it joins the fastest configurations, others at a size are hollow
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
+    ring     one of several repeats that differ more than they should, small and hollow, with their range
     †        a warning of the query, spelled out in the caption
     number   parameters of the model, where it grows
     caption  what the series share, base case with its absolute value, runs, steps, statistic, what was left out
@@ -28,10 +29,21 @@ from scalelens.errors import UserError
 QUERY = "scaling"
 FACTS = ("device_unit", "parameters")
 
-PANEL_TITLES = {"weak": "weak scaling", "strong": "strong scaling", "mixed": "growing model"}
+PANEL_TITLES = {
+    "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
+}  # fmt: skip
 IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
-STATISTICS = {"step_s": "median", "mean_s": "mean"}
+REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
+# Of each metric: the statistic, what its records are, the column of its absolute value, and how that value is said.
+METRICS = {
+    "t_b": ("median step time", "step record", "step_s", "{} s a step"),
+    "mean_s": ("mean step time", "step record", "step_s", "{} s a step"),
+    "t_ep": ("mean time of an epoch", "epoch", "epoch_s", "{} s an epoch"),
+    "t_tr": ("mean time of the training part of an epoch", "epoch", "epoch_s", "{} s of training an epoch"),
+    "throughput": ("total samples over total time", "step record", "samples_per_s", "{} samples/s"),
+    "tflops": ("median of the TFLOP/s as printed", "step record", "tflops_printed", "{} TFLOP/s per device"),
+}
 TFLOPS = {
     "model": "TFLOP/s of the model: 6 × parameters + attention, per token.",
     "as printed": "TFLOP/s as the tool printed them, by its own formula.",
@@ -50,7 +62,8 @@ def draw(
             "there is no scaling series to draw",
             "a series needs one model on two sizes or more; see what there is: scalelens query runs_overview",
         )
-    fastest_first = rows.with_columns(sample_s=pl.col("step_s") / pl.col("global_batch_size"))
+    sample_s = pl.coalesce(1 / pl.col("speedup"), pl.col("step_s") / pl.col("global_batch_size"))
+    fastest_first = rows.with_columns(sample_s=sample_s)
     points: list[Row] = fastest_first.sort("series", "devices", "sample_s", "run_id").to_dicts()
     efficient = [row for row in points if row["scaling"] != "mixed" and row["efficiency"] is not None]
     growing = [row for row in points if row["scaling"] == "mixed" and row["tflops_per_device"] is not None]
@@ -102,7 +115,8 @@ def _grid(
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
     panels: list[style.Panel] = []
     top = max([1.0, *(row[name] for row in efficient for name in ("efficiency", "efficiency_high") if row[name])])
-    for kind in ("weak", "strong"):
+    top = max([top, *(value for row in efficient for value in row["repeats"])])
+    for kind in ("weak", "strong", "throughput"):
         if shown := [row for row in efficient if row["scaling"] == kind]:
             panels.append(style.Panel(_efficiency(shown, looks, top, has_axis=not panels), has_axis=not panels))
     other = [style.Panel(_throughput(growing, looks))] if growing else []
@@ -113,6 +127,7 @@ def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, ha
     """Panel of weak or of strong series.  The second of the two has no axis and shares that of the first."""
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
+    percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
     bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
     title, options = ("efficiency [%]", {}) if has_axis else (None, bare)
     y = axes.from_zero("efficiency", title, 100 * top, **options)
@@ -157,6 +172,9 @@ def _series(
     if rivals := [row for row in rows if not row["is_fastest"]]:
         hollow = points(rivals).mark_point(filled=False, fill="white", strokeWidth=0.8)
         layers.append(hollow.encode(x, y, by["color"], by["shape"], tooltip=tips))
+    if repeats := [row | {field: value} for row in rows for value in row["repeats"]]:
+        ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
+        layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
         mark = alt.Chart(_values(marked, field, "mark")).mark_text(align="left", dx=3, dy=-4)
         layers.append(mark.encode(x, y, text="mark:N"))
@@ -169,12 +187,19 @@ def _values(rows: Sequence[Row], *fields: str) -> Any:
 
 
 def _judge(points: list[Row]) -> None:
-    """Adds to each row whether it is the base, whether the line runs through it, and the kind of its interval."""
+    """Adds to each row whether it is the base, whether the line runs through it, its repeats and its kind of interval.
+
+    Where the base has one run, repeats that differ more than they should have their own range instead of an interval.
+    """
     series, sizes = set(), set()
     for row in points:
         row["is_base"] = row["series"] not in series
         row["is_fastest"] = (row["series"], row["devices"]) not in sizes
-        row["interval"] = (row["efficiency_kind"], row["interval_of"]) if row["efficiency_kind"] else None
+        row["interval"] = (row["efficiency_kind"], row["interval_of"] or "runs") if row["efficiency_kind"] else None
+        row["repeats"] = row.get("repeat_efficiencies") or []
+        if row["repeats"] and not row["interval"]:
+            row["efficiency_low"], row["efficiency_high"] = min(row["repeats"]), max(row["repeats"])
+            row["interval"] = ("range", "runs")
         series.add(row["series"])
         sizes.add((row["series"], row["devices"]))
 
@@ -202,14 +227,16 @@ def _mark_warnings(points: list[Row]) -> list[str]:
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     """Base cases, counts, statistic, intervals."""
-    lines = _bases(points)
+    statistic, record, column, said = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
+    lines = _bases(points, column, said)
     most_runs = max(row["n_runs"] for row in points)
-    statistic = STATISTICS.get(parameters.get("metric", "step_s"), parameters.get("metric", ""))
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
-    lines.append(f"Each point: {words.records_of(points)}; {statistic} step time{repeats}.")
-    if any(row["interval"] for row in points):
+    lines.append(f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.")
+    if any(row["repeats"] for row in points):
+        lines.append("Rings: single repeats that differ more than they should, with their range.")
+    if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
-    elif any(row["scaling"] != "mixed" for row in points):
+    elif any(row["scaling"] != "mixed" and not row["repeats"] for row in points):
         without = "One run per size" if most_runs == 1 else "No repeats of both a size and its base"
         lines.append(f"{without}: no interval for the efficiency.")
     kinds = {row["tflops_kind"] for row in points if row["scaling"] == "mixed" and row["tflops_kind"]}
@@ -218,20 +245,23 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     return lines + [TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
-def _bases(points: Sequence[Row]) -> list[str]:
-    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`"""
+def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
+    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`  `said` says a value of `column`."""
     kinds: dict[str, list[str]] = {}
-    for kind in ("weak", "strong"):
+    for kind in ("weak", "strong", "throughput"):
         bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
         texts, size_before = [], ""
         for row in sorted(bases, key=lambda row: words.natural(row["label"])):
             size = words.devices(row)
-            time = f"{words.short_number(row['step_s'])} s" + (f" a step on {size}" if size != size_before else "")
+            value = words.short_number(row[column])
+            whole = f"{said.format(value)} on {size}"
+            time = whole if size != size_before else " ".join(said.format(value).split(" ")[:2])
             texts.append(f"{time} ({row['label']})" if row["label"] else time)
             size_before = size
         if texts:
-            kinds.setdefault(", ".join(texts), []).append(kind)
-    return [f"Base of {' and '.join(kinds)} scaling: {text}." for text, kinds in kinds.items()]
+            kinds.setdefault(", ".join(texts), []).append(PANEL_TITLES[kind])
+    names = {text: " and ".join(of).replace(" scaling and", " and") for text, of in kinds.items()}
+    return [f"Base of {name}: {text}." for text, name in names.items()]
 
 
 def _title(rows: Sequence[Row]) -> Any:

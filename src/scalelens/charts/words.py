@@ -56,11 +56,11 @@ def counted(counts: Sequence[float], what: str, plural: str = "") -> str:
     return f"{many} {what if high == 1 else plural or f'{what}s'}"
 
 
-def records_of(points: Sequence[Mapping[str, Any]]) -> str:
+def records_of(points: Sequence[Mapping[str, Any]], record: str = "step record") -> str:
     """`3 runs, 58 to 498 step records`: what a point of a chart stands for."""
     counts = [counted([point["n_runs"] for point in points], "run")]
     if steps := [point["n_steps"] for point in points if point["n_steps"]]:
-        counts.append(counted(steps, "step record"))
+        counts.append(counted(steps, record))
     return ", ".join(counts)
 
 

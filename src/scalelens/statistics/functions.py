@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
+from scalelens.statistics.fits import Estimate, fit_laws, gain_of_doubling
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
@@ -27,10 +28,12 @@ FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
 ]  # fmt: skip
-_TEXT = ("kind", "reason")
+_TEXT = ("kind", "reason", "law", "parameter")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 _IMAGE_WORK = pa.struct([("flops", pa.float64()), ("reason", pa.string())])
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
+_FIT_STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Estimate._fields)
+_FIT = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Estimate._fields])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
 
@@ -68,6 +71,19 @@ def _slowest_by_step(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array
     ends = np.cumsum([0, *(0 if values is None else len(values) for values in series)], dtype=np.int32)
     missing = pa.array([values is None for values in series])
     return pa.ListArray.from_arrays(ends, np.concatenate(known) if known else np.zeros(0), mask=missing)
+def _fit_laws(devices: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
+    """`fit_laws` of Arrow columns of lists."""
+    rows = zip(devices.to_pylist(), times.to_pylist(), strict=True)
+    fits = [[found._asdict() for found in fit_laws(*(np.array(side, dtype=float) for side in row))] for row in rows]
+    return pa.array(fits, type=pa.list_(_FIT))
+
+
+def _gain_of_doubling(devices: pa.ChunkedArray, times: pa.ChunkedArray, gains: pa.ChunkedArray) -> pa.Array:
+    """`gain_of_doubling` of Arrow columns: two of lists, one of numbers."""
+    rows = zip(devices.to_pylist(), times.to_pylist(), gains.to_pylist(), strict=True)
+    return pa.array(
+        [gain_of_doubling(np.array(n, dtype=float), np.array(t), g)._asdict() for n, t, g in rows], type=_FIT
+    )
 
 
 def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
@@ -171,6 +187,8 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             ["VARCHAR", "VARCHAR", "BIGINT"],
             "STRUCT(flops DOUBLE, reason VARCHAR)",
         ),
+        "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_FIT_STRUCT})[]"),
+        "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_FIT_STRUCT})"),
         "innermost": (_innermost, lists, "BIGINT[]"),
         "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
         "operator_work": (

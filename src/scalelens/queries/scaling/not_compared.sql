@@ -1,17 +1,18 @@
 -- Runs that are in no scaling series, and what would put them into one.
 --
 -- Answers: Why is a run not in `scaling`, and which line of a scalelens.toml would mend that?
---   The first reason that applies: no step was timed; the devices or the batch are not known; no other size was run;
+--   The first reason that applies: no step was timed, or rates alone were logged; the devices or the batch are not known; no other size was run;
 --   another size was run with other settings, of which the nearest run is named.
 --
--- Sources: runs, batch_stats, scaling_points, scaling_series, selected_runs
+-- Sources: runs, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
 --   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
 --
 -- Columns:
@@ -32,9 +33,11 @@ compared AS (
 timed AS (
     SELECT run_id FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
     WHERE step_s > 0),
+rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 left_over AS (
-    SELECT r.run_id, r.name, r.devices, t.run_id IS NOT NULL AS is_timed, p.run_id IS NOT NULL AS is_point
-    FROM runs AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
+    SELECT r.run_id, r.name, r.devices, t.run_id IS NOT NULL OR p.run_id IS NOT NULL AS is_timed, p.run_id IS NOT NULL AS is_point,
+        CASE WHEN l.samples_per_s > 0 THEN 'throughput' WHEN l.tflops_per_device > 0 THEN 'tflops' END AS rate
+    FROM runs AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id) LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
 pieces AS (
     SELECT run_id, devices, global_batch_size, study,
@@ -52,14 +55,16 @@ nearest AS (
     QUALIFY row_number() OVER (PARTITION BY a.run_id
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.run_id) = 1)
 SELECT l.run_id, l.name,
-    CASE WHEN NOT is_timed THEN 'no record times a step'
+    CASE WHEN NOT is_timed AND rate IS NOT NULL THEN 'its records have a rate and no time'
+        WHEN NOT is_timed THEN 'no record times a step'
         WHEN devices IS NULL THEN 'no log says how many devices took part'
         WHEN NOT is_point THEN 'no log says the global batch'
         WHEN other IS NULL THEN 'no other size was run'
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not one study'
         ELSE 'neither the global batch nor the batch per device is that of another size' END AS reason,
-    CASE WHEN NOT is_timed THEN 'see what is read of its file: scalelens identify FILE'
+    CASE WHEN NOT is_timed AND rate IS NOT NULL THEN 'scalelens query scaling metric=' || rate
+        WHEN NOT is_timed THEN 'see what is read of its file: scalelens identify FILE'
         WHEN devices IS NULL THEN 'say it in scalelens.toml: templates = ["n{devices}/*"], or devices = 8 below [facts]'
         WHEN NOT is_point THEN 'say it in scalelens.toml: global_batch_size = 256 below [facts]'
         WHEN other IS NULL THEN 'run a second size'

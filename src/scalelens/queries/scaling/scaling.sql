@@ -1,10 +1,12 @@
 -- Scaling: what more devices gave, against the smallest size of the series.
 --
 -- Answers: How well does training scale, weakly and strongly, and against which base?
---   Efficiency E = (W / t) / ((n / n0) (W0 / t0)), with W the global batch, t the time of a step, n the devices, and
---   n0, W0, t0 those of the base: the smallest size, of several configurations there the fastest.
---   Its interval has the slow end of the one and the fast end of the other, so it carries the uncertainty of both.  It
---   needs repeats of both, because within one run nothing says what the next would give.
+--   Efficiency E = (W / t) / ((n / n0) (W0 / t0)), with W the work, t its time, n the devices, and n0, W0, t0 those of
+--   the base: the smallest size, of several configurations there the fastest.  `metric` says what W and t are: the
+--   global batch and a step; an epoch and its samples, or one data set where no log says how many; a rate's samples.
+--   Its interval carries the scatter of the repeats of both (ratio_interval).  It needs repeats of both, because within
+--   one run nothing says what the next would give; where repeats differ more than they should, it is their range.
+--   EPICURE's guide prints e(n) = t(n) / t(1), which is the reciprocal of an efficiency.
 --   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.  Nor
 --   is there one where no model is known (`throughput`), or where repeats of a size are too unlike to be repeats.
 --   Why two runs are not in one series: `differences(a := '...', b := '...')`.
@@ -20,7 +22,8 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
 --   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
 --
 -- Columns:
@@ -36,67 +39,92 @@
 --   global_batch_size    BIGINT samples      per step over all devices
 --   n_runs               BIGINT              runs
 --   n_steps              BIGINT              records that the statistics rest on, of all runs
---   step_s               DOUBLE s            time of a step, by the metric; of repeats the median over the runs
+--   step_s               DOUBLE s            time of a step by t_b and mean_s; of repeats the median over the runs
 --   step_s_low           DOUBLE s            lower end of its interval
 --   step_s_high          DOUBLE s            upper end of its interval
---   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
+--   interval_kind        VARCHAR             of step_s or epoch_s: ci95, or range where 95 % cannot be claimed
 --   samples_per_s        DOUBLE samples/s    total samples over total time
 --   tflops_per_device    DOUBLE TFLOP/s      by tflops_kind
 --   speedup              DOUBLE              throughput W / t over that of the base
 --   efficiency           DOUBLE              E, 1 is ideal
---   efficiency_low       DOUBLE              lower end: slow here, fast at the base; NULL where either has one run
---   efficiency_high      DOUBLE              upper end: fast here, slow at the base
+--   efficiency_low       DOUBLE              lower end of its interval; NULL where either has one run
+--   efficiency_high      DOUBLE              upper end of its interval
 --   warning              VARCHAR             what to doubt
 --   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
 --   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
 --   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
---   efficiency_kind      VARCHAR             ci95 (at least) where both ends have one, else range
+--   efficiency_kind      VARCHAR             ci95 from six repeats of both on, else range
 --   run_ids              VARCHAR[]           all runs of the row, the fastest first, where there are several
+--   metric               VARCHAR             the metric
+--   epoch_s              DOUBLE s            time of an epoch, or of its training part, by t_ep and t_tr
+--   epoch_s_low          DOUBLE s            lower end of its interval
+--   epoch_s_high         DOUBLE s            upper end of its interval
+--   repeat_efficiencies  DOUBLE[]            efficiency of each run of run_ids, where they differ more than they should
 WITH
 points AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
+-- Work of an epoch that some log does not say: one data set at each size.
+worked AS (
+    SELECT * REPLACE (if(knows_work, work, 1) AS work)
+    FROM (SELECT *, count(work) OVER (PARTITION BY series) = count(*) OVER (PARTITION BY series) AS knows_work FROM points)),
 against_base AS (
-    SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, step_s / global_batch_size, run_ids) AS base,
+    SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, time_s / work, run_ids) AS base,
         count(*) OVER (PARTITION BY series, devices) > 1 AS has_rivals,
         bool_and(model_tflops IS NOT NULL) OVER (PARTITION BY series) AS has_model_tflops
-    FROM points AS p),
+    FROM worked AS p),
 efficiencies AS (
     SELECT *, base.devices AS baseline_devices,
-        (global_batch_size / step_s) / (base.global_batch_size / base.step_s) AS speedup,
+        (work / time_s) / (base.work / base.time_s) AS speedup,
         speedup / (devices / baseline_devices) AS efficiency,
-        step_s / step_s_high * base.step_s_low / base.step_s AS at_worst,
-        step_s / step_s_low * base.step_s_high / base.step_s AS at_best,
         bool_or(is_unlike AND devices = base.devices) OVER (PARTITION BY series) AS has_unlike_base,
-        scaling IN ('weak', 'strong') AND NOT is_unlike AND NOT has_unlike_base AS is_comparable,
-        is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval
+        has_model AND scaling <> 'mixed' AND NOT is_unlike AND NOT has_unlike_base AS is_comparable,
+        is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval,
+        scatter IS NOT NULL OR base.scatter IS NOT NULL AS is_scattered,
+        ratio_interval(CASE WHEN has_interval THEN base.repeat_times_s END, repeat_times_s) AS around
     FROM against_base)
 SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.precision, nodes, devices, baseline_devices,
-    global_batch_size, n_runs, n_steps, step_s, step_s_low, step_s_high, interval_kind,
+    global_batch_size, n_runs, n_steps,
+    CASE WHEN metric IN ('t_b', 'mean_s') THEN time_s END AS step_s,
+    CASE WHEN metric IN ('t_b', 'mean_s') THEN time_s_low END AS step_s_low,
+    CASE WHEN metric IN ('t_b', 'mean_s') THEN time_s_high END AS step_s_high,
+    CASE WHEN metric NOT IN ('throughput', 'tflops') THEN interval_kind END AS interval_kind,
     samples_per_s,
     CASE WHEN has_model_tflops THEN model_tflops ELSE printed_tflops END AS tflops_per_device,
     CASE WHEN is_comparable THEN speedup END AS speedup, CASE WHEN is_comparable THEN efficiency END AS efficiency,
-    CASE WHEN has_interval THEN efficiency * at_worst END AS efficiency_low,
-    CASE WHEN has_interval THEN efficiency * at_best END AS efficiency_high,
+    CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[-1] * base.repeat_times_s[1] / base.time_s
+        WHEN has_interval THEN efficiency * time_s / base.time_s * around.low END AS efficiency_low,
+    CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[1] * base.repeat_times_s[-1] / base.time_s
+        WHEN has_interval THEN efficiency * time_s / base.time_s * around.high END AS efficiency_high,
     nullif(concat_ws('; ',
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
-        CASE WHEN scaling = 'throughput' THEN 'no log names the model or its shape: no efficiency; say model = "..." below '
-            || '[facts] in scalelens.toml' END,
+        CASE WHEN NOT has_model AND scaling <> 'mixed' THEN 'no log names the model or its shape: no efficiency; say '
+            || 'model = "..." below [facts] in scalelens.toml' END,
+        CASE WHEN has_model AND scaling = 'throughput' THEN 'no log says the batch: whether this is weak or strong scaling is '
+            || 'not known' END,
+        CASE WHEN is_comparable AND NOT knows_work THEN 'an epoch is taken as the same data set at each size' END,
         CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}: '
             || 'what differs no log says; compare them by differences(a := ''{}'', b := ''{}'')',
             if(is_unlike, 'runs of the same settings', 'repeats'), scatter, fastest_and_slowest[1], fastest_and_slowest[2]) END,
-        CASE WHEN scaling IN ('weak', 'strong') AND NOT is_unlike AND has_unlike_base
+        CASE WHEN has_model AND scaling <> 'mixed' AND NOT is_unlike AND has_unlike_base
             THEN 'the base is not one configuration: no efficiency' END,
         CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,
-        CASE WHEN mean_over_median > 1.1 THEN format('the mean is {:.2f} of the median: stalls are not in it', mean_over_median) END,
+        CASE WHEN metric = 't_b' AND mean_over_median > 1.1
+            THEN format('the mean is {:.2f} of the median: stalls are not in it', mean_over_median) END,
         CASE WHEN has_rivals AND NOT is_unlike
             THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
-        CASE WHEN is_smoothed THEN 'the times are means that may hold the warm-up' END,
+        CASE WHEN is_smoothed AND metric IN ('t_b', 'mean_s') THEN 'the times are means that may hold the warm-up' END,
         CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END), '') AS warning,
-    CASE WHEN interval_kind IS NOT NULL THEN interval_of END AS interval_of,
+    CASE WHEN interval_kind IS NOT NULL AND metric NOT IN ('throughput', 'tflops') THEN interval_of END AS interval_of,
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,
-    CASE WHEN has_interval THEN greatest(interval_kind, base.interval_kind) END AS efficiency_kind,  -- 'range' > 'ci95'
-    CASE WHEN n_runs > 1 THEN run_ids END AS run_ids
+    CASE WHEN has_interval THEN if(is_scattered, 'range', around.kind) END AS efficiency_kind,
+    CASE WHEN n_runs > 1 THEN run_ids END AS run_ids,
+    metric AS metric,
+    CASE WHEN metric IN ('t_ep', 't_tr') THEN time_s END AS epoch_s,
+    CASE WHEN metric IN ('t_ep', 't_tr') THEN time_s_low END AS epoch_s_low,
+    CASE WHEN metric IN ('t_ep', 't_tr') THEN time_s_high END AS epoch_s_high,
+    CASE WHEN scatter IS NOT NULL AND is_comparable AND n_runs > 1
+        THEN list_transform(repeat_times_s, lambda x: efficiency * time_s / x) END AS repeat_efficiencies
 FROM efficiencies AS e
-ORDER BY series, devices, step_s / global_batch_size, e.run_ids
+ORDER BY series, devices, time_s / work, e.run_ids

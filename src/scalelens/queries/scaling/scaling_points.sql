@@ -1,19 +1,24 @@
 -- What one run says about scaling: its size, its work, its time, and what a series must hold equal.
 --
 -- Answers: Which runs can be compared, and with which numbers does `scaling` do it?
---   Work is the global batch, time that of a step; runs without devices, batch or a step time are not here.
+--   By the metrics t_b and mean_s work is the global batch and time that of a step, by t_ep and t_tr they are those of an
+--   epoch, by the rates work is a sample or a TFLOP.  Runs without devices, or without a time by the metric, are not
+--   here; nor are those without a batch, by t_b and mean_s.
+--   An epoch is the mean over the epochs, because a validation may come after every fourth.  Left out are those that
+--   broke off and, unless `epochs` chooses some, the first of each attempt, which compiles and fills caches.
 --   What must be equal is every performance setting that a run states (held_settings).
 --
 -- Helper: used by scaling_series
 --
--- Sources: runs, step_times, batch_stats, labels, model_flops, held_settings
+-- Sources: runs, step_times, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
 --   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
 --
 -- Columns:
@@ -31,12 +36,14 @@
 --   nodes                INTEGER             nodes
 --   devices              INTEGER             devices
 --   global_batch_size    BIGINT samples      per step over all devices; else the largest of a record
---   n_steps              BIGINT              records that the statistics rest on
---   step_s               DOUBLE s            time of a step, by the metric
+--   n_steps              BIGINT              records that the statistics rest on, of t_ep and t_tr epochs
+--   step_s               DOUBLE s            median time of a step
 --   mean_s               DOUBLE s            mean time of a step
---   step_s_low           DOUBLE s            lower end of its interval, NULL for the mean
---   step_s_high          DOUBLE s            upper end of its interval
---   interval_kind        VARCHAR             ci95 or range
+--   time_s               DOUBLE s            time by the metric: of a step, an epoch, a sample or a TFLOP
+--   time_s_low           DOUBLE s            lower end of its interval; NULL for the mean and the rates
+--   time_s_high          DOUBLE s            upper end of its interval
+--   interval_kind        VARCHAR             ci95 or range; of epochs the range from the shortest to the longest
+--   work                 DOUBLE              what is done in time_s: samples, or 1 by the rates; NULL where not known
 --   timed_s              DOUBLE s            seconds that the records cover
 --   samples_per_s        DOUBLE samples/s    total samples over total time
 --   model_tflops         DOUBLE TFLOP/s      per device: tokens per second times model_flops, comparable between tools
@@ -45,26 +52,52 @@
 WITH
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM step_times GROUP BY run_id),
+rates AS (
+    FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE metric IN ('throughput', 'tflops')),
+spans AS (
+    SELECT run_id, CASE metric WHEN 't_ep' THEN epoch_s ELSE train_s END AS span_s, samples,
+        epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later
+    FROM epoch_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE metric IN ('t_ep', 't_tr') AND NOT is_cut),
+chosen_spans AS (
+    FROM spans WHERE span_s > 0
+    QUALIFY is_later OR exclude = 'none' OR trim(epochs::VARCHAR) <> '' OR count(*) OVER (PARTITION BY run_id) = 1),
+epochs_of_runs AS (
+    SELECT run_id, count(*) AS n_epochs, avg(span_s) AS epoch_s, min(span_s) AS shortest_s, max(span_s) AS longest_s,
+        CASE WHEN count(samples) = count(*) THEN avg(samples) END AS epoch_samples
+    FROM chosen_spans GROUP BY run_id),
 further AS (
     SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
     FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
         || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
 points AS (
-    SELECT r.*, t.* EXCLUDE (run_id), labels, further, flops_per_token, held, held_of_model, layout, study, has_model,
+    SELECT r.*, t.* EXCLUDE (run_id, n_steps, samples_per_s, tflops_per_device, interval_kind), labels, further, flops_per_token,
+        held, held_of_model, layout, study, has_model,
         coalesce(global_batch_size, largest_batch) AS batch,
-        CASE metric WHEN 'step_s' THEN step_s WHEN 'mean_s' THEN mean_s
-            ELSE error('metric is ''step_s'' or ''mean_s''') END AS time_s
-    FROM times AS t JOIN runs AS r USING (run_id) JOIN further USING (run_id) JOIN model_flops() USING (run_id)
-    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id) JOIN held_settings(runs := runs) USING (run_id))
+        coalesce(t.samples_per_s, l.samples_per_s) AS total_per_s,
+        coalesce(t.tflops_per_device, l.tflops_per_device) AS printed_tflops,
+        metric IN ('t_b', 'mean_s') AS is_of_steps, metric IN ('t_ep', 't_tr') AS is_of_epochs,
+        CASE WHEN is_of_epochs THEN n_epochs WHEN t.n_steps > 0 THEN t.n_steps ELSE l.n_steps END AS n_records,
+        CASE metric WHEN 't_b' THEN step_s WHEN 'mean_s' THEN mean_s WHEN 't_ep' THEN epoch_s WHEN 't_tr' THEN epoch_s
+            WHEN 'throughput' THEN 1 / total_per_s WHEN 'tflops' THEN 1 / (printed_tflops * devices)
+            ELSE error('metric is ''t_b'' (the median step), ''mean_s'', ''t_ep'', ''t_tr'', ''throughput'' or ''tflops''') END
+            AS time_s,
+        CASE WHEN metric = 't_b' THEN step_s_low WHEN is_of_epochs AND n_epochs > 1 THEN shortest_s END AS time_s_low,
+        CASE WHEN metric = 't_b' THEN step_s_high WHEN is_of_epochs AND n_epochs > 1 THEN longest_s END AS time_s_high,
+        CASE WHEN metric = 't_b' THEN t.interval_kind WHEN is_of_epochs AND n_epochs > 1 THEN 'range' END AS interval_kind,
+        CASE WHEN is_of_steps THEN batch WHEN is_of_epochs THEN epoch_samples ELSE 1 END::DOUBLE AS work
+    FROM runs AS r JOIN further USING (run_id) JOIN model_flops() USING (run_id) JOIN held_settings(runs := runs) USING (run_id)
+    LEFT JOIN times AS t USING (run_id) LEFT JOIN rates AS l USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
+    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id)
+    WHERE run_id IN (FROM selected_runs(runs := runs)))
 SELECT run_id,
     concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, further) AS settings,
     concat_ws(', ', held, further) AS held, held_of_model, layout, study, has_model,
-    system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_steps,
-    time_s AS step_s, mean_s, CASE metric WHEN 'step_s' THEN step_s_low END AS step_s_low,
-    CASE metric WHEN 'step_s' THEN step_s_high END AS step_s_high,
-    CASE metric WHEN 'step_s' THEN interval_kind END AS interval_kind,
-    timed_s, samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
-    tflops_per_device AS printed_tflops, value_kinds
+    system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_records AS n_steps,
+    step_s, mean_s, time_s, time_s_low, time_s_high, interval_kind, work,
+    timed_s, total_per_s AS samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
+    printed_tflops, value_kinds
 FROM points AS p
-WHERE devices > 0 AND batch > 0 AND time_s > 0
+WHERE devices > 0 AND time_s > 0 AND (batch > 0 OR NOT is_of_steps)
 ORDER BY settings, model, devices, batch, run_id

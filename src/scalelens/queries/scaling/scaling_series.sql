@@ -6,7 +6,8 @@
 --   where they differ by half, something differs that no log says: they stay apart, a row each.
 --   A series is of two sizes or more, equal in all settings but those that follow from the number of devices, in labels
 --   and `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run may be in
---   several.  Configurations of no such series are tried again without the model: those of equal global batch are
+--   several.  Where no log says the batch it is a series of `throughput`, of the metrics that need none.
+--   Configurations of no such series are tried again without the model: those of equal global batch are
 --   `mixed` if the model grows with the devices.  Where no model or shape is known a series is one of `throughput`.
 --   What is left then is in no series, and not here.
 --
@@ -19,7 +20,8 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
 --   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
 --
 -- Columns:
@@ -35,9 +37,11 @@
 --   global_batch_size    BIGINT samples      per step over all devices
 --   n_runs               BIGINT              runs
 --   n_steps              BIGINT              records that the statistics rest on, of all runs
---   step_s               DOUBLE s            time of a step; of repeats the median over the runs
---   step_s_low           DOUBLE s            lower end of its interval
---   step_s_high          DOUBLE s            upper end of its interval
+--   time_s               DOUBLE s            time by the metric (scaling_points); of repeats the median over the runs
+--   time_s_low           DOUBLE s            lower end of its interval
+--   time_s_high          DOUBLE s            upper end of its interval
+--   repeat_times_s       DOUBLE[] s          times of the runs, in the order of run_ids
+--   work                 DOUBLE              what is done in time_s
 --   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
 --   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
 --   samples_per_s        DOUBLE samples/s    total samples over total time
@@ -50,27 +54,29 @@
 --   fastest_and_slowest  VARCHAR[]           the two runs to compare then
 --   mean_over_median     DOUBLE              mean time over median time, the largest of the runs
 --   has_device_model     BOOLEAN             whether the model of the device is known
+--   has_model            BOOLEAN             whether the model or its shape is known
 WITH
 points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
 alike AS (
-    SELECT *, max(step_s) OVER same / min(step_s) OVER same AS ratio,
-        max(coalesce(step_s_low, step_s)) OVER same > min(coalesce(step_s_high, step_s)) OVER same AS is_apart,
+    SELECT *, max(time_s) OVER same / min(time_s) OVER same AS ratio,
+        max(coalesce(time_s_low, time_s)) OVER same > min(coalesce(time_s_high, time_s)) OVER same AS is_apart,
         CASE WHEN count(*) OVER same > 1 AND (ratio > 1.1 OR (ratio > 1.05 AND is_apart)) THEN ratio END AS scatter,
         coalesce(scatter >= 1.5, false) AS is_unlike,
-        [arg_min(run_id, step_s) OVER same, arg_max(run_id, step_s) OVER same] AS fastest_and_slowest
+        [arg_min(run_id, time_s) OVER same, arg_max(run_id, time_s) OVER same] AS fastest_and_slowest
     FROM points AS p
     WINDOW same AS (PARTITION BY held, held_of_model, study, devices, global_batch_size, layout)),
 configurations AS (
     SELECT settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
         global_batch_size,
-        list(run_id ORDER BY step_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
-        median(step_s) AS step_s, min(step_s) AS least_s, max(step_s) AS most_s,
+        list(run_id ORDER BY time_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
+        median(time_s) AS time_s, list(time_s ORDER BY time_s, run_id) AS repeat_times_s, median(work) AS work,
         CASE count(*) WHEN 1 THEN 'steps' ELSE 'runs' END AS interval_of,
-        {'low': min(step_s_low), 'high': max(step_s_high), 'kind': min(interval_kind)} AS within_run,
-        median_interval_between_runs(list(step_s)) AS between_runs,
-        sum(samples_per_s * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS samples_per_s,
+        {'low': min(time_s_low), 'high': max(time_s_high), 'kind': min(interval_kind)} AS within_run,
+        median_interval_between_runs(list(time_s)) AS between_runs,
+        coalesce(sum(samples_per_s * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id), median(samples_per_s))
+            AS samples_per_s,
         sum(model_tflops * timed_s ORDER BY run_id) / sum(timed_s ORDER BY run_id) AS model_tflops,
         median(printed_tflops) AS printed_tflops,
         bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
@@ -82,9 +88,11 @@ configurations AS (
         global_batch_size, layout, is_unlike, CASE WHEN is_unlike THEN run_id END),
 candidates AS (
     SELECT 'weak' AS scaling, format('weak (batch {:g} per device)', global_batch_size / devices) AS what_is_equal, *
-    FROM configurations
+    FROM configurations WHERE global_batch_size > 0
     UNION ALL
-    SELECT 'strong', format('strong (global batch {})', global_batch_size), * FROM configurations),
+    SELECT 'strong', format('strong (global batch {})', global_batch_size), * FROM configurations WHERE global_batch_size > 0
+    UNION ALL
+    SELECT 'throughput', 'throughput (batch unknown)', * FROM configurations WHERE global_batch_size IS NULL),
 of_one_model AS (
     FROM candidates
     QUALIFY count(DISTINCT devices) OVER (PARTITION BY held, held_of_model, study, what_is_equal) >= 2),
@@ -117,14 +125,16 @@ apart AS (
     SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS apart
     FROM pieces ANTI JOIN common USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
 SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
-    m.precision, nodes, devices, global_batch_size, n_runs, n_steps, step_s,
-    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, least_s) ELSE within_run.low END AS step_s_low,
-    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.high, most_s) ELSE within_run.high END AS step_s_high,
+    m.precision, nodes, devices, global_batch_size, n_runs, n_steps, time_s,
+    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, repeat_times_s[1]) ELSE within_run.low END AS time_s_low,
+    CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.high, repeat_times_s[-1]) ELSE within_run.high END
+        AS time_s_high,
+    repeat_times_s, work,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.kind, 'range') ELSE within_run.kind END
         AS interval_kind,
     interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed,
-    m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model
+    m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model, has_model
 FROM members AS m LEFT JOIN apart AS a ON m.name IS NOT DISTINCT FROM a.name AND m.held = a.held
     AND m.study IS NOT DISTINCT FROM a.study
     AND a.held_of_model = CASE WHEN scaling <> 'mixed' THEN m.held_of_model ELSE '' END
-ORDER BY series, devices, step_s / global_batch_size, run_ids
+ORDER BY series, devices, time_s / coalesce(work, 1), run_ids

@@ -29,15 +29,16 @@ WITH
 named AS (
     SELECT run_id, device_model, lower(coalesce(device_model, system)) AS name, lower(system) AS system
     FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
+-- Names are few and runs many: each name is looked up once.
 by_name AS (
-    SELECT run_id, min(place) AS place
-    FROM named JOIN devices_catalog AS d ON regexp_matches(name, d.pattern) GROUP BY run_id),
+    SELECT name, min(place) AS place
+    FROM (SELECT DISTINCT name FROM named) JOIN devices_catalog AS d ON regexp_matches(name, d.pattern) GROUP BY name),
 by_system AS (
     SELECT run_id, min(d.place) AS place
     FROM named JOIN systems_catalog AS s ON device_model IS NULL AND regexp_matches(named.system, s.pattern)
     JOIN devices_catalog AS d USING (device) GROUP BY run_id)
 SELECT n.run_id, device_model, device, unit, memory_gb, fp32_tflops, tf32_tflops, fp16_tflops, bf16_tflops, fp8_tflops,
     bandwidth_gb_per_s, tdp_w, source
-FROM named AS n LEFT JOIN by_name AS b USING (run_id) LEFT JOIN by_system AS y USING (run_id)
+FROM named AS n LEFT JOIN by_name AS b USING (name) LEFT JOIN by_system AS y USING (run_id)
 LEFT JOIN devices_catalog AS d ON d.place = coalesce(b.place, y.place)
 ORDER BY n.run_id

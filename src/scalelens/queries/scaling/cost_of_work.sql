@@ -1,0 +1,75 @@
+-- What work cost: device hours, watt-hours and, with a price, money.
+--
+-- Answers: What did a run take, and an epoch, a million samples or a billion tokens of it?
+--   One row for each run and unit of work that is known of it; the unit `run` is the run itself.  The time is that of the
+--   job where one run was in it, else of the run as it says, else from its first to its last time, else of its steps
+--   alone.  All devices count for all of it, start-up too: so it was paid.  Energy is that of energy_of_runs; devices
+--   that were not measured take as much as those that were.
+--
+-- Limits: A price in a currency of yours is not in the log; give it as price_per_device_hour
+--
+-- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
+--
+-- Parameters:
+--   runs := ''                       SQL condition over the columns of `runs`, as text; empty takes all
+--   price_per_device_hour := NULL    money for one device and hour, in any currency
+--
+-- Columns:
+--   run_id               VARCHAR           run
+--   name                 VARCHAR           name of the run
+--   system               VARCHAR           machine
+--   model                VARCHAR           model
+--   precision            VARCHAR           number format
+--   devices              INTEGER           devices
+--   global_batch_size    BIGINT samples    per step over all devices
+--   run_s                DOUBLE s          time that the devices were held
+--   run_origin           VARCHAR           job, run, times or steps: where run_s comes from
+--   work_unit            VARCHAR           run, epoch, million samples or billion tokens
+--   work_units           DOUBLE            how many of them the run did
+--   device_hours         DOUBLE            per unit of work
+--   energy_wh            DOUBLE Wh         per unit of work
+--   money                DOUBLE            per unit of work, in the currency of the price
+--   energy_kind          VARCHAR           integrated, reported or printed
+--   note                 VARCHAR           what to doubt
+WITH
+chosen AS (FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
+attempts AS (
+    SELECT run_id, max(span_s) AS span_s FROM phases WHERE phase = 'run' AND span_s > 0
+    GROUP BY run_id, coalesce(attempt, 0)),
+said AS (SELECT run_id, sum(span_s) AS span_s FROM attempts GROUP BY run_id),
+-- A job that held several runs says nothing of one of them.
+alone AS (SELECT job_id FROM main.runs WHERE job_id IS NOT NULL GROUP BY job_id HAVING count(*) = 1),
+held AS (
+    SELECT j.run_id, max(elapsed_s) AS span_s FROM jobs AS j JOIN main.runs AS r USING (run_id)
+    WHERE step_id IS NULL AND elapsed_s > 0 AND r.job_id IN (FROM alone) GROUP BY j.run_id),
+stepped AS (SELECT run_id, timed_s AS span_s FROM batch_stats(runs := runs, exclude := 'none')),
+-- Materialized: DuckDB 2.0.0 stops with an internal error (dict-surviving cache) where it joins them at once.
+times AS MATERIALIZED (
+    SELECT c.*, epoch(ended_at - started_at) AS between_s,
+        CASE WHEN h.span_s > 0 THEN 'job' WHEN s.span_s > 0 THEN 'run' WHEN between_s > 0 THEN 'times'
+            WHEN t.span_s > 0 THEN 'steps' END AS run_origin,
+        CASE run_origin WHEN 'job' THEN h.span_s WHEN 'run' THEN s.span_s WHEN 'times' THEN between_s
+            WHEN 'steps' THEN t.span_s END AS run_s
+    FROM chosen AS c LEFT JOIN held AS h USING (run_id) LEFT JOIN said AS s USING (run_id) LEFT JOIN stepped AS t USING (run_id)),
+costs AS (
+    SELECT t.*, devices * run_s / 3600 AS hours, energy_j / coalesce(measured_share, 1) / 3600 AS wh, energy_kind,
+        measured_share, n_epochs, samples, tokens
+    FROM times AS t LEFT JOIN energy_of_runs(runs := runs) USING (run_id) LEFT JOIN work_done(runs := runs) USING (run_id)),
+units AS (
+    SELECT *, 1 AS place, 'run' AS work_unit, 1.0::DOUBLE AS work_units FROM costs
+    UNION ALL SELECT *, 2, 'epoch', n_epochs::DOUBLE FROM costs
+    UNION ALL SELECT *, 3, 'million samples', samples / 1e6 FROM costs
+    UNION ALL SELECT *, 4, 'billion tokens', tokens / 1e9 FROM costs)
+SELECT run_id, name, system, model, u.precision, devices, global_batch_size, run_s, run_origin, work_unit, work_units,
+    hours / work_units AS device_hours, wh / work_units AS energy_wh,
+    hours / work_units * price_per_device_hour::DOUBLE AS money, energy_kind,
+    nullif(concat_ws('; ',
+        CASE WHEN devices IS NULL THEN 'no log says how many devices took part' END,
+        CASE WHEN run_s IS NULL THEN 'no log says how long it took' END,
+        CASE run_origin WHEN 'steps' THEN 'of the steps alone: start-up is not in it' END,
+        CASE WHEN wh > 0 AND measured_share IS NULL THEN 'the energy is of all devices that were measured' END,
+        CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
+        CASE WHEN outcome NOT IN ('completed', 'unknown') THEN 'the run did not complete: ' || outcome END), '') AS note
+FROM units AS u
+WHERE work_units > 0
+ORDER BY system, model, u.precision, devices, name, run_id, place

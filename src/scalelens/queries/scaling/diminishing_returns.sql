@@ -1,0 +1,61 @@
+-- The size beyond which doubling the devices gains less than a given share of speed.
+--
+-- Answers: From how many devices on is it not worth to double them?
+--   A gain of 1 is twice the speed, 0.5 half as much again.  By USL, on four sizes by Amdahl's law (scaling_fit); refused
+--   below four.  A size beyond twice the largest is not named: nothing is known there, and `note` says so.
+--
+-- Assumptions: those of scaling_fit; the interval is of the same kind
+--
+-- Sources: fit_points
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
+--   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+--   gain := 0.5             share of speed that doubling is to give
+--
+-- Columns:
+--   series              VARCHAR    what the series holds equal
+--   scaling             VARCHAR    weak, strong or throughput
+--   law                 VARCHAR    usl or amdahl
+--   gain_wanted         DOUBLE     gain
+--   devices_worth       DOUBLE     devices beyond which doubling gains less
+--   devices_low         DOUBLE     lower end of its 95 % interval; NULL where it is below the smallest size
+--   devices_high        DOUBLE     upper end; NULL where it is beyond twice the largest size
+--   last_doubling       DOUBLE     measured gain of the last doubling, from half the largest size; NULL where none was run
+--   n_sizes             BIGINT     sizes
+--   n_runs              BIGINT     runs
+--   largest_devices     INTEGER    devices of the largest size
+--   note                VARCHAR    why there is no answer, or what to doubt
+WITH
+points AS (
+    FROM fit_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
+        series_by := series_by)),
+runs_of_points AS (SELECT series, scaling, devices, baseline_devices, unnest(costs_s) AS run_s FROM points),
+fits AS (
+    SELECT series, any_value(scaling) AS scaling, count(DISTINCT devices) AS n_sizes, count(*) AS n_runs,
+        max(devices) AS largest_devices, min(devices) AS least_devices,
+        gain_of_doubling(list(devices::DOUBLE ORDER BY devices, run_s), list(run_s ORDER BY devices, run_s),
+            CASE WHEN gain > 0 AND gain < 1 THEN gain ELSE error('gain lies between 0 and 1') END::DOUBLE) AS fit
+    FROM runs_of_points GROUP BY series),
+doublings AS (
+    SELECT a.series, b.speedup / a.speedup - 1 AS last_doubling FROM points AS a
+    JOIN fits AS f ON f.series = a.series AND 2 * a.devices = largest_devices
+    JOIN points AS b ON b.series = a.series AND b.devices = largest_devices)
+SELECT series, scaling, CASE WHEN fit.value IS NOT NULL THEN fit.law END AS law, gain::DOUBLE AS gain_wanted,
+    CASE WHEN fit.value BETWEEN least_devices AND 2 * largest_devices THEN fit.value END AS devices_worth,
+    CASE WHEN fit.low BETWEEN least_devices AND 2 * largest_devices THEN fit.low END AS devices_low,
+    CASE WHEN fit.high BETWEEN least_devices AND 2 * largest_devices THEN fit.high END AS devices_high,
+    last_doubling, n_sizes, n_runs, largest_devices,
+    nullif(concat_ws('; ', fit.reason,
+        CASE WHEN fit.value > 2 * largest_devices THEN 'every doubling up to twice the largest size gains more' END,
+        CASE WHEN fit.value BETWEEN largest_devices AND 2 * largest_devices THEN 'extrapolated' END,
+        CASE WHEN fit.value < least_devices THEN 'no doubling that was run gains as much' END,
+        CASE WHEN abs(fit.largest_residual) > 0.05
+            THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END), '') AS note
+FROM fits LEFT JOIN doublings USING (series)
+ORDER BY series

@@ -1,0 +1,45 @@
+-- The first epoch of each attempt against the later ones.
+--
+-- Answers: How much longer did the first epoch take, through compilation and cold caches, and what is an epoch after it?
+--   The epoch as a whole where the log has it, else its training part (`time_of`).  One epoch has nothing to compare,
+--   and a last one that was broken off does not count.
+--   The later epochs have their median and their range, no interval: epochs are few.
+--   What the first epoch took beyond that median is the cost of compiling, filling caches and tuning, if it is outside
+--   of the range: within it, it is an epoch as any other.
+--
+-- Sources: epoch_times
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--
+-- Columns:
+--   run_id              VARCHAR     run
+--   attempt             INTEGER     restart
+--   time_of             VARCHAR     epoch, or train where the log has no whole epoch
+--   n_epochs            BIGINT      epochs
+--   first_epoch_s       DOUBLE s    the first
+--   later_epoch_s       DOUBLE s    median of the others
+--   later_epoch_s_low   DOUBLE s    shortest of the others
+--   later_epoch_s_high  DOUBLE s    longest of the others
+--   first_over_later    DOUBLE      the first over the median of the others
+--   extra_s             DOUBLE s    what the first took beyond that median
+--   first_batch_s       DOUBLE s    what the first batch of it took beyond the median batch; NULL where not known
+--   is_apart            BOOLEAN     the first is longer than each of the others, which are three or more
+WITH
+times AS (
+    SELECT *, count(epoch_s) OVER of_attempt = count(*) OVER of_attempt AS has_epochs,
+        CASE WHEN has_epochs THEN epoch_s ELSE train_s END AS span_s
+    FROM epoch_times(runs := runs, warmup := warmup, exclude := exclude)
+    WINDOW of_attempt AS (PARTITION BY run_id, attempt)),
+placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run_id, attempt ORDER BY epoch) = 1 AS is_first FROM times WHERE span_s > 0 AND NOT is_cut)
+SELECT run_id, attempt, CASE WHEN bool_and(has_epochs) THEN 'epoch' ELSE 'train' END AS time_of, count(*) AS n_epochs,
+    max(span_s) FILTER (is_first) AS first_epoch_s, median(span_s) FILTER (NOT is_first) AS later_epoch_s,
+    min(span_s) FILTER (NOT is_first) AS later_epoch_s_low, max(span_s) FILTER (NOT is_first) AS later_epoch_s_high,
+    first_epoch_s / later_epoch_s AS first_over_later, first_epoch_s - later_epoch_s AS extra_s,
+    max(first_batch_s) FILTER (is_first) AS first_batch_s,
+    count(*) > 3 AND first_epoch_s > later_epoch_s_high AS is_apart
+FROM placed GROUP BY run_id, attempt HAVING count(*) > 1
+ORDER BY run_id, attempt

@@ -1,0 +1,141 @@
+-- Three times of each epoch: the whole epoch, its training part, its batches at the median; and what lies between them.
+--
+-- Answers: How long did an epoch take, and what of it was not the median batch?
+--   t_ep is epoch_s, t_tr is train_s, and n_steps times t_b (median_batch_s) is batches_s, as EPICURE's guide has them.
+--   The epoch is the log's own span; a validation that follows it belongs to it, and then it ends where the next begins.
+--   The training part is logged, or the epoch without its validation, or the sum of its batches where each is logged.
+--   epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, exactly.  A part that the log does
+--   not show is NULL, and lies in rest_s; what ran beside another part is counted in both, and rest_s is below zero.
+--
+-- Reference: EPICURE, Best Practice Guide on AI Workloads, 5.2: t_ep, t_tr and the median batch time t_b
+--
+-- Sources: phases, members, runs, selected_runs, selected_steps
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--
+-- Columns:
+--   run_id            VARCHAR           run
+--   attempt           INTEGER           restart
+--   epoch             DOUBLE            epoch, from 0
+--   epoch_s           DOUBLE s          t_ep: the whole epoch, of several ranks the slowest; NULL where no log has it
+--   train_s           DOUBLE s          t_tr: its training part
+--   train_origin      VARCHAR           logged, epoch (without validation) or batches (their sum)
+--   n_steps           BIGINT            batches of the epoch; NULL where not known
+--   median_batch_s    DOUBLE s          t_b: median batch of the epoch, of the records that no rule leaves out
+--   batches_s         DOUBLE s          n_steps times median_batch_s
+--   first_batch_s     DOUBLE s          what the first batch took beyond the median; NULL unless every batch is logged
+--   tail_s            DOUBLE s          what the other batches took beyond the median, the faster ones subtracted
+--   validation_s      DOUBLE s          validation
+--   startup_s         DOUBLE s          start-up and compilation within the epoch, outside of its batches
+--   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
+--   samples           DOUBLE samples    samples of the training part
+--   is_cut            BOOLEAN           the last epoch of its attempt, not half as long as those between the first and it
+WITH
+spans AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, phase, epoch, step, p.origin AS span_origin, span_s, samples, file_id, line, ts_origin,
+        epoch_us(ts) / 1e6 AS ends, ends - span_s AS begins,
+        coalesce(rank, 0) = min(coalesce(rank, 0)) OVER (PARTITION BY run_id, phase) AS is_first_rank
+    FROM phases AS p
+    WHERE span_s > 0 AND run_id IN (FROM selected_runs(runs := runs))
+        AND phase IN ('epoch', 'train', 'validation', 'evaluation', 'startup', 'compile')
+        AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')),
+whole AS (
+    SELECT *, lead(begins) OVER of_clock AS next_begins, lead(epoch) OVER of_clock AS next_epoch,
+        step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY epoch) AS steps_since
+    FROM (FROM spans WHERE phase = 'epoch' AND epoch = floor(epoch)
+        QUALIFY row_number() OVER (PARTITION BY run_id, attempt, epoch ORDER BY span_origin DESC, span_s DESC, line) = 1)
+    WINDOW of_clock AS (PARTITION BY run_id, attempt, ts_origin ORDER BY epoch)),
+trained AS (
+    SELECT run_id, attempt, epoch, max(span_s) AS span_s, max(samples) AS samples
+    FROM spans WHERE phase = 'train' AND epoch = floor(epoch) GROUP BY run_id, attempt, epoch),
+tested AS (FROM spans WHERE phase IN ('validation', 'evaluation') AND is_first_rank),
+-- A validation is placed by the clock that it shares with the epochs, else by its number, else by its line.
+placed AS (
+    SELECT t.run_id, t.attempt, w.epoch, t.phase, t.span_s, (t.begins + t.ends) / 2 < w.ends AS is_inside
+    FROM tested AS t ASOF JOIN whole AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.ts_origin = w.ts_origin
+        AND t.begins + 0.001 >= w.begins
+    UNION ALL
+    SELECT t.run_id, t.attempt, t.epoch, t.phase, t.span_s, coalesce(w.span_s - r.span_s, 0) >= t.span_s / 2
+    FROM tested AS t LEFT JOIN whole AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS r USING (run_id, attempt, epoch)
+    WHERE t.begins IS NULL AND t.phase = 'validation' AND t.epoch = floor(t.epoch)
+    UNION ALL
+    SELECT t.run_id, t.attempt, w.epoch, t.phase, t.span_s, false
+    FROM (FROM tested AS t ANTI JOIN whole AS w ON t.run_id = w.run_id AND t.ts_origin = w.ts_origin) AS t
+    ASOF JOIN whole AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.file_id = w.file_id AND t.line > w.line
+    WHERE t.phase = 'evaluation'),
+-- Some logs have both, the validation by the program and the evaluation by a library around it: one of them counts.
+validated AS (
+    SELECT run_id, attempt, epoch, sum(span_s) AS validation_s,
+        coalesce(sum(span_s) FILTER (WHERE is_inside), 0) AS inside_s, sum(span_s) FILTER (WHERE NOT is_inside) AS after_s
+    FROM (FROM placed QUALIFY phase = max(phase) OVER (PARTITION BY run_id)) GROUP BY run_id, attempt, epoch),
+begun AS (
+    SELECT w.run_id, w.attempt, w.epoch, sum(s.span_s) AS startup_s
+    FROM spans AS s JOIN whole AS w ON s.run_id = w.run_id AND s.attempt = w.attempt AND s.ts_origin = w.ts_origin
+        AND s.begins + 0.001 >= w.begins AND s.ends <= w.ends + 0.001
+    WHERE s.phase IN ('startup', 'compile') AND s.is_first_rank GROUP BY w.run_id, w.attempt, w.epoch),
+records AS (
+    SELECT *, step - averaged_steps AS step_before
+    FROM selected_steps(runs := runs, warmup := warmup, exclude := exclude)
+    WHERE value_kind IN ('instant', 'interval_mean') AND epoch = floor(epoch) AND step IS NOT NULL),
+batches AS (
+    SELECT run_id, attempt, epoch, sum(averaged_steps)::BIGINT AS n_covered, max(step) AS last_step, min(step_before) AS step_before,
+        coalesce(median(step_s) FILTER (WHERE left_out IS NULL), median(step_s)) AS median_batch_s,
+        sum(step_s * averaged_steps ORDER BY place_in_run) AS covered_s,
+        CASE WHEN max(averaged_steps) = 1 AND bool_and(value_kind = 'instant') THEN arg_min(step_s, step) END AS first_s,
+        sum(samples * averaged_steps ORDER BY place_in_run) AS samples
+    FROM records GROUP BY run_id, attempt, epoch),
+-- Every batch is there: no step is missing, none before the epoch either, and another epoch follows or was no longer.
+known AS (
+    SELECT *, n_covered = last_step - step_before AND n_covered >= 3
+        AND (step_before <= 0 OR step_before = lag(last_step) OVER of_attempt)
+        AND (lead(step_before) OVER of_attempt = last_step
+            OR n_covered >= max(n_covered) OVER (PARTITION BY run_id, attempt) AND lag(epoch) OVER of_attempt IS NOT NULL)
+            AS has_every_batch
+    FROM batches WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch)),
+keys AS (
+    SELECT run_id, attempt, epoch FROM whole UNION SELECT run_id, attempt, epoch FROM trained
+    UNION SELECT run_id, attempt, epoch FROM known),
+times AS (
+    SELECT k.*, median_batch_s, first_s, v.validation_s, startup_s, has_every_batch,
+        CASE WHEN after_s IS NULL THEN w.span_s
+            ELSE coalesce(CASE WHEN next_epoch = epoch + 1 THEN next_begins - begins END, w.span_s + after_s) END AS epoch_s,
+        CASE WHEN t.span_s IS NOT NULL THEN 'logged'
+            WHEN w.span_s IS NOT NULL AND count(inside_s) OVER (PARTITION BY run_id) > 0 THEN 'epoch'
+            WHEN has_every_batch THEN 'batches' END AS train_origin,
+        CASE train_origin WHEN 'logged' THEN t.span_s WHEN 'epoch' THEN w.span_s - coalesce(inside_s, 0)
+            WHEN 'batches' THEN covered_s END AS train_s,
+        CASE WHEN has_every_batch THEN covered_s END AS covered_s,
+        coalesce(t.samples, w.samples, CASE WHEN has_every_batch THEN b.samples END) AS logged_samples,
+        coalesce(CASE WHEN has_every_batch THEN n_covered END, round(logged_samples / global_batch_size),
+            steps_since)::BIGINT AS n_steps,
+        coalesce(logged_samples, n_steps * global_batch_size) AS samples
+    FROM keys AS k JOIN runs USING (run_id)
+    LEFT JOIN whole AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS t USING (run_id, attempt, epoch)
+    LEFT JOIN validated AS v USING (run_id, attempt, epoch) LEFT JOIN begun USING (run_id, attempt, epoch)
+    LEFT JOIN known AS b USING (run_id, attempt, epoch)),
+ordered AS (
+    SELECT *, coalesce(train_s, epoch_s) AS span_s, lead(epoch) OVER of_attempt IS NULL AS is_last,
+        lag(epoch) OVER of_attempt IS NULL AS is_first
+    FROM times WHERE coalesce(epoch_s, train_s) > 0 WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch)),
+judged AS (
+    SELECT *, coalesce(is_last AND has_every_batch IS NOT TRUE
+        AND span_s < 0.5 * median(span_s) FILTER (WHERE NOT is_first AND NOT is_last) OVER (PARTITION BY run_id, attempt), false)
+        AS is_cut
+    FROM ordered),
+wanted_epochs AS (
+    SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
+    FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
+SELECT run_id, attempt, epoch, epoch_s, train_s, train_origin, n_steps, median_batch_s, n_steps * median_batch_s AS batches_s,
+    CASE WHEN has_every_batch THEN first_s - median_batch_s END AS first_batch_s,
+    covered_s - n_steps * median_batch_s - coalesce(first_s - median_batch_s, 0) AS tail_s,
+    validation_s, startup_s,
+    epoch_s - coalesce(batches_s, 0) - coalesce(first_batch_s, 0) - coalesce(tail_s, 0) - coalesce(validation_s, 0)
+        - coalesce(startup_s, 0) AS rest_s,
+    samples, is_cut
+FROM judged
+WHERE (trim(epochs::VARCHAR) = '' OR EXISTS (FROM wanted_epochs WHERE epoch BETWEEN first_epoch AND last_epoch))
+ORDER BY run_id, attempt, epoch

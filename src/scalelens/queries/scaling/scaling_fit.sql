@@ -1,0 +1,67 @@
+-- Laws of scaling fitted to each series: Amdahl, Gustafson (weak scaling) and the universal scalability law.
+--
+-- Answers: Which share does not get faster with more devices, and is it waiting or talking?
+--   One row for each parameter, with its 95 % interval.  Shares are of the work at the smallest size, n0: k = n / n0.
+--   Refused below four sizes, of USL below five: one row with the reason.  Look at the residuals (scaling_fit_points):
+--   a law whose residuals are larger than the scatter of repeats is not the law of this series.
+--
+-- Formula:
+--   Amdahl       X(k) = X(1) k / (1 + s (k - 1))
+--   Gustafson    X(k) = X(1) (s + (1 - s) k)
+--   USL          X(k) = X(1) k / (1 + a (k - 1) + b k (k - 1)), with a the contention and b the coherency
+--
+-- Reference: G. Amdahl, AFIPS 30 (1967); J. Gustafson, CACM 31 (1988); N. Gunther, Guerrilla Capacity Planning (2007)
+--
+-- Assumptions:
+--   Relative deviations of the runs from the law are independent, normal and of one size: the interval is where the sum
+--   of squares, all else fitted anew, is below t^2 / freedom above its least.
+--
+-- Limits: a law that does not hold has narrow intervals too; beyond twice the largest size nothing is known
+--
+-- Sources: fit_points
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
+--   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+--
+-- Columns:
+--   series               VARCHAR    what the series holds equal
+--   scaling              VARCHAR    weak, strong or throughput
+--   law                  VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
+--   parameter            VARCHAR    serial_fraction, contention or coherency
+--   fitted               DOUBLE     its value, of the smallest size
+--   fitted_low           DOUBLE     lower end of its 95 % interval
+--   fitted_high          DOUBLE     upper end
+--   n_sizes              BIGINT     sizes
+--   n_runs               BIGINT     runs
+--   baseline_devices     INTEGER    devices of the smallest size
+--   largest_devices      INTEGER    devices of the largest size
+--   base_over_fitted     DOUBLE     measured speed of the smallest size over the fitted one
+--   largest_residual     DOUBLE     measured over fitted speed, minus 1, of the run farthest from the law
+--   note                 VARCHAR    why there is no fit, or what to doubt
+WITH
+points AS (
+    FROM fit_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
+        series_by := series_by)),
+runs_of_points AS (
+    SELECT series, scaling, devices, baseline_devices, unnest(costs_s) AS run_s FROM points),
+fits AS (
+    SELECT series, any_value(scaling) AS scaling, count(DISTINCT devices) AS n_sizes, count(*) AS n_runs,
+        any_value(baseline_devices) AS baseline_devices, max(devices) AS largest_devices,
+        unnest(fit_laws(list(devices::DOUBLE ORDER BY devices, run_s), list(run_s ORDER BY devices, run_s))) AS fit
+    FROM runs_of_points GROUP BY series)
+SELECT f.series, f.scaling, fit.law AS law, fit.parameter AS parameter, fit.value AS fitted, fit.low AS fitted_low,
+    fit.high AS fitted_high, n_sizes, n_runs, f.baseline_devices, largest_devices,
+    1 / (cost_s * fit.base_speed) AS base_over_fitted, fit.largest_residual AS largest_residual,
+    nullif(concat_ws('; ', fit.reason,
+        CASE WHEN abs(fit.largest_residual) > 0.05
+            THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END,
+        CASE WHEN fit.low <= 0 AND fit.value IS NOT NULL THEN 'the share may be 0' END), '') AS note
+FROM fits AS f JOIN points AS p ON p.series = f.series AND p.devices = f.baseline_devices
+WHERE law IS DISTINCT FROM 'gustafson' OR f.scaling = 'weak'
+ORDER BY f.series, law, parameter

@@ -1,0 +1,60 @@
+-- Measured and fitted speedup at each size, with the residual; and what a law says of larger sizes.
+--
+-- Answers: How well does each law fit, and what would it say of twice the largest size?
+--   The line of a law is drawn no further than twice the largest size; rows beyond the largest have nothing measured, and
+--   those beyond twice the largest, which `up_to` asks for, are marked.
+--   Karp and Flatt's fraction, per point, stands beside (fit_points).
+--
+-- Sources: fit_points, scaling_fit
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out
+--   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
+--                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
+--   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+--   up_to := 0              devices up to which the laws are asked, beyond twice the largest size too
+--
+-- Columns:
+--   series             VARCHAR    what the series holds equal
+--   law                VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
+--   devices            INTEGER    devices
+--   speedup            DOUBLE     measured, over the smallest size; NULL beyond the largest
+--   fitted_speedup     DOUBLE     by the law, over the measured speed of the smallest size
+--   residual           DOUBLE     measured over fitted, minus 1
+--   karp_flatt         DOUBLE     serial share by this point alone
+--   karp_flatt_low     DOUBLE     lower end; NULL where this or the smallest size has one run
+--   karp_flatt_high    DOUBLE     upper end
+--   mark               VARCHAR    extrapolated, or `beyond twice the largest size`; NULL where it was measured
+WITH
+points AS (
+    FROM fit_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
+        series_by := series_by)),
+laws AS (
+    SELECT series, law, any_value(baseline_devices) AS baseline_devices, any_value(largest_devices) AS largest_devices,
+        any_value(base_over_fitted) AS base_over_fitted,
+        coalesce(max(fitted) FILTER (WHERE parameter IN ('serial_fraction', 'contention')), 0) AS share,
+        coalesce(max(fitted) FILTER (WHERE parameter = 'coherency'), 0) AS coherency,
+        count(fitted) > 0 AS is_fitted
+    FROM scaling_fit(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
+        series_by := series_by)
+    GROUP BY series, law),
+beyond AS (
+    SELECT series, law, (largest_devices * 2 ** unnest(range(1, 1 + greatest(1,
+        ceil(log2(greatest(up_to, 1) / largest_devices))::BIGINT))))::INTEGER AS devices
+    FROM laws WHERE is_fitted),
+sizes AS (
+    SELECT series, law, devices FROM laws JOIN points USING (series) UNION SELECT series, law, devices FROM beyond),
+fitted AS (
+    SELECT s.series, s.law, s.devices, largest_devices, s.devices / l.baseline_devices AS k,
+        CASE WHEN NOT is_fitted THEN NULL WHEN s.law = 'gustafson' THEN share + (1 - share) * k
+            ELSE k / (1 + share * (k - 1) + coherency * k * (k - 1)) END / base_over_fitted AS fitted_speedup
+    FROM sizes AS s JOIN laws AS l ON l.series = s.series AND l.law IS NOT DISTINCT FROM s.law)
+SELECT f.series, law, f.devices, speedup, fitted_speedup, speedup / fitted_speedup - 1 AS residual,
+    karp_flatt, karp_flatt_low, karp_flatt_high,
+    CASE WHEN f.devices > 2 * largest_devices THEN 'beyond twice the largest size'
+        WHEN f.devices > largest_devices THEN 'extrapolated' END AS mark
+FROM fitted AS f LEFT JOIN points AS p ON p.series = f.series AND p.devices = f.devices
+ORDER BY f.series, law, f.devices
