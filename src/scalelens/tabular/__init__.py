@@ -9,7 +9,9 @@ A format file for such a table (a preset) needs three names, and finds them here
     tabular.read(source, rows, records)
 """
 
+from scalelens.tabular.lines import read_lines
 from scalelens.tabular.steps import has_header, read_as
+from scalelens.tabular.lines import read_lines
 from scalelens.tabular.steps import read_table as read
 
-__all__ = ["has_header", "read", "read_as"]
+__all__ = ["has_header", "read", "read_as", "read_lines"]

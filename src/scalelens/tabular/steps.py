@@ -47,7 +47,7 @@ NAME_COLUMNS = (
     "tag",
     "key",
 )  # beside a column `value`: one value in each row
-PLACES = ("step", "batch", "epoch", "batch_time", "interval_time")  # a table of steps has one of them
+PLACES = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
 
 
 def read_table(source: Source, rows: Rows, records: Records) -> str | None:
@@ -206,7 +206,9 @@ class Writer:
             time_s, kind, steps = table.value(record, "batch_time"), "instant", 1
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
-        elif "elapsed" in table.columns and "step" in table.columns and before:
+        elif "running_time" in table.columns:
+            time_s, kind = table.value(record, "running_time"), "running_mean"
+        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0
             # The batches between the last record of an epoch and the first of the next are not counted.
