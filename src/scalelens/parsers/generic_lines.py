@@ -18,6 +18,7 @@ from scalelens.tabular import cells
 
 VERSION = 1
 LAST = True  # any other format comes first
+GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
 
 

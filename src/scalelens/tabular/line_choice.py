@@ -11,6 +11,7 @@ MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
+SAME = 0.01  # two views of the same steps have as many lines, but for such a share
 SURE = "batch_time with its unit"
 
 
@@ -45,8 +46,21 @@ def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
 
 
 def chosen(shapes: Iterable[Shape]) -> Shape | str:
-    """The shape that records steps, or why there is none."""
+    """The shape that records steps, or why there is none: nothing to say of a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
-        return "no lines recur that count steps and measure something of training"
-    return records[0]
+        return ""
+    best, *others = records
+    for other in others:
+        if is_rival(best, other):
+            return (
+                f"lines such as line {best.first} and such as line {other.first} both look like records of steps; "
+                "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
+            )
+    return best
+
+
+def is_rival(best: Shape, other: Shape) -> bool:
+    """Whether two shapes tell of different steps, each with its time by name."""
+    both = all(shape.counts_steps and not shape.bar and SURE in roles_of(shape) for shape in (best, other))
+    return both and abs(best.lines - other.lines) > SAME * best.lines

@@ -7,7 +7,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
-from scalelens.tabular.column_names import SPELT
+from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.line_fields import Field
 from scalelens.tabular.line_shapes import MASK, Shape, Shaped, shaped
 from scalelens.tabular.line_stamps import Clock
@@ -141,6 +141,8 @@ class LineTable:
                 cells[counts[index]] = int(field.value or 0) if field.is_whole else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
+            elif index < parts.counts[0].index and field.is_whole and not field.unit and not read_name(field.name).role:
+                continue  # the line of a source file, a process
             elif named := self.named(field):
                 column, value = named
                 if column not in cells:

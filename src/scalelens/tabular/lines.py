@@ -1,5 +1,6 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
+import itertools
 from collections.abc import Sequence
 
 from scalelens.parsing.rows import Rows
@@ -14,12 +15,13 @@ from scalelens.tabular.roles import ColumnReading, assign, options, refused
 from scalelens.tabular.steps import lacks, write_rows
 
 TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 OF_A_STEP = ("batch_time", "interval_time", "running_time")
 
 
 def read_lines(source: Source, rows: Rows) -> str | None:
     """Rows of the one shape of line that records the steps of training.  Returns why there is none."""
-    shape = chosen(shapes_of(log_lines(source)))
+    shape = chosen(shapes_of(itertools.islice(log_lines(source), MOST_LINES)))
     if isinstance(shape, str):
         return shape
     table = LineTable(shape)

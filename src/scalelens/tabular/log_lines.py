@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
-from scalelens.parsing.lines import Line, end_of_whole_lines
+from scalelens.parsing.lines import Line, end_of_whole_lines, is_json
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 
@@ -23,6 +23,8 @@ def log_lines(source: Source) -> Iterator[tuple[Line, bool]]:
             if "\x1b" in text:
                 text = ANSI.sub("", text)
             text, own_rank, own_place = without_prefix(text)
+            if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
+                continue  # of a JSON document, which may quote a log
             if k == 0 or own_rank is not None or own_place is not None:
                 rank, place = own_rank, own_place
             yield Line(text, number, rank, place), whole or k + 1 < len(parts)
