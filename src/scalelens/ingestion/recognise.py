@@ -134,7 +134,10 @@ def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, ro
 
 
 def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
-    """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it; it may be nothing worth a word."""
+    """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it.
+
+    That may be an empty text: there is nothing worth a word.
+    """
     try:
         lacking: str | None = format.read(source, rows)
     except (OSError, MemoryError, UserError):

@@ -14,7 +14,6 @@ Samples:
 from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular import cells
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -23,7 +22,7 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return not cells.csv_header(head) and not cells.jsonl_header(head) and b"\0" not in head
+    return tabular.is_text(head)
 
 
 def read(source: Source, rows: Rows) -> str | None:

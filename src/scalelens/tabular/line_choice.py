@@ -1,6 +1,6 @@
 """Which shape of line is the record of a training step: one, or none with the reason."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
@@ -45,22 +45,26 @@ def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
     return shape.counts_steps, clear and not shape.bar, timed, len(roles), shape.lines
 
 
-def chosen(shapes: Iterable[Shape]) -> Shape | str:
+def chosen(shapes: Sequence[Shape]) -> Shape | str:
     """The shape that records steps, or why there is none: nothing to say of a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
         return ""
-    best, *others = records
-    for other in others:
+    best = records[0]
+    for other in shapes:
         if is_rival(best, other):
             return (
-                f"lines such as line {best.first} and such as line {other.first} both look like records of steps; "
+                f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
                 "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
             )
     return best
 
 
 def is_rival(best: Shape, other: Shape) -> bool:
-    """Whether two shapes tell of different steps, each with its time by name."""
-    both = all(shape.counts_steps and not shape.bar and SURE in roles_of(shape) for shape in (best, other))
-    return both and abs(best.lines - other.lines) > SAME * best.lines
+    """Whether another shape makes it doubtful what a record is: it tells of other steps, or of epochs more often."""
+    if other is best or other.bar or best.bar or not best.counts_steps:
+        return False
+    if not other.counts_steps:
+        return other.lines > best.lines and other.in_training and any(other.rises)
+    both_timed = is_record(other) and SURE in roles_of(best) & roles_of(other)
+    return both_timed and abs(best.lines - other.lines) > SAME * best.lines

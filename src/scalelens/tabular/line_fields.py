@@ -51,7 +51,6 @@ class Field(NamedTuple):
     is_mean: bool = False  # stands in brackets behind another number: a running mean of it
     is_whole: bool = False
     start: int = 0  # place of the name
-    is_bracketed: bool = False
 
 
 class Parsed(NamedTuple):
@@ -92,7 +91,11 @@ def without_spans(text: str) -> tuple[str, float | None]:
     pieces, done = [], 0
     for match in SPAN.finditer(text):
         before = text[done : match.start()]
-        if text[match.start() - 1 : match.start()] == "[" and match[4] is None and text[match.end() : match.end() + 1] == "]":
+        if (
+            text[match.start() - 1 : match.start()] == "["
+            and match[4] is None
+            and text[match.end() : match.end() + 1] == "]"
+        ):
             continue  # [12:391] counts
         days, first, second, third = (float(part or 0) for part in match.groups())
         seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
@@ -124,7 +127,7 @@ def fields_of(text: str) -> tuple[list[Field], int]:
             Field(
                 name, None if value is None else value * scale, unit,
                 int(of_all[of_all.lastindex or 1]) if of_all else None,
-                is_mean, match["number"].isdecimal(), start, text[match.start() - 1 : match.start()] in "[(" and bool(match.start()),
+                is_mean, match["number"].isdecimal(), start,
             )
         )  # fmt: skip
         done = of_all.end() if of_all else end
@@ -170,7 +173,7 @@ def name_in(gap: str, done: int) -> tuple[str, int]:
     if ":" in name:
         tail += name.rfind(":") + 1
         name = text[tail:]
-    if name.endswith(")") and "(" not in name or name.endswith("]") and "[" not in name:
+    if (name.endswith(")") and "(" not in name) or (name.endswith("]") and "[" not in name):
         name = name.rstrip(")]")
     stripped = name.strip(AROUND + "[({}<")
     if stripped.count("(") > stripped.count(")"):

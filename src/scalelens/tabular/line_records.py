@@ -22,6 +22,7 @@ RUNNING = "running_step_time [s]"
 STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
 MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
 USUAL, ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
+STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 LEAST_NAMES = 0.5  # share of the usual names that a record has
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
 NO_END = "the line has no end and may be cut: it is not read"
@@ -64,6 +65,11 @@ class LineTable:
         elif self.epoch_name is not None:
             self.columns["epoch"] = "epoch"
         return labels
+
+    @property
+    def resolution_s(self) -> float:
+        """Of the time stamps, where nearly each line has one; else 0."""
+        return self.shape.resolution_s if STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
 
     @property
     def epoch_name(self) -> str | None:
@@ -135,13 +141,13 @@ class LineTable:
     def cells(self, line: Line, parts: Shaped, clock: Clock) -> dict[str, Any]:
         """The values of a line by column."""
         cells: dict[str, Any] = {}
-        counts = {count.index: label for count, label in zip(parts.counts, self._labels, strict=False)}
+        counts = {count.place: label for count, label in zip(parts.counts, self._labels, strict=False)}
         for index, field in enumerate(parts.parsed.fields):
             if index in counts:
                 cells[counts[index]] = int(field.value or 0) if field.is_whole else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
-            elif index < parts.counts[0].index and field.is_whole and not field.unit and not read_name(field.name).role:
+            elif index < parts.counts[0].place and field.is_whole and not field.unit and not read_name(field.name).role:
                 continue  # the line of a source file, a process
             elif named := self.named(field):
                 column, value = named
@@ -151,7 +157,7 @@ class LineTable:
             cells.setdefault("rank", line.rank)
         if line.place is not None:
             cells.setdefault("worker", line.place)
-        total = next((parts.parsed.fields[c.index].total for c in parts.counts if c.role != "epoch"), None)
+        total = next((parts.parsed.fields[c.place].total for c in parts.counts if c.role != "epoch"), None)
         if total is not None:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:
@@ -185,6 +191,12 @@ def column_of(name: str, unit: str | None) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
+def mean_of(column: str) -> str:
+    """The column of the mean that stands in brackets behind a number."""
+    name, bracket, unit = column.partition(" [")
+    return f"{name} mean{bracket}{unit}"
+
+
 def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str]) -> Iterator[TableRecord]:
     """Records without those that say the same again.
 
@@ -197,7 +209,8 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if record.damage:
             yield record
             continue
-        if bar and RUNNING not in cells or bar == "keras" and cells.get(TOTAL) not in [cells.get(place) for place in places]:
+        place = [cells.get(name) for name in places]
+        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in place):
             continue
         whose = (cells.get("rank"), cells.get("worker"))
         before = last.get(whose)
@@ -205,7 +218,7 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if not bar:
             if before is None or before.cells != cells:
                 yield record
-        elif before is not None and [before.cells.get(place) for place in places] != [cells.get(place) for place in places]:
+        elif before is not None and [before.cells.get(name) for name in places] != place:
             yield before
     if bar:
         yield from last.values()

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scalelens.parsing.lines import Line
-from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.line_fields import Field, Parsed, parsed
 
@@ -39,7 +38,7 @@ class Count(NamedTuple):
     """A number of a line that counts."""
 
     role: str  # step, batch or epoch; `of_all` where only `12/391` tells that it counts
-    index: int  # of the field
+    place: int  # of the field
 
 
 class Shaped(NamedTuple):
@@ -81,13 +80,13 @@ def shaped(text: str) -> Shaped | None:
     counts = counts_of(line.fields)
     if not counts:
         return None
-    first = line.fields[counts[0].index]
+    first = line.fields[counts[0].place]
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
-    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.index].name for count in counts)))), None)
+    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.place].name for count in counts)))), None)
     lead = PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
-    names = tuple(line.fields[count.index].name.lower() or "/" for count in counts[:4])
+    names = tuple(line.fields[count.place].name.lower() or "/" for count in counts[:4])
     return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
 
 
@@ -127,7 +126,7 @@ class Shape:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         self.in_training = self.in_training or bool(WORK.search(line.text))
-        self.count(line, [fields[count.index] for count in parts.counts[:4]], fields[: parts.counts[0].index])
+        self.count(line, [fields[count.place] for count in parts.counts[:4]], fields[: parts.counts[0].place])
 
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
         """Takes over what a line counts, and the numbers ahead of its counts."""

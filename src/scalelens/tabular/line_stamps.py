@@ -11,7 +11,8 @@ from typing import NamedTuple
 LOOKED_AT = 120  # characters of a line in which its own stamp stands
 DAY_S = 86_400.0
 STAMP = re.compile(
-    r"(?P<date>(?<!\d)\d{4}[-/]\d\d[-/]\d\d)[T ,_]{1,2}(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?P<zone>Z|[+-]\d\d:?\d\d)?"
+    r"(?P<date>(?<!\d)\d{4}[-/]\d\d[-/]\d\d)[T ,_]{1,2}(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"|(?<![\d:.\[<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:])"
@@ -78,7 +79,7 @@ class Clock:
         self.now = 0.0
 
     def seconds(self, stamp: Stamp) -> float:
-        """Seconds of a stamp.  Without a whole date, a time of day that goes back by more than half a day is tomorrow."""
+        """Seconds of a stamp.  Without a whole date, one that goes back by more than half a day is of the next day."""
         if self.last is not None:
             passed = stamp.seconds - self.last.seconds
             if not (stamp.iso and self.last.iso):

@@ -5,6 +5,7 @@
 Steps cannot last longer than the time between their lines.
 """
 
+import itertools
 import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,12 +13,14 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_records import BY_CLOCK, LEFT, TIMES, TOTAL
+from scalelens.tabular.line_records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
 
 AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 AS_TIME_LEFT = (0.8, 1.25)
 TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 FINE = 10  # resolutions of the stamps that lie between records, where each of them tells a time
+PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
+SMOOTHED = 0.02  # between a time and the mean beside it
 KEPT = 20_000
 LEAST_LEFT_S = 30.0
 ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
@@ -64,7 +67,11 @@ class LineTimes:
         spans = [span for span, _ in self.by_clock]
         if statistics.median(spans) >= FINE * self.resolution_s:
             return statistics.median(span / steps for span, steps in self.by_clock)
-        typical = [(span, steps) for span, steps in self.by_clock if span <= 5 * max(statistics.median(spans), self.resolution_s)]
+        typical = [
+            (span, steps)
+            for span, steps in self.by_clock
+            if span <= PAUSE * max(statistics.median(spans), self.resolution_s)
+        ]
         seconds = sum(span for span, _ in typical)
         return seconds / sum(steps for _, steps in typical) if seconds >= 5 * FINE * self.resolution_s else None
 
@@ -87,13 +94,25 @@ class LineTimes:
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > TOO_LONG * clock_s)
 
+    def is_smoothed(self, name: str) -> bool:
+        """Whether a time may be a median over some steps: the mean beside it differs, and steps lie between the lines.
+
+        `0.31 (0.35)` is the last step and the mean over all of them, or the median of some steps and that mean.
+        """
+        means = self.values.get(mean_of(name))
+        steps = self.values.get(self.step or "", [])
+        leaps = sum(later - step > 1 for step, later in itertools.pairwise(steps))
+        if not means or 2 * leaps < len(steps):
+            return False
+        return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > SMOOTHED
+
     def proven(self) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
         left_s = statistics.median(self.by_left) if len(self.by_left) >= 3 else None
         hits: list[tuple[bool, str, str]] = []
         for name, values in self.values.items():
             role, unit = read_name(name)
-            if not self.claims(name):
+            if not self.claims(name) or self.is_smoothed(name):
                 continue
             for candidate in (unit,) if unit in TIMES else ("s", "ms", "us"):
                 shown = statistics.median(values) * TIMES[candidate]

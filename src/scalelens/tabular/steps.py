@@ -66,10 +66,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
 
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
-    unknown = [role for role in columns if role not in ROLE]
-    if unknown:
-        raise UserError(f"{unknown[0]} is not a role of a column", f"there are {', '.join(ROLE)}")
-    mapping = {role: column_and_unit(ROLE[role], text) for role, text in columns.items()}
+    mapping = mapping_of(columns)
     records = jsonl_records if jsonl_header(next(source.utf8(HEAD), b"")) else csv_records
     survey = Survey(records(source))
     for role, (column, _) in mapping.items():
@@ -78,6 +75,14 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
     write_rows(source, rows, records, survey, readings)
+
+
+def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
+    """Column and unit by role.  Raises UserError for a role that does not exist, or a unit that is missing."""
+    unknown = [role for role in columns if role not in ROLE]
+    if unknown:
+        raise UserError(f"{unknown[0]} is not a role of a column", f"there are {', '.join(ROLE)}")
+    return {role: column_and_unit(ROLE[role], text) for role, text in columns.items()}
 
 
 def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
