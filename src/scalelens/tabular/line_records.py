@@ -178,6 +178,8 @@ class LineTable:
             if what.lower() in SPELT and per in STEPS and SPELT[what.lower()] in TIMES:
                 return RUNNING, value * TIMES[SPELT[what.lower()]]
         name = field.name or ("time" if unit in TIMES else "")
+        if unit and len(unit) > 2 and "/" in unit and not name:
+            name, unit = unit, None  # 191004 tok/s
         if not name:
             return None
         if unit in TIMES and value is not None:

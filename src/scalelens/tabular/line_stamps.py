@@ -15,7 +15,7 @@ STAMP = re.compile(
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
-    r"|(?<![\d:.\[<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:])"
+    r"|(?<![\d:.<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
 )
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 BEFORE_ALONE = re.compile(r"\[?\s*\Z")

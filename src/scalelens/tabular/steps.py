@@ -212,7 +212,7 @@ class Writer:
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
         elif "running_time" in table.columns:
-            time_s, kind = table.value(record, "running_time"), "running_mean"
+            time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
         elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0
