@@ -24,7 +24,9 @@ SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.
 RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
-    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
+    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
+    r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
+    r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
     rf"(?:\s?(?P<rate>{RATE})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
 )
 OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
