@@ -14,7 +14,7 @@ from scalelens.charts import load as charts
 from scalelens.cli import app
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
-from scalelens.parsers import generic_csv
+from scalelens.parsers import generic_csv, generic_lines
 from scalelens.parsing.format_file import name_of
 from scalelens.queries import load as queries
 from scalelens.tables import documented
@@ -72,11 +72,13 @@ def test_formats_page(golden) -> None:
 
 def test_generic_page(golden) -> None:
     about = (generic_csv.__doc__ or "").split("Source:")[1].partition("\n\n")[2].split("Samples:")[0].strip()
+    of_lines = (generic_lines.__doc__ or "").split("Source:")[1].partition("\n\n")[2].split("Samples:")[0].strip()
     pages = [
         "# Tables of per-step metrics\n\n",
         PRINTED,
         GENERIC,
         f"## How a table is read\n\n{about}\n\n",
+        f"## How the lines of a log are read\n\n{of_lines}\n\n",
         "## Roles\n\n",
     ]
     pages.append(

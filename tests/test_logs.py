@@ -131,6 +131,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
+    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.

@@ -23,6 +23,17 @@ class Formats(NamedTuple):
         """File formats that are asked when no other format takes anything of a file."""
         return [format for format in self.of_files if vars(format).get("LAST")]  # getattr is slow, and files are many
 
+    @property
+    def owning(self) -> list[ModuleType]:
+        """Of those asked last, the ones that own a whole file."""
+        return [format for format in self.last if not vars(format).get("SECOND_READ")]
+
+    @property
+    def second(self) -> list[ModuleType]:
+        """Formats that read training lines which no other format took, in a second read; the one that guesses last."""
+        formats = [format for format in self.last if vars(format).get("SECOND_READ")]
+        return sorted(formats, key=lambda format: bool(vars(format).get("GUESSES")))
+
     def is_last(self, taken_by: list[str]) -> bool:
         """Whether no format took a file, or only one of those asked last: a new format may want such a file."""
         return not taken_by or any(name_of(format) == taken_by[0] for format in self.last)

@@ -12,9 +12,10 @@ from scalelens.ingestion.formats import load
 from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import is_archive, open_members, open_source
+from scalelens.parsing.source import Source, is_archive, open_members, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.cells import header_of
+from scalelens.tabular.line_preset import line_listing, line_preset_text
 from scalelens.tabular.preset import preset_text
 from scalelens.tabular.roles import listing, mapped
 
@@ -45,33 +46,49 @@ def identify(
                 return identified_sidecar(path, sidecar_text(source))
             status = read_rows(source, loaded, rows)
             header = header_of(source)
+            lines = [] if header or "generic_lines" not in rows.taken else line_listing(source)
+            if preset:
+                write_preset(preset, path, preset_for(preset.stem, source, header, rows))
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
     for role, (column, _) in rows.mapping.items():
         if rows.assigned and all(assigned.column != column for assigned in rows.assigned):
-            raise UserError(f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header)}")
-    if preset:
-        write_preset(preset, path, header, rows)
+            columns = ", ".join(reading.column for reading in rows.assigned)
+            raise UserError(
+                f"{path} has no column {column}", f"--map {role}=COLUMN takes one of {', '.join(header) or columns}"
+            )
     counts = [
         (format, table, count.rows, count.first_line, count.last_line, count.example)
         for (format, table), count in rows.counts.items()
     ]
     note_without_columns = (status[1] or "").partition(COLUMNS_NOTE)[0].rstrip("; ") or None
-    sentence = "\n".join([f"{path.name}: {status_of((status[0], note_without_columns))}", *listing(rows.assigned)])
+    sentence = "\n".join(
+        [f"{path.name}: {status_of((status[0], note_without_columns))}", *lines, *listing(rows.assigned)]
+    )
     return sentence, pl.DataFrame(counts, schema=COUNTS_SCHEMA, orient="row")
 
 
-def write_preset(preset: Path, path: Path, header: tuple[str, ...], rows: Rows) -> None:
-    """Writes a format file for tables like this one, with what was guessed, for the user to edit."""
-    if not rows.assigned or not header:
+def preset_for(name: str, source: Source, header: tuple[str, ...], rows: Rows) -> str:
+    """A format file for a table or a log like this one, with what was guessed; empty where it needs none."""
+    if header:
+        return preset_text(name, header, rows.assigned) if rows.assigned else ""
+    others = rows.taken.keys() - {"generic_lines"}
+    needs_one = not others or "generic_lines" in rows.taken or rows.timed_steps is None
+    return line_preset_text(name, source, rows.assigned) if needs_one else ""
+
+
+def write_preset(preset: Path, path: Path, text: str) -> None:
+    """Writes a format file, for the user to edit."""
+    if not text:
         raise UserError(
-            f"{path} is not a table that needs a preset", "give a CSV or JSON lines that no other format reads"
+            f"{path} is not a table that needs a preset",
+            "give a CSV, JSON lines, or a log with training lines, that no other format reads",
         )
     if preset.suffix != ".py" or not preset.stem.isidentifier():
         raise UserError(f"{preset} is not a name for a format file", "name one such as my_metrics.py")
     try:
         with preset.open("x", encoding="utf-8") as file:
-            file.write(preset_text(preset.stem, header, rows.assigned))
+            file.write(text)
     except OSError as error:
         raise UserError(
             f"{preset} cannot be written ({error.strerror})", "name a new file in a folder of yours"

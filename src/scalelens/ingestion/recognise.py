@@ -1,7 +1,8 @@
 """Finds out what a file is and reads its rows: by a file format, by line formats, or by none and then why.
 
 File formats are asked first, by the file's first bytes.  Then each line is offered to the line formats.  If none takes
-anything, the formats that come last are asked.  The status and the note of a file are decided here.
+anything, the formats that come last are asked.  A log whose training lines no format took is read a second time, for
+those lines alone.  The status and the note of a file are decided here.
 """
 
 import re
@@ -60,12 +61,29 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
     dispatcher.read(source.utf8(TEXT_BLOCK))
+    status, note = ("unknown", None) if rows.taken else read_by_last_formats(formats.owning, text, source, rows)
+    if status != "unknown":
+        return status, note
+    unread = read_training_lines(formats.second, source, rows, dispatcher.recurring)
     if rows.taken:
-        return finished(source, rows, report_training(dispatcher.recurring, rows))
-    status, note = read_by_last_formats(last, text, source, rows)
-    if status == "unknown":
-        note = "; ".join(filter(None, (note, report_training(dispatcher.recurring, rows)))) or None
-    return status, note
+        return finished(source, rows, unread)
+    return "unknown", "; ".join(filter(None, (finished(source, rows)[1] if note is None else note, unread)))
+
+
+def read_training_lines(formats: list[ModuleType], source: Source, rows: Rows, recurring: RecurringLines) -> str | None:
+    """Reads a log a second time, for training lines that no format took.  Returns a note on those that stay unread.
+
+    It is not read again where another format gave steps, nor where no lines count upwards.
+    """
+    rows.flush()
+    lacking: str | None = None
+    if recurring.counts_up and not any(part.rows.get("steps") for part in rows.parts.values()):
+        for format in formats:
+            rows.format = name_of(format)
+            lacking = read_by_last_format(format, source, rows)
+            if lacking is None:
+                return None
+    return "; ".join(filter(None, (lacking, report_training(recurring, rows)))) or None
 
 
 def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
@@ -113,11 +131,14 @@ def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, ro
             if lacks is None:
                 return finished(source, rows)
             lacking = lacking or lacks
-    return ("unknown", lacking) if lacking else finished(source, rows)
+    return "unknown", lacking
 
 
 def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
-    """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it."""
+    """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it.
+
+    That may be an empty text: there is nothing worth a word.
+    """
     try:
         lacking: str | None = format.read(source, rows)
     except (OSError, MemoryError, UserError):
@@ -125,7 +146,7 @@ def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
     except Exception as error:
         lacking = None
         rows.problem(None, defect(name_of(format), error))
-    if not lacking:
+    if lacking is None:
         rows.taken[name_of(format)] = 1
     return lacking
 

@@ -182,6 +182,11 @@ class RecurringLines:
             key=lambda recurring: (recurring.first, recurring.skeleton),
         )
 
+    @property
+    def counts_up(self) -> bool:
+        """Whether lines recur that count steps or epochs upwards, with a time or without: worth a second read."""
+        return any(any(pattern.rises) for pattern in self._patterns.values())
+
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""
         self.looked_at += 1

@@ -1,4 +1,4 @@
-"""Tables of per-step metrics, CSV or JSON lines.
+"""Tables of per-step metrics: CSV, JSON lines, or the lines of a log.
 
 A format file for such a table (a preset) needs three names, and finds them here:
 
@@ -7,9 +7,15 @@ A format file for such a table (a preset) needs three names, and finds them here
     tabular.has_header(head, HEADER)
     tabular.read_as(source, rows, COLUMNS)
     tabular.read(source, rows, records)
+
+and one for lines of a log
+
+    tabular.is_text(head)
+    tabular.read_lines_as(source, rows, SHAPE, COLUMNS)
 """
 
+from scalelens.tabular.lines import is_text, read_lines, read_lines_as
 from scalelens.tabular.steps import has_header, read_as
 from scalelens.tabular.steps import read_table as read
 
-__all__ = ["has_header", "read", "read_as"]
+__all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as"]

@@ -9,6 +9,17 @@ from scalelens.tabular.roles import ColumnReading
 
 def preset_text(name: str, header: Sequence[str], readings: Sequence[ColumnReading]) -> str:
     """A format file for tables of these columns, with the roles that were found, to be edited."""
+    shown = "".join(f"    {string_literal(column)},\n" for column in header)
+    return PRESET.format(name=name, header=shown, columns=column_lines(readings), roles=role_lines())
+
+
+def role_lines() -> str:
+    """The roles, as a comment."""
+    return "\n".join(f"#   {role.name:18} {role.meaning}" for role in ROLE.values())
+
+
+def column_lines(readings: Sequence[ColumnReading]) -> str:
+    """Columns by role as they were found, and as a comment those that may have a role."""
     lines = [
         f'    "{reading.role}": {string_literal(column_with_unit(reading))},' for reading in readings if reading.role
     ]
@@ -17,9 +28,7 @@ def preset_text(name: str, header: Sequence[str], readings: Sequence[ColumnReadi
             first, *others = (choice.partition("=") for choice in reading.choices)
             more = f"  # or {', '.join(''.join(other) for other in others)}" if others else ""
             lines.append(f'    # "{first[0]}": {string_literal(first[2])},{more}')
-    shown = "".join(f"    {string_literal(column)},\n" for column in header)
-    roles = "\n".join(f"#   {role.name:18} {role.meaning}" for role in ROLE.values())
-    return PRESET.format(name=name, header=shown, columns="\n".join(lines), roles=roles)
+    return "\n".join(lines)
 
 
 def column_with_unit(reading: ColumnReading) -> str:

@@ -20,6 +20,8 @@ ROLES = (
     Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
         "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "batch_no", "step_in_epoch",
         "batch_in_epoch", "iter_in_epoch", "minibatch", "mini_batch")),
+    Role("batches", "count", "batches in an epoch, where the batch begins anew with each", (
+        "batches_per_epoch", "steps_per_epoch", "iters_per_epoch", "iterations_per_epoch")),
     Role("epoch", "number", "epoch, as the table counts it", ("epoch", "epoch_num", "epoch_idx", "current_epoch")),
     Role("batch_time", "time", "time of this one step", (
         "step_time", "batch_time", "iter_time", "iteration_time", "minibatch_time", "time_per_step", "time_per_batch",
@@ -28,6 +30,8 @@ ROLES = (
         "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "t_step", "t_batch", "t_iter",
         "total_step_time")),
     Role("interval_time", "time", "time per step, a mean over the steps since the record before; only with --map", ()),
+    Role("running_time", "time", "time per step, a running mean over the steps before it, as progress bars show it", (
+        "running_step_time", "running_time_per_step")),
     Role("elapsed", "time", "time since the start: its differences are times per step, means of the steps between", (
         "elapsed", "elapsed_time", "time_elapsed", "total_time", "cumulative_time", "cum_time", "time_since_start",
         "since_start", "relative_time", "total_elapsed", "total_elapsed_time", "runtime", "run_time", "total_runtime",

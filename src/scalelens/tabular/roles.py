@@ -102,8 +102,8 @@ def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     idle = {
         role
         for role, others in (
-            ("place", {"rank"}), ("batch", {"step"}), ("elapsed", {"batch_time", "interval_time"}),
-            ("interval_time", {"batch_time"}),
+            ("place", {"rank"}), ("batch", {"step"}), ("elapsed", {"batch_time", "interval_time", "running_time"}),
+            ("interval_time", {"batch_time"}), ("running_time", {"batch_time", "interval_time"}),
         )
         if roles & others
     }  # fmt: skip

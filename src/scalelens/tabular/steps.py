@@ -47,7 +47,7 @@ NAME_COLUMNS = (
     "tag",
     "key",
 )  # beside a column `value`: one value in each row
-PLACES = ("step", "batch", "epoch", "batch_time", "interval_time")  # a table of steps has one of them
+PLACES = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
 
 
 def read_table(source: Source, rows: Rows, records: Records) -> str | None:
@@ -66,10 +66,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
 
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
-    unknown = [role for role in columns if role not in ROLE]
-    if unknown:
-        raise UserError(f"{unknown[0]} is not a role of a column", f"there are {', '.join(ROLE)}")
-    mapping = {role: column_and_unit(ROLE[role], text) for role, text in columns.items()}
+    mapping = mapping_of(columns)
     records = jsonl_records if jsonl_header(next(source.utf8(HEAD), b"")) else csv_records
     survey = Survey(records(source))
     for role, (column, _) in mapping.items():
@@ -78,6 +75,14 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
     write_rows(source, rows, records, survey, readings)
+
+
+def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
+    """Column and unit by role.  Raises UserError for a role that does not exist, or a unit that is missing."""
+    unknown = [role for role in columns if role not in ROLE]
+    if unknown:
+        raise UserError(f"{unknown[0]} is not a role of a column", f"there are {', '.join(ROLE)}")
+    return {role: column_and_unit(ROLE[role], text) for role, text in columns.items()}
 
 
 def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
@@ -206,7 +211,9 @@ class Writer:
             time_s, kind, steps = table.value(record, "batch_time"), "instant", 1
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
-        elif "elapsed" in table.columns and "step" in table.columns and before:
+        elif "running_time" in table.columns:
+            time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
+        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0
             # The batches between the last record of an epoch and the first of the next are not counted.

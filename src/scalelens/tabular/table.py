@@ -65,17 +65,20 @@ class Counting:
             return
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
-        most = 0
+        most = batches = 0
         for record in records:
             step, epoch = table.step_in_log(record), table.value(record, "epoch")
             if record.damage or step is None or epoch is None or table.phase(record) != "train":
                 continue
             least, most = (step, step) if least is None else (min(least, step), max(most, step))
+            batches = max(batches, table.count(record, "batches") or 0)
             before = last.get(whose := (table.run(record), *table.whose(record)))
             self.anew |= before is not None and epoch > before[0] and step <= before[1]
             last[whose] = epoch, step
         if least is not None:
             self.lowest, self.batches = least, most - least + 1
+        if least is not None and batches > most - (least > 0):  # not each batch has a row
+            self.lowest, self.batches = int(least > 0 and (most == batches or least == 1)), batches
 
     def step(self, step: int | None, epoch: float | None) -> int | None:
         """The step counted through the run."""

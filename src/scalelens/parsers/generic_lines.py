@@ -1,0 +1,44 @@
+"""Lines of a training loop that no other format knows.
+
+Tool: any script that prints a line for each step, or for each tenth
+Versions: one line for each record, or one drawing of a progress bar
+Yields: steps, phases, metrics, params
+Source: the user's own; tabular/role_table.py says which names are recognised, docs/generic.md prints them
+
+Lines are of one shape where the same text stands before their first count, numbers and times masked, and the same
+names count.  The shape that counts upwards and measures something of training is read; of several the one with steps,
+then with a time.  Lines of validation, loading, saving and evaluation are not read.  Where two shapes tell of different
+steps, nothing is read until a preset names one.  `identify` shows the shapes, and three lines of each.
+
+A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit behind it (`0.31 s`, `3.1 it/s`).  Names
+become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
+epochs; a number ahead that grows where the count begins anew is the epoch, and so is a line `Epoch 3/10` before.
+`0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
+and one that ends before what all others print, may be cut: a problem.
+
+A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
+(`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
+and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
+`step_s_origin` = derived, `step_s_resolution_s`).  Rates of steps, and what bars draw, are running means.  Of a bar's
+drawings at one place the last counts, of Keras' bars the full ones.
+
+Samples:
+    [Epoch 1/500][ 100:391]  Loss: 1.03 LR: 0.0001
+"""
+
+from scalelens import tabular
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+
+VERSION = 1
+LAST = True  # any other format comes first
+GUESSES = True
+SECOND_READ = True  # also where other formats took lines, but none that are steps
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return tabular.is_text(head)
+
+
+def read(source: Source, rows: Rows) -> str | None:
+    return tabular.read_lines(source, rows)

@@ -1,0 +1,172 @@
+"""Shapes of lines: which lines of a log are records of one kind, and which of the kinds are training.
+
+Lines are of one shape where the same text stands before their first count and the same names count.  What else they
+print may differ a little from line to line, as a gradient norm that is not always there.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from scalelens.parsing.lines import Line
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.line_fields import Field, Parsed, parsed
+
+MOST_SHAPES = 500
+MOST_SERIES = 10_000  # ranks and places
+MOST_NAMES = 200
+COUNTS = ("step", "batch", "epoch")
+PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
+# Words before the name of a count that leave its meaning as it is.
+BEFORE_A_COUNT = re.compile(
+    r"(?:(?:training|train|global|optimizer|current|completed|finished|done|at|end|start|begin|beginning|rank|trainer|"
+    r"logger|model|of|for|in|the|this|after|on|now|progress|status|ddp|main|log|logging|stage|phase|val|valid|"
+    r"validation|eval|evaluation|test|testing)[\s_]+)+",
+    re.IGNORECASE,
+)
+PHASE = re.compile(r"\b(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE)
+WORK = re.compile(
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
+    r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
+    re.IGNORECASE,
+)
+MASK = re.compile(r"\d+(?:\.\d+)?")
+
+
+class Count(NamedTuple):
+    """A number of a line that counts."""
+
+    role: str  # step, batch or epoch; `of_all` where only `12/391` tells that it counts
+    place: int  # of the field
+
+
+class Shaped(NamedTuple):
+    """A line with its shape."""
+
+    key: tuple[Any, ...]
+    parsed: Parsed
+    counts: list[Count]
+
+
+def role_of_count(field: Field) -> str | None:
+    """Whether a number counts steps, batches or epochs, by its name."""
+    if field.is_mean or field.unit or field.value is None or field.value < 0:
+        return None
+    name = BEFORE_A_COUNT.sub("", field.name)
+    role = read_name(name.rstrip("s") if name.lower() in PLURALS else name).role
+    if role == "epoch" or (role in COUNTS and field.is_whole):
+        return role
+    return None
+
+
+def counts_of(fields: Iterable[Field]) -> list[Count]:
+    """The numbers of a line that count."""
+    counts = []
+    for index, field in enumerate(fields):
+        role = role_of_count(field)
+        if role is None and field.total is not None and not field.is_mean and field.total > 0:
+            role = "of_all"
+        if role:
+            counts.append(Count(role, index))
+    return counts
+
+
+def shaped(text: str) -> Shaped | None:
+    """The shape of a line that counts something; None for others."""
+    if '{"' in text:
+        return None  # JSON within a line: of a program that means it for programs
+    line = parsed(text)
+    counts = counts_of(line.fields)
+    if not counts:
+        return None
+    first = line.fields[counts[0].place]
+    lead = line.text[: max(first.start, 0)]
+    if line.bar:
+        lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
+    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.place].name for count in counts)))), None)
+    lead = PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
+    names = tuple(line.fields[count.place].name.lower() or "/" for count in counts[:4])
+    return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
+
+
+class Shape:
+    """The lines of one shape so far."""
+
+    def __init__(self, example: Shaped, line: Line) -> None:
+        self.key, self.first, self.example = example.key, line.number, line.text.strip()
+        self.last = line.number
+        self.lines = 0
+        self.names: Counter[str] = Counter()
+        self.units: dict[str, str | None] = {}
+        self.order: list[str] = []  # the names of the line that has most
+        self.tail = ""  # of that line
+        self.roles = [count.role for count in example.counts[:4]]
+        self.rises, self.falls = [0] * 4, [0] * 4
+        self.with_stamp = 0
+        self.resolution_s = 0.0  # of the coarsest stamp
+        self.in_training = False  # a word of training stands in its lines
+        self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
+        self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
+        self.total: int | None = None
+        self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
+
+    def take(self, line: Line, parts: Shaped) -> None:
+        self.lines += 1
+        self.last = line.number
+        fields = parts.parsed.fields
+        for field in {field.name: field for field in reversed(fields)}.values():
+            if field.name in self.names or len(self.names) < MOST_NAMES:
+                self.names[field.name] += 1
+                self.units.setdefault(field.name, field.unit)
+        if len(fields) > len(self.order):
+            self.order = [field.name for field in fields]
+            self.tail = parts.parsed.tail
+        if parts.parsed.stamp:
+            self.with_stamp += 1
+            self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
+        self.in_training = self.in_training or bool(WORK.search(line.text))
+        self.count(line, [fields[count.place] for count in parts.counts[:4]], fields[: parts.counts[0].place])
+
+    def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
+        """Takes over what a line counts, and the numbers ahead of its counts."""
+        values = [field.value or 0.0 for field in counts]
+        numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
+        steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
+        self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
+        self.total = counts[steps[0]].total if steps else None
+        whose = (line.rank, line.place)
+        earlier, earlier_numbers = self._before.get(whose, (values, numbers))
+        for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
+            self.rises[i] += value > before
+            self.falls[i] += value < before
+        fell = bool(steps) and values[steps[0]] < earlier[steps[0]]
+        for name, number in numbers.items():
+            before = earlier_numbers.get(name, number)
+            self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
+        if whose in self._before or len(self._before) < MOST_SERIES:
+            self._before[whose] = values, numbers
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether it counts steps; else only epochs."""
+        return any(role != "epoch" for role in self.roles)
+
+    @property
+    def bar(self) -> str:
+        return str(self.key[3])
+
+
+def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
+    """The shapes of whole lines that count something; of too many only the first."""
+    shapes: dict[tuple[Any, ...], Shape] = {}
+    for line, whole in lines:
+        if not whole or (parts := shaped(line.text)) is None:
+            continue
+        shape = shapes.get(parts.key)
+        if shape is None:
+            if len(shapes) >= MOST_SHAPES:
+                continue
+            shape = shapes[parts.key] = Shape(parts, line)
+        shape.take(line, parts)
+    return list(shapes.values())

@@ -1,0 +1,126 @@
+"""What a time of a line is of, and in which unit, where its name does not say: the time stamps or the time left tell.
+
+    2026-01-02 03:04:05 Iter [20/400] eta: 0:03:10, time: 0.487      time: seconds per step, for 380 * 0.487 = 185 s
+
+Steps cannot last longer than the time between their lines.
+"""
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scalelens.parsing.values import number
+from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.line_records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
+
+AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
+AS_TIME_LEFT = (0.8, 1.25)
+TOO_LONG = 1.5  # over what the clock shows: not the time of a step
+FINE = 10  # resolutions of the stamps that lie between records, where each of them tells a time
+PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
+SMOOTHED = 0.02  # between a time and the mean beside it
+KEPT = 20_000
+LEAST_LEFT_S = 30.0
+ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
+
+
+class LineTimes:
+    """What stamps and the time left say of the time of a step, and the columns that it is held against."""
+
+    def __init__(self, step: str | None, resolution_s: float) -> None:
+        self.step, self.resolution_s = step, resolution_s
+        self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
+        self.by_left: list[float] = []
+        self.values: dict[str, list[float]] = {}
+        self._last: dict[Any, tuple[float, float]] = {}
+
+    def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
+        """Hands records on, and looks at their times."""
+        for record in records:
+            if self.step and len(self.by_clock) < KEPT:
+                self._take(record.cells)
+            yield record
+
+    def _take(self, cells: Mapping[str, Any]) -> None:
+        step, now, left, total = (number(cells.get(name)) for name in (self.step or "", BY_CLOCK, LEFT, TOTAL))
+        if step is None:
+            return
+        whose = cells.get("rank"), cells.get("worker")
+        if now is not None:
+            before = self._last.get(whose)
+            if before and step > before[0] and now >= before[1]:
+                self.by_clock.append((now - before[1], step - before[0]))
+            self._last[whose] = step, now
+        if left is not None and total is not None and left >= LEAST_LEFT_S and total - step >= 1:
+            self.by_left.append(left / (total - step))
+        for name, value in cells.items():
+            if (amount := number(value)) is not None:
+                self.values.setdefault(name, []).append(amount)
+
+    @property
+    def clock_s(self) -> float | None:
+        """Seconds of a step by the time stamps."""
+        if len(self.by_clock) < 3:
+            return None
+        spans = [span for span, _ in self.by_clock]
+        if statistics.median(spans) >= FINE * self.resolution_s:
+            return statistics.median(span / steps for span, steps in self.by_clock)
+        typical = [
+            (span, steps)
+            for span, steps in self.by_clock
+            if span <= PAUSE * max(statistics.median(spans), self.resolution_s)
+        ]
+        seconds = sum(span for span, _ in typical)
+        return seconds / sum(steps for _, steps in typical) if seconds >= 5 * FINE * self.resolution_s else None
+
+    @property
+    def stamps_tell(self) -> bool:
+        """Whether the stamps are fine enough to tell the time between two records."""
+        spans = [span for span, _ in self.by_clock]
+        return len(spans) >= 3 and statistics.median(spans) >= FINE * self.resolution_s
+
+    def claims(self, name: str) -> bool:
+        """Whether a column may be the time of a step, by its name or its unit."""
+        role, unit = read_name(name)
+        if role in ("time", "batch_time"):
+            return True
+        words = set(name.lower().replace("_", " ").split())
+        return role is None and unit in TIMES and not words & ELSEWHERE and name not in (LEFT, BY_CLOCK)
+
+    def is_too_long(self, name: str, factor: float) -> bool:
+        """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
+        values, clock_s = self.values.get(name), self.clock_s
+        return bool(values and clock_s and statistics.median(values) * factor > TOO_LONG * clock_s)
+
+    def is_smoothed(self, name: str) -> bool:
+        """Whether a time may be a median over some steps: the mean beside it differs, and steps lie between the lines.
+
+        `0.31 (0.35)` is the last step and the mean over all of them, or the median of some steps and that mean.
+        """
+        means = self.values.get(mean_of(name))
+        steps = self.values.get(self.step or "", [])
+        leaps = sum(later - step > 1 for step, later in itertools.pairwise(steps))
+        if not means or 2 * leaps < len(steps):
+            return False
+        return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > SMOOTHED
+
+    def proven(self) -> tuple[str, str] | None:
+        """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
+        left_s = statistics.median(self.by_left) if len(self.by_left) >= 3 else None
+        hits: list[tuple[bool, str, str]] = []
+        for name, values in self.values.items():
+            role, unit = read_name(name)
+            if not self.claims(name) or self.is_smoothed(name):
+                continue
+            for candidate in (unit,) if unit in TIMES else ("s", "ms", "us"):
+                shown = statistics.median(values) * TIMES[candidate]
+                if fits(shown, self.clock_s, AS_STAMPS) or (self.clock_s is None and fits(shown, left_s, AS_TIME_LEFT)):
+                    hits.append((role is not None, name, candidate))
+        best = [hit for hit in hits if hit[0]] or hits
+        return (best[0][1], best[0][2]) if len(best) == 1 else None
+
+
+def fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:
+    return bool(known) and share[0] <= shown / known <= share[1]  # type: ignore[operator]

@@ -1,0 +1,113 @@
+"""Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import csv_header, jsonl_header
+from scalelens.tabular.column_values import ColumnValues, Survey
+from scalelens.tabular.line_choice import chosen
+from scalelens.tabular.line_records import BY_CLOCK, LineTable, mean_of
+from scalelens.tabular.line_shapes import COUNTS, shapes_of
+from scalelens.tabular.line_times import LineTimes
+from scalelens.tabular.log_lines import log_lines
+from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
+from scalelens.tabular.steps import lacks, mapping_of, write_rows
+
+TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
+OF_A_STEP = ("batch_time", "interval_time", "running_time")
+
+
+def is_text(head: bytes) -> bool:
+    """Whether a file may be a log: neither a table nor JSON lines, nor binary."""
+    return not csv_header(head) and not jsonl_header(head) and b"\0" not in head
+
+
+def read_lines(source: Source, rows: Rows) -> str | None:
+    """Rows of the one shape of line that records the steps of training.
+
+    Returns why there are none: nothing where a text has no such lines.
+    """
+    shape = chosen(shapes_of(itertools.islice(log_lines(source), MOST_LINES)))
+    return shape if isinstance(shape, str) else read_shape(source, rows, LineTable(shape))
+
+
+def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
+    """Rows of the lines of a shape that a format file names, with the names beside their numbers by role.
+
+    Raises UserError for a role that does not exist, or a unit that is missing.
+    """
+    mapping = mapping_of(columns)
+    for shape in shapes_of(itertools.islice(log_lines(source), MOST_LINES)):
+        if shape.key == key:
+            return read_shape(source, rows, LineTable(shape), mapping)
+    return ""
+
+
+def read_shape(
+    source: Source, rows: Rows, table: LineTable, mapping: Mapping[str, tuple[str, str | None]] | None = None
+) -> str | None:
+    """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
+    told = {**(mapping or {}), **rows.mapping}
+    if why := unclear(table, rows.part, told):
+        return why
+    times = LineTimes(table.columns.get("step", table.columns.get("batch")), table.resolution_s)
+    survey = Survey(times.seen(table.records(source)))
+    readings = read_columns(table, survey, times, told, guess=mapping is None)
+    rows.assigned = readings
+    if lacking := lacks(survey, readings):
+        return lacking
+    write_rows(source, rows, table.records, survey, readings)
+    if any(reading.column == BY_CLOCK and reading.role for reading in readings):
+        rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
+        rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
+    return None
+
+
+def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
+    """Why it is not known where the records of a table stand."""
+    shape, columns = table.shape, table.columns
+    such = f"lines such as line {shape.first} look like training"
+    if part:
+        return f"{such}, but the file holds several runs"
+    if "?" in columns and not {"step", "batch"} & set(told):
+        choices = options((f"step={columns['step']}", f"step={columns['?']}"))
+        return f"{such}, and two of their numbers count steps: say {choices}"
+    anew = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
+    if anew and "epoch" not in columns and not shape.bar:
+        return f"{such}, but nothing tells the epoch in which they count"
+    return None
+
+
+def read_columns(
+    table: LineTable, survey: Survey, times: LineTimes, told: Mapping[str, tuple[str, str | None]], guess: bool
+) -> list[ColumnReading]:
+    """What each column is read as: by what the user says, by what the lines count, by their times, by its name."""
+    columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK or not table.resolution_s}
+    known: dict[str, tuple[str, str | None]] = {
+        role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
+    }
+    if guess and (proven := times.proven()) and not {*OF_A_STEP, "elapsed"} & set(told):
+        name, unit = proven
+        known["batch_time" if is_of_one_step(name, columns, known) else "interval_time"] = name, unit
+    readings = assign(columns, {**known, **told}, guess)
+    readings = [
+        refused(reading, TOO_LONG.format(reading.column), as_map(reading.role, reading))
+        if reading.role in OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
+        else reading
+        for reading in readings
+    ]
+    timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
+    asked = guess or "elapsed" in told
+    if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
+        readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
+    return readings
+
+
+def is_of_one_step(name: str, columns: Mapping[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]) -> bool:
+    """Whether a time is that of the one step: each step has a line, or a mean stands beside it."""
+    steps = columns.get(known.get("step", known.get("batch", ("", None)))[0])
+    return mean_of(name) in columns or (steps is not None and steps.leaps * 2 < steps.numbers)

@@ -1,0 +1,58 @@
+"""Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers."""
+
+from collections.abc import Iterator
+
+from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
+from scalelens.parsing.lines import Line, end_of_whole_lines, is_json
+from scalelens.parsing.recurring_lines import FINDER
+from scalelens.parsing.source import Source
+
+
+def log_lines(source: Source) -> Iterator[tuple[Line, bool]]:
+    """Lines, and pieces of lines, that hold a word of training, and whether each is whole: the last one may be cut."""
+    for number, raw, whole in raw_lines(source):
+        if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
+            continue
+        rank: int | None = None
+        place: str | None = None
+        parts = pieces(raw) if b"\r" in raw or MPI_TAG in raw else [raw]
+        for k, piece in enumerate(parts):
+            if not piece.strip():
+                continue
+            text = piece.decode("utf-8", "replace")
+            if "\x1b" in text:
+                text = ANSI.sub("", text)
+            text, own_rank, own_place = without_prefix(text)
+            if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
+                continue  # of a JSON document, which may quote a log
+            if k == 0 or own_rank is not None or own_place is not None:
+                rank, place = own_rank, own_place
+            yield Line(text, number, rank, place), whole or k + 1 < len(parts)
+
+
+def raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:
+    """Lines as bytes with their numbers, and whether they have an end.  A very long one comes in several parts."""
+    number, rest = 1, b""
+    for block in source.utf8():
+        text = rest + block
+        end = end_of_whole_lines(text)
+        rest = text[end:]
+        for raw, lines in split(text[:end]):
+            yield number, raw, True
+            number += lines
+    for raw, lines in split(rest):
+        yield number, raw, lines > 0
+        number += lines
+
+
+def split(text: bytes) -> Iterator[tuple[bytes, int]]:
+    """Lines of a text, those joined again that `srun -l` cut, and how many line ends each has."""
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start)
+        end = first_end = len(text) if end < 0 else end
+        raw = text[start:end]
+        if end - start > SRUN_CUT:
+            raw, end = joined_again(text, start, end)
+        yield raw, text.count(b"\n", first_end, end + 1)
+        start = end + 1

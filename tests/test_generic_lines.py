@@ -1,0 +1,295 @@
+"""Logs that no format knows: numbers by the names beside them, which lines are records, refusals, and real files."""
+
+import contextlib
+import random
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import FIXTURES, answer
+from scalelens.ingestion.format_check import check_formats
+from scalelens.ingestion.formats import Formats, load
+from scalelens.ingestion.identify import identify
+from scalelens.ingestion.ingest import ingest
+from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.format_file import heading, name_of
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import open_source
+from scalelens.tabular.line_fields import parsed
+from scalelens.tabular.line_stamps import Clock, stamp_of
+
+LOADED = load()
+FILES = FIXTURES / "generic_lines"
+
+
+def without_steps(formats: Formats) -> Formats:
+    """The formats without all those of training, except the one that reads any lines."""
+    kept = [format for format in formats.of_files if name_of(format) == "generic_lines"]
+    others = [f for f in formats.of_files if "steps" not in (heading(f, "Yields") or "")]
+    return Formats([f for f in formats.of_lines if "steps" not in (heading(f, "Yields") or "")], others + kept)
+
+
+class Kept(Rows):
+    """Rows that also remember those of training steps: format, line and row."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.steps: list[tuple[str, int, dict[str, Any]]] = []
+
+    def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
+        if table == "steps" and row.get("phase") == "train":
+            self.steps.append((self.format or "", line or 0, dict(row)))
+        super().put(table, line, row)
+
+
+def steps_of(path: Path, formats: Formats = LOADED) -> list[tuple[str, int, dict[str, Any]]]:
+    rows = Kept()
+    with contextlib.closing(open_source(path)) as source:
+        read_rows(source, formats, rows)
+    return rows.steps
+
+
+def log(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "a.log"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tuple]:
+    """What a query says of a file, read into a warehouse of its own."""
+    warehouse = tmp_path / f"w{len(list(tmp_path.glob('w*')))}"
+    ingest([path], warehouse, jobs=1, mapping=mapping)
+    return answer(warehouse, statement).fetchall()
+
+
+# Numbers and their names
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("loss: 8.9", [("loss", 8.9, None)]),
+        ("time=0.31s lr 1e-4", [("time", 0.31, "s"), ("lr", 1e-4, None)]),
+        ("step 7 took 250 ms", [("step", 7, None), ("took", 250, "ms")]),
+        ("iter 3, 3.1 it/s", [("iter", 3, None), ("", 3.1, "it/s")]),
+        ("epoch_time: 130.0min", [("epoch_time", 130, "min")]),
+        ("elapsed time per iteration (ms): 23.8 |", [("elapsed time per iteration (ms)", 23.8, None)]),
+        ("Acc@1   0.09 top1: 0.5", [("Acc@1", 0.09, None), ("top1", 0.5, None)]),
+        ("loss 1.5, tps: 4,101", [("loss", 1.5, None), ("tps", 4101, None)]),
+        ("step_time: 0,312 s", [("step_time", None, "s")]),  # a point or a thousand
+        ("tokens 21.5K 3x 4th", [("tokens", 21500, None)]),
+        ("number of nan iterations: 0", [("number of nan iterations", 0, None)]),
+        ("loss: nan lr: 2", [("loss", pytest.approx(float("nan"), nan_ok=True), None), ("lr", 2, None)]),
+        ("2026-01-02 03:04:05,678 - INFO - loss 2.5", [("loss", 2.5, None)]),
+        ("Batch [0-20] Speed: 5.5 samples/sec", [("Batch", 20, None), ("Speed", 5.5, "samples/sec")]),
+    ],
+)
+def test_a_number_has_the_name_and_the_unit_beside_it(text: str, fields: list[tuple]) -> None:
+    assert [(field.name, field.value, field.unit) for field in parsed(text).fields] == fields
+
+
+def test_what_counts_is_told_from_its_total_and_a_value_from_its_mean() -> None:
+    count, time, mean = parsed("[12:391] Time 0.31 (0.35)").fields
+    assert (count.value, count.total) == (12, 391)
+    assert (time.value, time.is_mean, mean.name, mean.value, mean.is_mean) == (0.31, False, "Time", 0.35, True)
+    assert parsed("eta: 1 day, 0:00:10 iter 12/391").left_s == 86_410
+    assert parsed("train: 37%|███ | 146/391 [00:12<00:20, 12.1it/s]").left_s == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "iso", "resolution_s"),
+    [
+        ("[2026-01-02 03:04:05,678] x", "2026-01-02T03:04:05.678", 1e-3),
+        ("2026/01/02 03:04:05 x", "2026-01-02T03:04:05", 1),
+        ("2026-01-02T03:04:05.123456Z x", "2026-01-02T03:04:05.123456Z", 1e-6),
+        ("10-03 15:41:47: a.py", None, 1),
+        ("I0304 10:00:12.750000 77 a.py", None, 1e-6),
+        ("[15:41:47] x", None, 1),
+    ],
+)
+def test_a_time_stamp_and_its_resolution(text: str, iso: str | None, resolution_s: float) -> None:
+    stamp = stamp_of(text)
+    assert stamp and (stamp.iso, stamp.resolution_s) == (iso, pytest.approx(resolution_s))
+
+
+def test_a_time_that_something_took_is_no_stamp_and_midnight_is_no_leap() -> None:
+    assert stamp_of("step 3 elapsed 00:05:10") is None
+    assert stamp_of("2026-13-45 03:04:05 x") is None
+    clock = Clock()
+    assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_of(f"10-0{t[0]} {t} x"))] == [0, 20]
+
+
+# Which lines are records
+
+
+def test_a_log_without_any_format_gives_steps_and_says_what_was_read_as_what(tmp_path: Path) -> None:
+    found = asked(FILES / "stamped.log", tmp_path, "SELECT formats, status, note FROM files")
+    assert found[0][:2] == (["generic_lines"], "ok")
+    assert "loss=Loss" in found[0][2] and "seconds by the time stamps" in found[0][2]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "[$i/40] Building CXX object train/loss.cpp.o",
+        "Step $i/40 : RUN pip install torch",
+        "  Downloading torch-2.$i-cp310.whl ($x MB)  time 0.5 s",
+        "epoch $i: val loss $x, time $x s",
+        "Loading checkpoint shards:  33%|███▎      | $i/30 [00:01<00:02,  1.21s/it]",
+        "saved checkpoint at step $i (loss $x, took $x s)",
+        "step $i: eval loss $x",
+        "step $i residual $x time $x s",  # a solver, as far as anyone can tell
+        '{"step": $i, "note": "step 3 loss 2.5 time 0.5 s"}',
+        '  "log": "step $i loss $x step_time_ms 25.0",',
+        "slurmstepd: error: *** STEP 4711.$i ON node7 CANCELLED AT 2026-01-02T03:04:05 ***",
+        "NCCL INFO Channel 0$i/16 : 0 1 2 3",
+    ],
+)
+def test_other_lines_give_no_steps(tmp_path: Path, template: str) -> None:
+    chance = random.Random(4)
+    lines = [template.replace("$i", str(i)).replace("$x", f"{chance.uniform(1, 9):.3f}") for i in range(1, 30)]
+    assert steps_of(log(tmp_path, "started", *lines)) == []
+
+
+def test_records_that_are_printed_twice_and_drawings_of_a_bar_count_once(tmp_path: Path) -> None:
+    lines = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i % 3}" for i in range(1, 9) for _ in range(2)]
+    assert len(steps_of(log(tmp_path, *lines))) == 8
+    bar = "\r".join(
+        f"train: {i}0%|{'█' * i}| {i}/9 [00:0{i}<00:05, 2.50it/s, loss={k}.5]" for i in range(1, 10) for k in (1, 2)
+    )
+    rows = [row for _, _, row in steps_of(log(tmp_path, bar))]
+    assert [row["step"] for row in rows] == [*range(1, 10)]
+    assert {(row["step_s"], row["value_kind"], row["loss"]) for row in rows} == {(0.4, "running_mean", 2.5)}
+
+
+def test_a_line_that_may_be_cut_is_a_problem_and_no_row(tmp_path: Path) -> None:
+    lines = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i}" for i in range(1, 9)]
+    text = "\n".join(lines)
+    for end in range(len(text) - 12, len(text)):
+        path = tmp_path / "a.log"
+        path.write_text(text[:end])
+        assert {round(1000 * row["step_s"], 6) for _, _, row in steps_of(path)} == {20 + i for i in range(1, 8)}
+    path.write_text(text[:-9] + "\n")
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "cut" in reason
+
+
+def test_two_shapes_that_tell_of_different_steps_are_not_read(tmp_path: Path) -> None:
+    one = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i}" for i in range(1, 21)]
+    two = [f"actor: step {i} loss {5 / i:.3f} step_time_ms {70 + i}" for i in range(1, 11)]
+    path = log(tmp_path, *one, *two)
+    assert steps_of(path) == []
+    ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
+    assert "such as line 1 and such as line 21" in note and "--preset" in note
+
+
+# Times
+
+
+def test_a_time_without_a_unit_is_asked_for_unless_the_stamps_prove_it(tmp_path: Path) -> None:
+    bare = [f"iter {i * 10} loss {9 / i:.3f} time {0.5 + i % 3 / 100:.2f}" for i in range(1, 21)]
+    stamped = [f"2026-01-02 03:{i * 5 // 60:02}:{i * 5 % 60:02} {line}" for i, line in enumerate(bare)]
+    ((reason,),) = asked(log(tmp_path, *bare), tmp_path, "SELECT reason FROM problems")
+    assert "--map batch_time=time:s" in reason
+    rows = [row for _, _, row in steps_of(log(tmp_path, *stamped))]
+    assert statistics.median(row["step_s"] for row in rows) == pytest.approx(0.51)
+    assert {row["value_kind"] for row in rows} == {"interval_mean"}
+    wrong = [line.replace("time 0.", "time 7.") for line in stamped]  # no time of a step, and no time of ten
+    assert {row.get("step_s") for _, _, row in steps_of(log(tmp_path, *wrong))} == {None}
+
+
+def test_a_window_and_the_mean_beside_it_are_not_told_apart(tmp_path: Path) -> None:
+    lines = [
+        f"2026-01-02 03:{i * 5 // 60:02}:{i * 5 % 60:02} iter {i * 10} loss 2.5 time: 0.46 (0.50)" for i in range(1, 21)
+    ]
+    assert {row.get("step_s") for _, _, row in steps_of(log(tmp_path, *lines))} == {None}
+    near = [line.replace("0.46", "0.50") for line in lines]
+    assert {row.get("step_s") for _, _, row in steps_of(log(tmp_path, *near))} == {0.5}
+
+
+def test_stamps_tell_the_time_only_where_they_are_fine_enough_and_no_other_time_stands_there(tmp_path: Path) -> None:
+    coarse = [f"2026-01-02 03:04:{i:02} step {i} loss {9 / (i + 1):.3f}" for i in range(1, 31)]
+    assert {row.get("step_s") for _, _, row in steps_of(log(tmp_path, *coarse))} == {None}
+    fine = [line.replace(" step", ".250 step") for line in coarse]
+    assert {row.get("step_s") for _, _, row in steps_of(log(tmp_path, *fine))} == {None, 1.0}
+    found = asked(log(tmp_path, *fine), tmp_path, "SELECT key, value FROM params WHERE key LIKE 'step_s%' ORDER BY key")
+    assert found == [("step_s_origin", "derived"), ("step_s_resolution_s", "0.001")]
+
+
+def test_a_named_time_that_is_longer_than_what_lies_between_the_lines_is_refused(tmp_path: Path) -> None:
+    lines = [f"2026-01-02 03:04:{i:02}.500 step {i} loss 2.5 step_time 9.5 s" for i in range(1, 31)]
+    path = log(tmp_path, *lines)
+    assert {row.get("step_s") for _, _, row in steps_of(path)} == {None}
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "longer than the time between its lines" in reason
+    assert asked(path, tmp_path, "SELECT DISTINCT step_s FROM steps", "batch_time=step_time [s]:s") == [(9.5,)]
+
+
+# identify, and presets
+
+
+def test_identify_shows_shapes_and_lines_and_writes_a_preset_that_reads_the_same(tmp_path: Path) -> None:
+    preset = tmp_path / "formats" / "my_loop.py"
+    preset.parent.mkdir()
+    sentence, _ = identify(FILES / "ranks.log", preset=preset)
+    assert "24 lines" in sentence and "counted by step" in sentence
+    assert sentence.count("    line ") == 3
+    assert check_formats(preset.parent) == []
+    told = steps_of(FILES / "ranks.log", load((preset.parent,)))
+    assert {format for format, _, _ in told} == {"my_loop"}
+    assert [row for _, _, row in told] == [row for _, _, row in steps_of(FILES / "ranks.log")]
+
+
+# Real files
+
+GROUPS = ("llm", "vision", "more", "mlperf_v3.0")
+LOGS = (".log", ".out", ".err", ".txt", "")
+
+
+def verdicts(corpus: Path) -> dict[str, list[str]]:
+    """What `generic_lines` alone says of each real log, against the format that takes the same lines."""
+    alone, said = without_steps(LOADED), defaultdict(list)
+    for group in GROUPS:
+        for path in sorted((corpus / group).rglob("*")):
+            is_log = path.suffix in LOGS or path.name.endswith("_log") or path.suffix[:2] == ".o"
+            if not path.is_file() or not is_log:
+                continue
+            known, found = [step for step in steps_of(path) if step[0] != "generic_lines"], steps_of(path, alone)
+            lines = {line for _, line, _ in found}
+            by_format: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+            for format, line, row in known:
+                by_format[format].append((line, row.get("step_s")))
+            if not by_format:
+                continue
+            format = max(by_format, key=lambda f: (sum(line in lines for line, _ in by_format[f]), len(by_format[f])))
+            times = [time for _, time in by_format[format] if time is not None]
+            ours = [row["step_s"] for _, _, row in found if row.get("step_s") is not None]
+            if format == "mllog" and not found:
+                said["MLPerf's events alone"].append(path.name)
+                continue
+            said["files"].append(path.name)
+            close = abs(len(found) - len(by_format[format])) <= 0.01 * len(by_format[format])
+            said["count right" if close else "count refused" if not found else "count wrong"].append(str(path))
+            if not ours:
+                said["time refused"].append(path.name)
+            elif times:
+                near = abs(statistics.median(ours) / statistics.median(times) - 1) <= 0.02
+                said["time right" if near else "time wrong"].append(str(path))
+    return said
+
+
+def test_no_format_is_needed_for_most_real_logs_and_nothing_is_wrong(corpus: Path) -> None:
+    said = verdicts(corpus)
+    assert said["count wrong"] == said["time wrong"] == []
+    assert len(said["count right"]) >= 0.7 * len(said["files"]) >= 50
+    assert len(said["time right"]) >= 0.6 * len(said["files"])
+
+
+def test_real_files_that_are_no_training_give_no_steps(corpus: Path) -> None:
+    for group in ("power", "traces"):
+        for path in sorted((corpus / group).rglob("*")):
+            if path.is_file() and path.suffix in LOGS:
+                assert [step for step in steps_of(path) if step[0] == "generic_lines"] == [], path
