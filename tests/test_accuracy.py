@@ -102,7 +102,9 @@ def test_a_loss_falls_to_its_target(warehouse: Warehouse) -> None:
     row = reached(warehouse, "score_name := 'loss', target := 6.0, window_records := 1")
     assert (row["step"], row["best_score"]) == (31, pytest.approx(4.1))
     assert reached(warehouse, "score_name := 'loss', target := 3.0")["is_reached"] is False
-    assert reached(warehouse, "score_name := 'loss', target := 9.0, direction := 'up', window_records := 1")["step"] == 1
+    assert (
+        reached(warehouse, "score_name := 'loss', target := 9.0, direction := 'up', window_records := 1")["step"] == 1
+    )
     with pytest.raises(duckdb.Error, match="direction is"):
         warehouse.ask("FROM time_to_accuracy(score_name := 'loss', direction := 'sideways')")
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
 from scalelens.statistics.fits import Estimate, fit_laws, gain_of_doubling
+from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
@@ -71,6 +71,8 @@ def _slowest_by_step(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array
     ends = np.cumsum([0, *(0 if values is None else len(values) for values in series)], dtype=np.int32)
     missing = pa.array([values is None for values in series])
     return pa.ListArray.from_arrays(ends, np.concatenate(known) if known else np.zeros(0), mask=missing)
+
+
 def _fit_laws(devices: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
     """`fit_laws` of Arrow columns of lists."""
     rows = zip(devices.to_pylist(), times.to_pylist(), strict=True)
