@@ -158,7 +158,7 @@ def test_the_knee_is_where_doubling_gains_little(warehouse: Warehouse) -> None:
     assert gains[1:] == pytest.approx([1 / (1 + 0.2 * b) for b in (8, 16, 32, 64, 128)])
     assert {row["knee"] for row in rows} == {64}
     assert [row["batch_per_device"] for row in rows if row["is_knee"]] == [64]
-    assert {row["knee"] for row in warehouse.ask("FROM batch_size_curve(gain := 0.3)")} == {16}
+    assert {row["knee"] for row in warehouse.ask("FROM batch_size_curve(least_gain := 0.3)")} == {16}
 
 
 def test_a_gain_between_sizes_that_are_no_doubling_is_that_of_one(warehouse: Warehouse) -> None:

@@ -253,8 +253,8 @@ def test_unknown_words_are_refused(warehouse: Warehouse) -> None:
         with pytest.raises(duckdb.Error, match=message):
             warehouse.ask(f"FROM mfu({arguments})")
     warehouse.run("a", [1.0] * 5)
-    with pytest.raises(duckdb.Error, match="metric is"):
-        warehouse.ask("FROM mfu(metric := 'loss')")
+    with pytest.raises(duckdb.Error, match="statistic is"):
+        warehouse.ask("FROM mfu(statistic := 'loss')")
 
 
 # What must follow from what
@@ -406,7 +406,7 @@ def test_a_real_llama_has_587_tflops_not_752(corpus: Path, tmp_path: Path) -> No
     log = "llm/AMD-AGI__Primus/pilot/pilot/state/runs/real_e2e_plan_graph_demo_baseline/train.log"
     query = """
         SELECT model_tflops, formula_used, attention_counted, peak_of, printed_tflops,
-            (SELECT model_tflops FROM mfu(formula := 'palm', metric := 'mean_s')) FROM mfu()"""
+            (SELECT model_tflops FROM mfu(formula := 'palm', statistic := 'mean')) FROM mfu()"""
     ((ours, formula, attention, peak_of, printed, palm),) = answers(log, tmp_path, query)
     assert (round(ours), formula, attention, peak_of) == (587, "megatron", "causal", "fp8")
     assert ours == pytest.approx(printed, rel=2e-4)

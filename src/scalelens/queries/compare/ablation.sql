@@ -22,7 +22,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --
 -- Columns:
 --   setting           VARCHAR      canonical name of the setting (FROM settings_catalog)
@@ -44,7 +44,7 @@
 WITH
 measured AS (
     SELECT *, array_to_string(all_settings, ', ') AS joined_settings
-    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)),
+    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic)),
 parts AS (SELECT configuration, held, all_settings, unnest(all_settings) AS part FROM measured),
 without_one AS (
     SELECT configuration, held, split_part(part, ' ', 1) AS setting, substr(part, strpos(part, ' ') + 1) AS value,

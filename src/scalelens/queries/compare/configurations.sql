@@ -13,7 +13,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --
 -- Columns:
 --   configuration        VARCHAR             smallest run_id of it
@@ -37,8 +37,9 @@
 --   scatter              DOUBLE              longest time over shortest of the repeats
 WITH
 points AS (
-    SELECT * EXCLUDE (settings, held)
-    FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)),
+    SELECT * EXCLUDE (settings, held, step_s)
+    FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude,
+        metric := CASE statistic WHEN 'median' THEN 't_b' WHEN 'mean' THEN 'mean_s' ELSE statistic END)),
 said AS (
     SELECT run_id, place, setting, value,
         max(value) FILTER (WHERE setting = 'fp8' AND key <> 'fp8_recipe') OVER of_run AS fp8,
@@ -51,16 +52,16 @@ texts AS (
     FROM said
     WHERE setting NOT IN ('dp', 'fp8') AND NOT (setting = 'gradient_accumulation' AND has_batches) GROUP BY run_id)
 SELECT min(run_id) AS configuration, settings AS all_settings, concat_ws(', ', labels, study) AS held,
-    list(run_id ORDER BY step_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
+    list(run_id ORDER BY time_s, run_id) AS run_ids, count(*) AS n_runs, sum(n_steps)::BIGINT AS n_steps,
     any_value(system) AS system, any_value(model) AS model, any_value(p.precision) AS precision,
     any_value(device_model) AS device_model, devices, global_batch_size,
-    median(step_s) AS step_s,
-    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(step_s)).low ELSE min(step_s_low) END AS step_s_low,
-    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(step_s)).high ELSE max(step_s_high) END AS step_s_high,
-    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(step_s)).kind ELSE min(interval_kind) END AS interval_kind,
+    median(time_s) AS step_s,
+    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(time_s)).low ELSE min(time_s_low) END AS step_s_low,
+    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(time_s)).high ELSE max(time_s_high) END AS step_s_high,
+    CASE WHEN n_runs > 1 THEN median_interval_between_runs(list(time_s)).kind ELSE min(interval_kind) END AS interval_kind,
     CASE WHEN n_runs > 1 THEN 'runs' ELSE 'steps' END AS interval_of,
-    global_batch_size / median(step_s) AS samples_per_s,
-    max(step_s) / min(step_s) AS scatter
+    global_batch_size / median(time_s) AS samples_per_s,
+    max(time_s) / min(time_s) AS scatter
 FROM points AS p JOIN texts USING (run_id) LEFT JOIN labels() USING (run_id)
 GROUP BY settings, held, devices, global_batch_size
 ORDER BY configuration

@@ -16,7 +16,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --
 -- Columns:
 --   from_precision    VARCHAR      wider number format
@@ -35,6 +35,6 @@
 --   to_run_ids        VARCHAR[]    runs after
 --   warning           VARCHAR      what to doubt
 SELECT from_value AS from_precision, to_value AS to_precision, * EXCLUDE (setting, from_value, to_value)
-FROM ablation(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)
+FROM ablation(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic)
 WHERE setting = 'precision' AND from_value IS NOT NULL
 ORDER BY model, devices, from_precision, to_precision, from_run_ids

@@ -15,7 +15,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --
 -- Columns:
 --   series                  VARCHAR             smallest run_id of it
@@ -38,7 +38,7 @@ of_size AS (SELECT list(setting) AS names FROM settings_catalog WHERE varies_wit
 measured AS (
     SELECT c.*, global_batch_size / devices AS batch_per_device,
         [setting FOR setting IN all_settings IF NOT list_contains(names, split_part(setting, ' ', 1))] AS others
-    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric) AS c, of_size),
+    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic) AS c, of_size),
 cells AS (
     SELECT *, min(configuration) OVER (PARTITION BY held, others) AS series
     FROM measured

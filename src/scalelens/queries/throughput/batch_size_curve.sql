@@ -2,7 +2,7 @@
 --
 -- Answers: Which batch is large enough to keep the devices busy?
 --   A series holds all settings equal but the batches, devices too.  The knee is its smallest batch from which on every
---   doubling gains less than `gain`.
+--   doubling gains less than `least_gain`.
 --
 -- Formula: gain of a doubling between two sizes = (X2 / X1)^(ln 2 / ln (b2 / b1)) - 1, with X the throughput and b the
 --   batch of a device.
@@ -20,8 +20,8 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out
---   metric := 'step_s'      time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
---   gain := 0.1             gain in throughput by doubling the batch below which it is called little
+--   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
+--   least_gain := 0.1       gain in throughput by doubling the batch below which it is called little
 --
 -- Columns:
 --   series                  VARCHAR             smallest run_id of it
@@ -44,7 +44,7 @@ WITH
 measured AS (
     SELECT *, global_batch_size / devices AS batch_per_device,
         [setting FOR setting IN all_settings IF NOT regexp_matches(setting, '^(micro_batch_size|global_batch_size) ')] AS others
-    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric)),
+    FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic)),
 -- Of several ways to the same batch (micro-batches) the fastest counts.
 sizes AS (
     SELECT *, min(configuration) OVER (PARTITION BY held, others, devices) AS series
@@ -62,7 +62,7 @@ after_each AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_gain
     FROM gains),
 knees AS (
-    SELECT *, min(batch_per_device) FILTER (WHERE n_sizes >= 3 AND largest_gain_after < gain)
+    SELECT *, min(batch_per_device) FILTER (WHERE n_sizes >= 3 AND largest_gain_after < least_gain)
         OVER (PARTITION BY series) AS knee
     FROM after_each)
 SELECT series, system, model, k.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,

@@ -26,7 +26,7 @@
 --   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2              records left out at the start of each attempt
 --   exclude := 'rules'       'none' leaves nothing out
---   metric := 'step_s'       time of a step: 'step_s' the median, 'mean_s' the mean, which holds the stalls
+--   statistic := 'median'    time of a step: 'median', or 'mean', which holds the stalls
 --   formula := 'auto'        '6N', 'palm', 'megatron', 'layers' or 'auto'
 --   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
 --
@@ -45,7 +45,7 @@
 --   attention_counted    VARCHAR           causal, full or none
 --   recomputation        VARCHAR           none, full, selective, or what the log says
 --   n_steps              BIGINT            records that the statistics rest on
---   step_s               DOUBLE s          time of a step, by the metric
+--   step_s               DOUBLE s          time of a step, by the statistic
 --   model_tflops         DOUBLE TFLOP/s    per device, of the model
 --   hardware_tflops      DOUBLE TFLOP/s    per device, with what is computed twice
 --   printed_tflops       DOUBLE TFLOP/s    per device, as printed, by the writer's own formula
@@ -64,10 +64,10 @@ formats AS (
     FROM params GROUP BY run_id),
 measured AS (
     SELECT run_id, n_steps, mean_s, samples_per_s, tokens_per_s, tflops_per_device AS printed_tflops, value_kinds,
-        CASE metric WHEN 'step_s' THEN step_s WHEN 'mean_s' THEN mean_s
-            ELSE error('metric is ''step_s'' or ''mean_s''') END AS time_s,
-        CASE metric WHEN 'step_s' THEN step_s_low END AS low_s, CASE metric WHEN 'step_s' THEN step_s_high END AS high_s,
-        CASE metric WHEN 'step_s' THEN interval_kind END AS interval_kind
+        CASE statistic WHEN 'median' THEN step_s WHEN 'mean' THEN mean_s
+            ELSE error('statistic is ''median'' or ''mean''') END AS time_s,
+        CASE statistic WHEN 'median' THEN step_s_low END AS low_s, CASE statistic WHEN 'median' THEN step_s_high END AS high_s,
+        CASE statistic WHEN 'median' THEN interval_kind END AS interval_kind
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 joined AS (
     SELECT r.run_id, r.model, r.precision, r.devices, r.device_model, r.global_batch_size, r.seq_length,
