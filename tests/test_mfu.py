@@ -297,7 +297,7 @@ def test_the_mean_holds_the_stalls(warehouse: Warehouse) -> None:
     )  # fmt: skip
     mean = warehouse.ask("FROM batch_stats()")[0]["mean_s"]
     assert mfu(warehouse)["step_s"] == 1.0
-    assert mfu(warehouse, metric="mean_s")["mfu"] == pytest.approx(mfu(warehouse)["mfu"] / mean)
+    assert mfu(warehouse, statistic="mean")["mfu"] == pytest.approx(mfu(warehouse)["mfu"] / mean)
 
 
 def test_throughput_is_total_work_over_total_time(warehouse: Warehouse) -> None:

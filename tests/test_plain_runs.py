@@ -98,7 +98,7 @@ def test_one_pass_says_what_the_rules_say(
     [
         {"epoch": 1.0}, {"phase": "warmup"}, {"value_kind": "interval_mean"}, {"value_kind": None}, {"averaged_steps": 10},
         {"attempt": 1}, {"attempt": None}, {"samples": 64.0}, {"samples": None}, {"tokens": 4.0}, {"skipped_steps": 1},
-        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"file_id": "g"},
+        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"file_id": "g"}, {"part": 1},
     ],
 )  # fmt: skip
 def test_a_run_with_an_odd_record_is_not_plain(connection: duckdb.DuckDBPyConnection, odd: Row) -> None:
@@ -106,6 +106,8 @@ def test_a_run_with_an_odd_record_is_not_plain(connection: duckdb.DuckDBPyConnec
     filled(connection, rows, {})
     assert len(answers(connection, "plain_runs()")) == 1
     filled(connection, [*rows, {"step": 9, "step_s": 1.0} | odd], {})
+    for other in ({"file_id": "g", "part": 0}, {"file_id": "f", "part": 1}):
+        insert(connection, "members", {"run_id": "a", "why": "folder"} | other)
     assert answers(connection, "plain_runs()") == []
     assert len(answers(connection, "batch_stats()")) == 1
 

@@ -25,6 +25,7 @@ from scalelens.statistics.medians import median_interval, median_interval_betwee
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
 from scalelens.statistics.rounding import decimal_step, widened
 from scalelens.statistics.significance import benjamini_hochberg
+from scalelens.statistics.steps import quantiles
 
 Values = npt.NDArray[np.float64]
 
@@ -38,6 +39,13 @@ def ar1(phi: float, n: int, many: int, seed: int) -> Values:
     """`many` stationary AR(1) series of length n, median 0."""
     noise = np.random.default_rng(seed).standard_normal((many, n + 300))
     return np.asarray(scipy.signal.lfilter([1], [1, -phi], noise, axis=1)[:, 300:])
+
+
+@given(series, st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_quantiles_are_those_of_numpy(values: Values, shares: list[float]) -> None:
+    found = quantiles(values, np.array(shares))
+    assert found == pytest.approx(np.quantile(values, shares), rel=1e-12)
+    assert quantiles(np.array([]), np.array(shares)) is None
 
 
 @settings(max_examples=50, deadline=None)

@@ -18,12 +18,14 @@ from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
-from scalelens.statistics.steps import slowest_by_step
+from scalelens.statistics.steps import quantiles, slowest_by_step
 
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
     "median_interval": median_interval,
     "median_interval_between_runs": median_interval_between_runs,
 }
+
+NOTHING = Interval(None, None, None, None, None, None)
 
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
@@ -50,8 +52,11 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
     """The statistic of each list of an Arrow array; NULL for NULL."""
 
     def apply(lists: pa.ChunkedArray) -> pa.Array:
-        results = [None if values is None else statistic(values)._asdict() for values in _lists(lists)]
-        return pa.array(results, type=_ARROW)
+        results = [None if values is None else statistic(values) for values in _lists(lists)]
+        missing = pa.array([interval is None for interval in results])
+        columns = zip(*(interval or NOTHING for interval in results), strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+        return pa.StructArray.from_arrays(arrays, fields=[*_ARROW], mask=missing)
 
     return apply
 
@@ -86,6 +91,13 @@ def _gain_of_doubling(devices: pa.ChunkedArray, times: pa.ChunkedArray, gains: p
     return pa.array(
         [gain_of_doubling(np.array(n, dtype=float), np.array(t), g)._asdict() for n, t, g in rows], type=_FIT
     )
+
+
+def _quantiles(lists: pa.ChunkedArray, shares: pa.ChunkedArray) -> pa.Array:
+    """`quantiles` of Arrow columns of lists; NULL where a list is NULL."""
+    rows = zip(_lists(lists), _lists(shares), strict=True)
+    results = [None if values is None or at is None else quantiles(values, at) for values, at in rows]
+    return pa.array(results, type=pa.list_(pa.float64()))
 
 
 def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
@@ -199,6 +211,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
         ),
         "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
+        "quantiles": (_quantiles, ["DOUBLE[]"] * 2, "DOUBLE[]"),
         "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
         "slowest_by_step": (_slowest_by_step, ["BIGINT[]", "DOUBLE[]"], "DOUBLE[]"),
         "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),

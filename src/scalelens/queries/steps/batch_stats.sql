@@ -43,7 +43,7 @@ WITH
 -- Runs whose records need no rule but the warm-up are read in one pass; `records` has the others.
 plain AS MATERIALIZED (
     SELECT * EXCLUDE times, len(times) AS n_steps, median_interval(times) AS around,
-        list_aggregate(times, 'quantile_cont', [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles, list_sum(times) AS timed_s
+        quantiles(times, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles, list_sum(times) AS timed_s
     FROM (
         SELECT * EXCLUDE times_s, times_s[n_excluded + 1:] AS times
         FROM (

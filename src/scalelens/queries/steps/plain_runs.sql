@@ -22,31 +22,30 @@
 --   samples    DOUBLE samples    per step, of the global batch; else the run's global batch size
 --   tokens     DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
 WITH
-parts AS (
-    SELECT any_value(run_id) AS run_id, file_id, list(step) AS steps, list(step_s) AS times,
-        min(samples) AS samples, min(tokens) AS tokens,
-        coalesce(bool_and(phase = 'train') AND bool_and(value_kind = 'instant') AND count(value_kind) = count(*), false)
-            AND coalesce(min(averaged_steps), 1) = 1 AND coalesce(max(averaged_steps), 1) = 1
-            AND count(epoch) = 0 AND count(tflops_per_device) = 0 AND coalesce(max(skipped_steps), 0) <= 0
-            AND (count(attempt) = 0 OR count(attempt) = count(*) AND min(attempt) = max(attempt))
-            AND (count(samples) = 0 OR count(samples) = count(*) AND min(samples) = max(samples))
-            AND (count(tokens) = 0 OR count(tokens) = count(*) AND min(tokens) = max(tokens)) AS is_plain
+of_runs AS (
+    SELECT run_id, slowest_by_step(list(step), list(step_s)) AS times_s, min(samples) AS samples, min(tokens) AS tokens
     -- `main`: a query that calls this one may have a table of its own called steps or members.
     FROM main.steps
     WHERE phase IN ('train', 'warmup') AND trim(epochs::VARCHAR) = '' AND exclude IN ('rules', 'none')
-    GROUP BY file_id, part),
-kept AS (
-    FROM parts
-    WHERE run_id IN (FROM selected_runs(runs := runs))
-        AND run_id NOT IN (SELECT run_id FROM main.phases WHERE phase IN ('evaluation', 'checkpoint') AND run_id IS NOT NULL)
-        AND run_id NOT IN (
-            SELECT run_id FROM main.params WHERE key = 'writers' AND value = 'ambiguous' AND run_id IS NOT NULL)
-        AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')),
-plain AS (
-    SELECT run_id, slowest_by_step(steps, times) AS times_s, samples, tokens
-    FROM kept
-    WHERE is_plain AND run_id IN (SELECT run_id FROM kept GROUP BY run_id HAVING count(*) = 1))
+    GROUP BY run_id
+    HAVING bool_and(phase = 'train') AND bool_and(value_kind = 'instant') AND count(value_kind) = count(*)
+        AND coalesce(min(averaged_steps), 1) = 1 AND coalesce(max(averaged_steps), 1) = 1
+        AND count(epoch) = 0 AND count(tflops_per_device) = 0 AND coalesce(max(skipped_steps), 0) <= 0
+        AND (count(attempt) = 0 OR count(attempt) = count(*) AND min(attempt) = max(attempt))
+        AND (count(samples) = 0 OR count(samples) = count(*) AND min(samples) = max(samples))
+        AND (count(tokens) = 0 OR count(tokens) = count(*) AND min(tokens) = max(tokens))),
+of_several_files AS (
+    SELECT run_id FROM main.steps
+    WHERE phase IN ('train', 'warmup')
+        AND run_id IN (SELECT run_id FROM main.members GROUP BY run_id HAVING count(*) > 1)
+    GROUP BY run_id HAVING min(file_id) < max(file_id) OR min(part) < max(part)),
+others AS (
+    FROM of_several_files
+    UNION ALL SELECT run_id FROM main.phases WHERE phase IN ('evaluation', 'checkpoint')
+    UNION ALL SELECT run_id FROM main.params WHERE key = 'writers' AND value = 'ambiguous'
+    UNION ALL SELECT run_id FROM main.members WHERE why = 'twin')
 SELECT run_id, times_s, coalesce(samples, global_batch_size) AS samples,
     coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens
-FROM plain JOIN main.runs USING (run_id)
-WHERE times_s IS NOT NULL
+FROM of_runs JOIN main.runs USING (run_id)
+WHERE times_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
+    AND run_id NOT IN (SELECT run_id FROM others WHERE run_id IS NOT NULL)
