@@ -12,7 +12,7 @@
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --   by_epoch := false       true: each epoch of 200 records by itself, shorter ones together
 --
 -- Columns:
@@ -20,7 +20,7 @@
 --   epochs                VARCHAR    epochs of the records, NULL where the log names none
 --   n_steps               BIGINT     records
 --   label                 VARCHAR    what one record is: `single steps`, `means of 10 steps`
---   place                 BIGINT     1 for the elbow, 2 and more for further ones in the tail; NULL without one
+--   elbow_place           BIGINT     1 for the elbow, 2 and more for further ones in the tail; NULL without one
 --   elbow_share           DOUBLE     share of the records up to the elbow, 0 to 1
 --   elbow_share_low       DOUBLE     lower end of its 95 % interval
 --   elbow_share_high      DOUBLE     upper end
@@ -51,13 +51,14 @@ pooled AS (
         elbows(list(step_s ORDER BY place_in_run)) AS found
     FROM records GROUP BY run_id, own_epoch),
 places AS (
-    SELECT *, generate_subscripts(CASE WHEN smoothed IS NULL AND found.elbows <> [] THEN found.elbows ELSE [NULL] END, 1) AS nth
+    SELECT *, unnest(range(1, 1 + greatest(CASE WHEN smoothed IS NULL THEN len(found.elbows) END, 1))) AS nth
     FROM pooled)
 SELECT run_id,
     CASE WHEN of_epochs[-1] - of_epochs[1] + 1 > len(of_epochs) THEN array_to_string(of_epochs, ',')
         WHEN len(of_epochs) > 1 THEN format('{}-{}', of_epochs[1], of_epochs[-1])
         ELSE of_epochs[1]::VARCHAR END AS epochs,
-    n_steps, label, CASE WHEN corner IS NOT NULL THEN nth END AS place,
+    n_steps, CASE WHEN smoothed IS NULL THEN label END AS label,
+    CASE WHEN corner IS NOT NULL THEN nth END AS elbow_place,
     corner.share AS elbow_share, corner.share_low AS elbow_share_low, corner.share_high AS elbow_share_high,
     corner.step_s AS elbow_s, corner.step_s_low AS elbow_s_low, corner.step_s_high AS elbow_s_high,
     departure.share AS departure_share, departure.share_low AS departure_share_low,
@@ -67,7 +68,7 @@ SELECT run_id,
     CASE WHEN smoothed IS NOT NULL THEN smoothed || ': a mean of many steps hides the tail of single ones'
         ELSE found.reason END AS reason
 FROM (
-    SELECT *, found.elbows[nth] AS corner,
+    SELECT *, CASE WHEN smoothed IS NULL THEN found.elbows[nth] END AS corner,
         CASE WHEN smoothed IS NULL THEN found.departure END AS departure,
         CASE WHEN smoothed IS NULL THEN found.fast.median_s END AS fast_s FROM places)
-ORDER BY run_id, own_epoch NULLS LAST, place
+ORDER BY run_id, own_epoch NULLS LAST, elbow_place

@@ -2,8 +2,8 @@
 --
 -- Answers: Does the run warm up, slow down or keep its pace?  Which steps are its pace?
 --   One row per run and attempt, over all of its records, whatever the statistics leave out: stalls and first batches
---   are no change of pace.  Change points of the ranks, with a penalty that allows for neighbouring steps that are alike
---   (statistics/change_points.py); levels within 1 % are one level, and one of less than 5 % of the records is an
+--   are no change of pace.  Change points of the ranks, with a penalty that allows for neighbours that are alike
+--   (statistics/change_points.py).  Levels within 1 % are one level; one of less than 5 % of the records is an
 --   episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before `steady_from_step`.
 --
 -- Sources: step_times, selected_runs
@@ -33,6 +33,7 @@ series AS (
     GROUP BY run_id, coalesce(attempt, 0))
 SELECT run_id, attempt, n_steps, state.verdict AS verdict, steps[state.first + 1] AS steady_from_step,
     state.level AS steady_s, state.before AS before_s, state.first AS n_before,
-    nullif(array_to_string([steps[place + 1] FOR place IN state.changes], ' '), '') AS change_steps, state.reason AS note
+    nullif(array_to_string([steps[place + 1] FOR place IN state.changes], ' '), '') AS change_steps,
+    state.reason AS note
 FROM series
 ORDER BY run_id, attempt
