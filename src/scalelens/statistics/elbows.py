@@ -19,7 +19,7 @@ WINSOR = 0.999  # quantile that stands for all times above it
 NEARLY = 0.8  # the elbow is the first place that is so nearly as far from the chord as the farthest one
 SHARE_OF_MODE = 0.2  # of the records: a mode holds at least as many
 MANY_MODES = 3  # so many do not make one bulk and one tail
-LEFT_SIDE = 0.6  # of the width of its right side: a mode has as much on its left
+LEFT_SIDE = 0.75  # of the width of its right side: a mode has as much on its left
 MOST_ELBOWS = 4
 Z = 1.96  # standard errors of a 95 % interval
 

@@ -29,7 +29,7 @@
 --   fast_s            DOUBLE s   median of the fast mode
 --   limit_s           DOUBLE s   a record that took longer is slow
 --   cost_s            DOUBLE s   time beyond the fast mode, of all steps of the record
---   cost_percent      DOUBLE %   cost_s of the time of all records looked at
+--   cost_percent      DOUBLE     cost_s in per cent of the time of all records looked at
 --   class             VARCHAR    first_of_epoch, regime_shift, periodic or isolated
 --   period_steps      BIGINT     steps from one to the next, of a periodic one
 --   reason            VARCHAR    why the run has no slow steps, NULL in rows of slow steps
