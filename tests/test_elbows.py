@@ -155,7 +155,9 @@ def test_the_fast_mode_may_hold_the_smaller_half() -> None:
 # Slow steps
 
 
-def classified(n: int, rng: Random, *, every: int = 0, alone: float = 0, slow_from: float = 1, epoch: int = 0) -> Counter[Any]:
+def classified(
+    n: int, rng: Random, *, every: int = 0, alone: float = 0, slow_from: float = 1, epoch: int = 0
+) -> Counter[Any]:
     """Pairs of what was planted and what was said, of steps that either calls slow."""
     places = np.arange(n)
     times = 1 + SIGMA * rng.standard_normal(n)
@@ -276,3 +278,17 @@ def test_a_run_without_slow_steps_says_so(warehouse: Warehouse) -> None:
     assert [tuple(row.values()) for row in rows] == [
         ("a", None, "no record took longer than 1.053 s"), ("b", None, "few: 8 records, 40 are needed"),
     ]  # fmt: skip
+
+
+def test_the_distribution_marks_the_elbows(warehouse: Warehouse) -> None:
+    warehouse.run("a", times_with_stalls())
+    warehouse.run("b", times_with_stalls(every=1000))
+    said = warehouse.ask(
+        "SELECT run_id, elbow_place, elbow_s, elbow_share, elbow_share_low FROM elbow() WHERE elbow_place > 0"
+    )
+    marked = warehouse.ask(
+        "SELECT run_id, elbow_place, step_s AS elbow_s, cdf AS elbow_share, elbow_share_low FROM batch_cdf() WHERE elbow_place > 0"
+    )
+    assert marked == said and [row["run_id"] for row in said] == ["a"]
+    reasons = warehouse.column("SELECT DISTINCT elbow_reason FROM batch_cdf() ORDER BY 1 NULLS LAST")
+    assert reasons == warehouse.column("SELECT reason FROM elbow() ORDER BY 1 NULLS LAST") and reasons[1] is None

@@ -142,7 +142,9 @@ def test_steady_state_says_from_which_step(warehouse: Warehouse) -> None:
 
 def test_steady_leaves_out_what_comes_before(warehouse: Warehouse) -> None:
     warehouse.run("a", warming())
-    ledger = warehouse.ask("SELECT rule, count(*) AS n, max(step) AS last FROM exclusions(exclude := 'steady') GROUP BY 1 ORDER BY 1")
+    ledger = warehouse.ask(
+        "SELECT rule, count(*) AS n, max(step) AS last FROM exclusions(exclude := 'steady') GROUP BY 1 ORDER BY 1"
+    )
     assert [(row["rule"], row["n"], row["last"]) for row in ledger] == [("not_steady", 50, 50), ("warmup", 2, 2)]
     assert warehouse.column("SELECT n_steps FROM batch_stats(exclude := 'steady')") == [150]
     assert warehouse.column("SELECT n_steps FROM batch_stats()") == [198]
