@@ -292,3 +292,17 @@ def test_the_distribution_marks_the_elbows(warehouse: Warehouse) -> None:
     assert marked == said and [row["run_id"] for row in said] == ["a"]
     reasons = warehouse.column("SELECT DISTINCT elbow_reason FROM batch_cdf() ORDER BY 1 NULLS LAST")
     assert reasons == warehouse.column("SELECT reason FROM elbow() ORDER BY 1 NULLS LAST") and reasons[1] is None
+
+
+def test_sql_calls_the_same_functions(warehouse: Warehouse) -> None:
+    times = times_with_stalls()
+    warehouse.connection.execute("CREATE OR REPLACE TEMP TABLE series AS SELECT ? AS times", [times])
+    (row,) = warehouse.ask(
+        "SELECT elbows(times) AS found, elbows(NULL) AS none, steadiness(NULL) AS nothing FROM series"
+    )
+    found = elbows(np.array(times))
+    assert found.fast and found.departure
+    assert row["found"]["fast"] == found.fast._asdict() and row["found"]["departure"] == found.departure._asdict()
+    assert row["found"]["elbows"] == [corner._asdict() for corner in found.elbows]
+    assert row["none"] is None and row["nothing"] is None
+    assert warehouse.column("SELECT slow_classes(NULL, NULL, NULL, NULL)") == [None]

@@ -78,7 +78,7 @@ def _penalty(n: int, n_eff: float) -> float:
 
     2 log n is the price of the search; the rest was found by simulation, with a margin (see change_points).
     """
-    return float(2 * np.log(n) + 7 + 450 / n_eff)
+    return float(2 * np.log(n) + 7 + 450 / n_eff + 3000 / n_eff**2)
 
 
 def _level_cuts(values: Values) -> list[int]:
