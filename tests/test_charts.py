@@ -48,6 +48,7 @@ NUMBERS = {
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
+    "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -257,6 +258,12 @@ def test_means_are_labelled_and_running_means_refused():
     only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("refusal").is_not_null())
     with pytest.raises(UserError, match="running_mean"):
         draw("batch_cdf/kinds_of_record", only_refused)
+
+
+def test_elbows_are_marked_and_runs_without_one_are_counted() -> None:
+    text = text_of("batch_cdf/elbows")
+    assert "Circle: elbow, with the interval of its share. Without an elbow: 1 run (few), 1 run (no tail)." in text
+    assert "Circle" not in text_of("batch_cdf/ranks")
 
 
 def test_thinned_curve_passes_through_the_same_dots():

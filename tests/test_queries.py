@@ -185,7 +185,7 @@ def test_every_rule_can_be_turned_off(little: Warehouse) -> None:
     everything = little.column("SELECT count(*) + (SELECT count(*) FROM logged_warmup()) FROM step_times")
     assert little.column("SELECT sum(n_steps) FROM batch_stats(exclude := 'none')") == everything
     assert little.column("SELECT count(*) FROM selected_steps()") == everything
-    with pytest.raises(duckdb.Error, match="exclude is 'rules' or 'none'"):
+    with pytest.raises(duckdb.Error, match="exclude is 'rules', 'steady' or 'none'"):
         little.ask("FROM batch_stats(exclude := 'nothing')")
 
 

@@ -8,11 +8,13 @@ Encodings:
     y        share of the steps in percent
     curve    a run, by colour, shape and dash; named by what sets the runs apart
     point    p50, where the curve reaches one half
+    circle   elbows, as the query `elbow` finds them, with the 95 % interval of their share
     caption  runs, steps, what a record is, what was left out, which runs have no distribution and why
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 5 and 12
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 
 SINGLE = "single steps"  # label of the query for runs whose records are of one step each
+INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
 DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
 
 
@@ -57,6 +60,7 @@ def draw(
     medians = [
         {"label": labels[row["run_id"]], "step_s": row["step_s"], "percent": 50} for row in halves.iter_rows(named=True)
     ]
+    elbows = [row | {"label": labels[row["run_id"]]} for row in _elbows(known)]
     x, y = _axes(extent, sorted(set(known["label"])))
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
@@ -66,10 +70,31 @@ def draw(
         half.encode(y="percent:Q"),
         lines.encode(x, y, by["color"], by["strokeDash"]),
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
+        *_elbow_marks(elbows, x, y, by["color"]),
     )
-    legend = [look for look in looks if look.label]
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [style.INTERVALS[INTERVAL]] if elbows else []
     caption = [*_caption(known, refused), words.exclusions(left_out)]
     return style.figure([[style.Panel(panel)]], legend, caption, width)
+
+
+def _elbows(known: pl.DataFrame) -> list[Row]:
+    """Elbows of the curves; none where the rows do not tell them."""
+    if "elbow_place" not in known.columns:
+        return []
+    found = known.filter(pl.col("elbow_place").is_not_null())
+    columns = {"percent": "cdf", "percent_low": "elbow_share_low", "percent_high": "elbow_share_high"}
+    shares = [(100 * pl.col(share)).alias(name) for name, share in columns.items()]
+    return found.select("run_id", "step_s", *shares).to_dicts()
+
+
+def _elbow_marks(elbows: list[Row], x: Any, y: Any, colour: Any) -> list[Any]:
+    """Open circles, and bars for the intervals of their shares."""
+    if not elbows:
+        return []
+    circles = alt.Chart(style.values(elbows)).mark_point(shape="circle", filled=False, fill="white", strokeWidth=0.8)
+    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), colour)
+    return [*bars, circles.encode(x, y, colour, tooltip=["label:N", "step_s:Q", "percent:Q"])]
 
 
 class _Extent(NamedTuple):
@@ -167,7 +192,21 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
-    lines.append(f"{counts} ({kinds}). Marker: p50. No interval is drawn.")
+    lines.append(f"{counts} ({kinds}). Marker: p50, without an interval.")
+    lines += _about_elbows(known)
     for run in refused.iter_rows(named=True):
         lines.append(f"Not drawn: {_fact(run, 'name') or _fact(run, 'run_id')} ({run['refusal']}).")
+    return lines
+
+
+def _about_elbows(known: pl.DataFrame) -> list[str]:
+    """What the circles are, and how many runs have no elbow, by the reason."""
+    lines: list[str] = []
+    if _elbows(known):
+        lines.append("Circle: elbow, with the interval of its share.")
+    if "elbow_reason" in known.columns:
+        runs = known.filter(pl.col("elbow_reason").is_not_null()).unique("run_id")
+        reasons = Counter(reason.partition(":")[0] for reason in runs["elbow_reason"])
+        said = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
+        lines += [f"Without an elbow: {', '.join(said)}."] if said else []
     return lines

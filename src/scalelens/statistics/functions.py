@@ -16,6 +16,7 @@ from scalelens.statistics.medians import Interval, Values, median_interval, medi
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
 from scalelens.statistics.ratios import ratio_interval
+from scalelens.statistics.series_functions import SERIES_FUNCTIONS
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
 from scalelens.statistics.steps import quantiles, slowest_by_step
@@ -191,8 +192,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
     functions: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
     }
-    functions |= FUNCTIONS_OF_RUNS
-    functions |= {
+    functions |= FUNCTIONS_OF_RUNS | SERIES_FUNCTIONS | {
         "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
         "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
         "class_spans": (_class_spans, lists, "BIGINT[]"),

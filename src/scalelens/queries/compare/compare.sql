@@ -16,7 +16,7 @@
 --   b := ''                 the other side, written in the same way
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
 --                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
 --   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail

@@ -18,7 +18,7 @@
 --   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2              records left out at the start of each attempt
---   exclude := 'rules'       'none' leaves nothing out
+--   exclude := 'rules'       'none' leaves nothing out, 'steady' also what comes before the steady state
 --   series_by := ''          further columns of `runs` that a series must hold equal: 'tp, pp'
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times

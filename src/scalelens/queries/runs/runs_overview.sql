@@ -10,7 +10,7 @@
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
 --   warmup := 2             records left out at the start of each attempt; for step_s
---   exclude := 'rules'      'none' leaves nothing out; for step_s
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state; for step_s
 --
 -- Columns:
 --   run_id               VARCHAR         run

@@ -12,7 +12,7 @@
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
 --   run_id              VARCHAR     run

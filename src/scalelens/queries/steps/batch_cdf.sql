@@ -4,21 +4,25 @@
 --   Only single steps show their tail.  Means over an interval are given and labelled; running means, and means of an
 --   epoch or a run, are refused, as are runs of which nothing is left: one row without numbers that says why.
 --
--- Sources: selected_steps
+-- Sources: selected_steps, elbow
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
---   run_id     VARCHAR     run
---   step_s     DOUBLE s    time of a step
---   cdf        DOUBLE      share of the records that took at most step_s, 0 to 1
---   n_steps    BIGINT      records of the run
---   label      VARCHAR     what one record is: `single steps`, `means of 10 steps`
---   refusal    VARCHAR     why there is no distribution, NULL where there is one
+--   run_id              VARCHAR     run
+--   step_s              DOUBLE s    time of a step
+--   cdf                 DOUBLE      share of the records that took at most step_s, 0 to 1
+--   elbow_place         BIGINT      where this is an elbow: 1, or 2 and more inside the tail (elbow); else NULL
+--   elbow_share_low     DOUBLE      lower end of the 95 % interval of its share
+--   elbow_share_high    DOUBLE      upper end
+--   elbow_reason        VARCHAR     why the run has no elbow, NULL where it has one
+--   n_steps             BIGINT      records of the run
+--   label               VARCHAR     what one record is: `single steps`, `means of 10 steps`
+--   refusal             VARCHAR     why there is no distribution, NULL where there is one
 WITH
 selected AS (
     FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
@@ -33,13 +37,18 @@ kinds AS (
     FROM records GROUP BY run_id),
 shares AS (
     SELECT run_id, step_s, sum(count(*)) OVER (PARTITION BY run_id ORDER BY step_s) AS n_at_most
-    FROM records GROUP BY run_id, step_s)
-SELECT run_id, step_s, n_at_most / n_steps AS cdf, n_steps, label, NULL::VARCHAR AS refusal
-FROM kinds JOIN shares USING (run_id) WHERE smoothed IS NULL
-UNION ALL
-SELECT run_id, NULL, NULL, n_steps, NULL, smoothed || ': a mean of many steps hides the tail of single ones'
+    FROM records GROUP BY run_id, step_s),
+corners AS (FROM elbow(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+without AS (SELECT run_id, reason AS elbow_reason FROM corners WHERE elbow_place IS NULL)
+SELECT s.run_id, s.step_s, n_at_most / k.n_steps AS cdf, elbow_place, elbow_share_low, elbow_share_high, elbow_reason,
+    k.n_steps, k.label, NULL::VARCHAR AS refusal
+FROM kinds AS k JOIN shares AS s USING (run_id) LEFT JOIN without USING (run_id)
+LEFT JOIN corners AS c ON c.run_id = s.run_id AND c.elbow_s = s.step_s
+WHERE smoothed IS NULL
+UNION ALL BY NAME
+SELECT run_id, n_steps, smoothed || ': a mean of many steps hides the tail of single ones' AS refusal
 FROM kinds WHERE smoothed IS NOT NULL
-UNION ALL
-SELECT run_id, NULL, NULL, 0, NULL, format('all {} records are left out: see exclusions', count(*))
+UNION ALL BY NAME
+SELECT run_id, 0 AS n_steps, format('all {} records are left out: see exclusions', count(*)) AS refusal
 FROM selected GROUP BY run_id HAVING count(*) FILTER (left_out IS NULL) = 0
 ORDER BY run_id, step_s

@@ -12,17 +12,18 @@
 --   skipped         iterations of it were skipped (loss scale overflow)
 --   summary         a running mean, or the mean of an epoch or a run, where the steps are logged one by one as well, or
 --                   where the log gives the same mean before (JUBE prints its analysis, then tables of it)
+--   not_steady      before the steady state of its attempt (steady_state); with exclude := 'steady' alone
 --   ambiguous       several launches or ranks wrote the records of the run, and nothing tells which wrote this one
 --
 -- Helper: used by many queries
 --
--- Sources: step_times, logged_warmup, runs, params, phases, epochs_logged
+-- Sources: step_times, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -92,7 +93,11 @@ wanted_epochs AS (
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, place_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
-        ELSE error('exclude is ''rules'' or ''none''') END AS left_out
+        WHEN 'steady' THEN nullif(CASE WHEN step < steady_from_step AND rules <> ['logged_warmup']
+            THEN list_append(rules, 'not_steady') ELSE rules END, [])
+        ELSE error('exclude is ''rules'', ''steady'' or ''none''') END AS left_out
 FROM judged
+LEFT JOIN (SELECT run_id, attempt, steady_from_step FROM steady_state(runs := runs) WHERE exclude = 'steady') AS paces
+    USING (run_id, attempt)
 WHERE trim(epochs::VARCHAR) = ''
     OR EXISTS (FROM wanted_epochs WHERE floor(epoch) BETWEEN first_epoch AND last_epoch)

@@ -1,0 +1,74 @@
+-- Elbows of the distribution of step times, and where it leaves the fast mode.
+--
+-- Answers: Which share of the steps is as fast as the run can be, and from where on is there a tail?
+--   Two questions apart.  Departure: where records leave the fast mode, the median of its records and 4 robust sigma;
+--   below a half, the median is a time of slow steps.  Elbow: the largest distance between the distribution and its
+--   chord from there on, winsorised at 0.999; where the tail has no mode of its own, the end of the fast mode.
+--   (statistics/elbows.py.)  Without an elbow there is one row that says why.
+--
+-- Sources: selected_steps
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+--   by_epoch := false       true: each epoch of 200 records by itself, shorter ones together
+--
+-- Columns:
+--   run_id                VARCHAR    run
+--   epochs                VARCHAR    epochs of the records, NULL where the log names none
+--   n_steps               BIGINT     records
+--   label                 VARCHAR    what one record is: `single steps`, `means of 10 steps`
+--   elbow_place           BIGINT     1 for the elbow, 2 and more for further ones in the tail; NULL without one
+--   elbow_share           DOUBLE     share of the records up to the elbow, 0 to 1
+--   elbow_share_low       DOUBLE     lower end of its 95 % interval
+--   elbow_share_high      DOUBLE     upper end
+--   elbow_s               DOUBLE s   time of the last record up to the elbow
+--   elbow_s_low           DOUBLE s   time of the record at elbow_share_low
+--   elbow_s_high          DOUBLE s   time of the record at elbow_share_high
+--   departure_share       DOUBLE     share of the records in the fast mode, 0 to 1; NULL where there is no tail
+--   departure_share_low   DOUBLE     lower end of its 95 % interval
+--   departure_share_high  DOUBLE     upper end
+--   departure_s           DOUBLE s   time at which records leave the fast mode
+--   departure_s_low       DOUBLE s   time of the record at departure_share_low
+--   departure_s_high      DOUBLE s   time of the record at departure_share_high
+--   fast_s                DOUBLE s   median of the fast mode
+--   median_contaminated   BOOLEAN    more than half of the records are beyond the departure
+--   reason                VARCHAR    why there is no elbow: few, quantised, no tail, several modes, means
+WITH
+records AS (
+    SELECT *, count(*) OVER (PARTITION BY run_id, floor(epoch)) AS n_of_epoch
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) WHERE left_out IS NULL),
+pooled AS (
+    SELECT run_id, CASE WHEN by_epoch AND n_of_epoch >= 200 THEN floor(epoch) END AS own_epoch, count(*) AS n_steps,
+        string_agg(DISTINCT value_kind, ' and ' ORDER BY value_kind)
+            FILTER (WHERE value_kind NOT IN ('instant', 'interval_mean')) AS smoothed,
+        CASE WHEN max(averaged_steps) = 1 THEN 'single steps'
+            WHEN min(averaged_steps) = max(averaged_steps) THEN format('means of {} steps', max(averaged_steps))
+            ELSE format('means of {} to {} steps', min(averaged_steps), max(averaged_steps)) END AS label,
+        list_sort(list(DISTINCT floor(epoch)::BIGINT) FILTER (WHERE epoch IS NOT NULL)) AS of_epochs,
+        elbows(list(step_s ORDER BY place_in_run)) AS found
+    FROM records GROUP BY run_id, own_epoch),
+places AS (
+    SELECT *, unnest(range(1, 1 + greatest(CASE WHEN smoothed IS NULL THEN len(found.elbows) END, 1))) AS nth
+    FROM pooled)
+SELECT run_id,
+    CASE WHEN of_epochs[-1] - of_epochs[1] + 1 > len(of_epochs) THEN array_to_string(of_epochs, ',')
+        WHEN len(of_epochs) > 1 THEN format('{}-{}', of_epochs[1], of_epochs[-1])
+        ELSE of_epochs[1]::VARCHAR END AS epochs,
+    n_steps, CASE WHEN smoothed IS NULL THEN label END AS label,
+    CASE WHEN corner IS NOT NULL THEN nth END AS elbow_place,
+    corner.share AS elbow_share, corner.share_low AS elbow_share_low, corner.share_high AS elbow_share_high,
+    corner.step_s AS elbow_s, corner.step_s_low AS elbow_s_low, corner.step_s_high AS elbow_s_high,
+    departure.share AS departure_share, departure.share_low AS departure_share_low,
+    departure.share_high AS departure_share_high, departure.step_s AS departure_s,
+    departure.step_s_low AS departure_s_low, departure.step_s_high AS departure_s_high,
+    fast_s, departure.share < 0.5 AS median_contaminated,
+    CASE WHEN smoothed IS NOT NULL THEN smoothed || ': a mean of many steps hides the tail of single ones'
+        ELSE found.reason END AS reason
+FROM (
+    SELECT *, CASE WHEN smoothed IS NULL THEN found.elbows[nth] END AS corner,
+        CASE WHEN smoothed IS NULL THEN found.departure END AS departure,
+        CASE WHEN smoothed IS NULL THEN found.fast.median_s END AS fast_s FROM places)
+ORDER BY run_id, own_epoch NULLS LAST, elbow_place

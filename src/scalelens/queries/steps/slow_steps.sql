@@ -1,0 +1,61 @@
+-- Slow steps: which they are, what they cost, and whether they come one by one, in a rhythm or for a time.
+--
+-- Answers: Which steps are slower than the fast mode, and what do they have in common?
+--   A record is slow beyond the departure from the fast mode (see elbow) and beyond 1.05 of its median.  Looked at are
+--   the records that the statistics read, and the first batches of epochs.  The classes (statistics/slow_classes.py):
+--   first_of_epoch   first batch of an epoch whose start is in the log
+--   regime_shift     in a level of ten records or more that is slow as a whole
+--   periodic         most of the steps at this distance are slow, and more than chance makes slow
+--   isolated         none of these
+--   A run without slow steps has one row that says why.
+--
+-- Sources: selected_steps, epochs_logged
+--
+-- Parameters:
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+--
+-- Columns:
+--   run_id            VARCHAR    run
+--   file_id           VARCHAR    file of the record
+--   line              BIGINT     line of the record
+--   attempt           INTEGER    restart
+--   epoch             DOUBLE     epoch
+--   step              BIGINT     step, the last of an interval
+--   averaged_steps    BIGINT     steps that the time is a mean of
+--   step_s            DOUBLE s   time of the step
+--   fast_s            DOUBLE s   median of the fast mode
+--   limit_s           DOUBLE s   a record that took longer is slow
+--   cost_s            DOUBLE s   time beyond the fast mode, of all steps of the record
+--   cost_percent      DOUBLE     cost_s in per cent of the time of all records looked at
+--   class             VARCHAR    first_of_epoch, regime_shift, periodic or isolated
+--   period_steps      BIGINT     steps from one to the next, of a periodic one
+--   reason            VARCHAR    why the run has no slow steps, NULL in rows of slow steps
+WITH
+records AS (
+    SELECT s.*, (s.step = l.first_step AND l.starts_in_log AND l.n_steps > 1) IS TRUE AS is_first,
+        row_number() OVER (PARTITION BY s.run_id ORDER BY place_in_run) - 1 AS place,
+        sum(step_s * averaged_steps) OVER (PARTITION BY s.run_id ORDER BY place_in_run
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS run_s
+    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS s
+    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = s.run_id AND l.attempt = s.attempt AND l.epoch = s.epoch
+    WHERE coalesce(left_out, ['first_of_epoch']) = ['first_of_epoch'] AND s.step IS NOT NULL
+        AND coalesce(value_kind, 'instant') IN ('instant', 'interval_mean')),
+series AS (
+    SELECT run_id, any_value(run_s) AS run_s, slow_classes(list(step_s ORDER BY place), list(step ORDER BY place),
+        list(is_first::INTEGER ORDER BY place), list((left_out IS NULL)::INTEGER ORDER BY place)) AS slow
+    FROM records GROUP BY run_id),
+found AS (
+    SELECT run_id, slow.fast_s AS fast_s, slow.limit_s AS limit_s, unnest(slow.place) AS place,
+        unnest(slow.kind) AS class, unnest(slow.period) AS period_steps FROM series)
+SELECT run_id, file_id, line, attempt, epoch, step, averaged_steps, step_s, fast_s, limit_s,
+    (step_s - fast_s) * averaged_steps AS cost_s, 100 * (step_s - fast_s) * averaged_steps / run_s AS cost_percent,
+    class, period_steps, NULL::VARCHAR AS reason
+FROM found JOIN records USING (run_id, place)
+UNION ALL BY NAME
+SELECT run_id, slow.fast_s AS fast_s, slow.limit_s AS limit_s,
+    coalesce(slow.reason, format('no record took longer than {:.4g} s', slow.limit_s)) AS reason
+FROM series WHERE slow.place = []
+ORDER BY run_id, attempt, epoch, step

@@ -1,0 +1,39 @@
+-- Whether a run has a steady state, and from which step on.
+--
+-- Answers: Does the run warm up, slow down or keep its pace?  Which steps are its pace?
+--   One row per run and attempt, over all of its records, whatever the statistics leave out: stalls and first batches
+--   are no change of pace.  Change points of the ranks, with a penalty that allows for neighbours that are alike
+--   (statistics/change_points.py).  Levels within 1 % are one level; one of less than 5 % of the records is an
+--   episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before `steady_from_step`.
+--
+-- Sources: step_times, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id              VARCHAR    run
+--   attempt             INTEGER    restart
+--   n_steps             BIGINT     records
+--   verdict             VARCHAR    steady; warming: slower before; slowing: faster before; unsteady; too_short
+--   steady_from_step    BIGINT     first step of the steady state, NULL where there is none
+--   steady_s            DOUBLE s   median of the steady state
+--   before_s            DOUBLE s   median of the records before it, NULL where there is none
+--   n_before            BIGINT     records before it
+--   change_steps        VARCHAR    steps at which another level begins
+--   note                VARCHAR    why there is no steady state
+WITH
+series AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, count(*) AS n_steps,
+        list(step ORDER BY epoch, step, file_id, line) AS steps,
+        steadiness(list(step_s ORDER BY epoch, step, file_id, line)) AS state
+    FROM step_times
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s) AND step IS NOT NULL
+        AND coalesce(value_kind, 'instant') IN ('instant', 'interval_mean')
+    GROUP BY run_id, coalesce(attempt, 0))
+SELECT run_id, attempt, n_steps, state.verdict AS verdict, steps[state.first + 1] AS steady_from_step,
+    state.level AS steady_s, state.before AS before_s, state.first AS n_before,
+    nullif(array_to_string([steps[place + 1] FOR place IN state.changes], ' '), '') AS change_steps,
+    state.reason AS note
+FROM series
+ORDER BY run_id, attempt

@@ -1,0 +1,80 @@
+"""Statistics of series as functions of a DuckDB connection: a list of values in, a struct out, NULL for NULL."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from scalelens.statistics.elbows import Corner, FastMode, elbows
+from scalelens.statistics.slow_classes import slow_classes
+from scalelens.statistics.steady import steadiness
+
+_CORNER = pa.struct([(field, pa.float64()) for field in Corner._fields])
+_FAST = [(field, pa.float64()) for field in FastMode._fields]
+_ELBOWS = pa.struct(
+    [("fast", pa.struct(_FAST)), ("departure", _CORNER), ("elbows", pa.list_(_CORNER)), ("reason", pa.string())]
+)
+_STEADY = pa.struct(
+    [
+        ("verdict", pa.string()), ("first", pa.int64()), ("changes", pa.list_(pa.int64())),
+        ("level", pa.float64()), ("before", pa.float64()), ("reason", pa.string()),
+    ]
+)  # fmt: skip
+_SLOW = pa.struct(
+    [
+        ("fast_s", pa.float64()), ("limit_s", pa.float64()), ("place", pa.list_(pa.int64())),
+        ("kind", pa.list_(pa.string())), ("period", pa.list_(pa.int64())), ("reason", pa.string()),
+    ]
+)  # fmt: skip
+
+
+def _elbows(series: pa.ChunkedArray) -> pa.Array:
+    """`elbows` of an Arrow column of lists."""
+    found = [None if row is None else elbows(row) for row in _arrays(series)]
+    rows = [
+        None if row is None else row._asdict()
+        | {
+            "fast": row.fast and row.fast._asdict(),
+            "departure": row.departure and row.departure._asdict(),
+            "elbows": [corner._asdict() for corner in row.elbows],
+        }
+        for row in found
+    ]  # fmt: skip
+    return pa.array(rows, type=_ELBOWS)
+
+
+def _steadiness(series: pa.ChunkedArray) -> pa.Array:
+    """`steadiness` of an Arrow column of lists."""
+    return pa.array([None if row is None else steadiness(row)._asdict() for row in _arrays(series)], type=_STEADY)
+
+
+def _slow_classes(
+    times: pa.ChunkedArray, steps: pa.ChunkedArray, is_first: pa.ChunkedArray, counts: pa.ChunkedArray
+) -> pa.Array:
+    """`slow_classes` of Arrow columns of lists; the flags are 0 and 1."""
+    rows = zip(_arrays(times), _arrays(steps), _arrays(is_first), _arrays(counts), strict=True)
+    found = [None if row[0] is None else slow_classes(row[0], row[1], row[2] == 1, row[3] == 1) for row in rows]
+    return pa.array([row and row._asdict() for row in found], type=_SLOW)
+
+
+def _arrays(lists: pa.ChunkedArray) -> Sequence[Any]:
+    """The lists of an Arrow column as numpy arrays, None for NULL."""
+    arrays: list[Any] = [entry.values for entry in lists]
+    return [None if array is None else array.to_numpy(zero_copy_only=False) for array in arrays]
+
+
+def _sql(kind: Any) -> str:
+    """An Arrow type as DuckDB writes it."""
+    if pa.types.is_struct(kind):
+        fields = ", ".join(f"{field.name} {_sql(field.type)}" for field in kind)
+        return f"STRUCT({fields})"
+    if pa.types.is_list(kind):
+        return f"{_sql(kind.value_type)}[]"
+    return {"double": "DOUBLE", "int64": "BIGINT", "string": "VARCHAR"}[str(kind)]
+
+
+SERIES_FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+    "elbows": (_elbows, ["DOUBLE[]"], _sql(_ELBOWS)),
+    "slow_classes": (_slow_classes, ["DOUBLE[]", "BIGINT[]", "INTEGER[]", "INTEGER[]"], _sql(_SLOW)),
+    "steadiness": (_steadiness, ["DOUBLE[]"], _sql(_STEADY)),
+}

@@ -1,0 +1,125 @@
+"""Slow steps of a run: which steps are slow, and whether they come one by one, in a rhythm, or for a time."""
+
+from itertools import pairwise
+from math import ceil, log
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalelens.statistics.change_points import Integers, change_points
+from scalelens.statistics.elbows import SLOWER, fast_mode
+from scalelens.statistics.medians import Values
+from scalelens.statistics.significance import binomial_tail
+
+Flags = npt.NDArray[np.bool_]
+
+FEWEST = 40  # records: fewer do not show a fast mode
+SHORTEST_SHIFT = 10  # records of a slow level; fewer are a stall
+BY_CHANCE = 0.001  # probability that chance makes a run of slow steps, or a rhythm, anywhere in a series
+FEWEST_HITS = 4  # slow steps of one rhythm
+KEPT = 0.6  # share of the steps in a rhythm that are slow
+MOST_PERIODS = 5
+GAPS = 5  # a gap is looked for between a slow step and so many next ones: others may lie between
+CANDIDATES = 20  # gaps that are tried as a period
+
+
+class SlowSteps(NamedTuple):
+    """The slow records of a series: lists of equal length, an entry for each."""
+
+    fast_s: float | None  # median of the fast mode
+    limit_s: float | None  # a record that took longer is slow
+    place: list[int]  # among the records, from 0
+    kind: list[str]  # `first_of_epoch`, `periodic`, `isolated`, `regime_shift`
+    period: list[int | None]  # in steps
+    reason: str | None  # why there is no list
+
+
+class Rhythm(NamedTuple):
+    """Slow steps at an equal distance."""
+
+    hits: int
+    period: int
+    remainder: int
+
+
+def slow_classes(times: Values, steps: Integers, is_first: Flags, counts: Flags) -> SlowSteps:
+    """Slow records with their class, of series of shape (n,) in the order of steps.
+
+    A record is slow beyond the departure from the fast mode (`elbows.fast_mode`) and beyond 1.05 of its median; the
+    mode is that of the records that count.  `is_first` marks the first batch of an epoch.
+    """
+    n = int(np.count_nonzero(counts))
+    if n < FEWEST:
+        return SlowSteps(None, None, [], [], [], f"few: {n} records, {FEWEST} are needed")
+    fast = fast_mode(np.sort(times[counts]))
+    limit = max(fast.end_s, (1 + SLOWER) * fast.median_s)
+    slow = times > limit
+    shifted = slow & ~is_first & _in_shifts(times, slow, limit)
+    rest = ~is_first & ~shifted
+    period = np.zeros(len(times), np.int64)
+    period[rest] = periods(steps[rest], slow[rest])
+    kind = np.select([period > 0, shifted, is_first], ["periodic", "regime_shift", "first_of_epoch"], "isolated")
+    place = np.flatnonzero(slow)
+    found = [int(steps_apart) or None for steps_apart in period[place]]
+    return SlowSteps(fast.median_s, limit, place.tolist(), kind[place].tolist(), found, None)
+
+
+def _in_shifts(times: Values, slow: Flags, limit: float) -> Flags:
+    """Whether a record lies in a level that is slow, or in a row of slow records that is too long for chance."""
+    n = len(times)
+    bounds = [0, *change_points(times), n]
+    inside = np.zeros(n, bool)
+    for start, end in pairwise(bounds):
+        inside[start:end] = end - start >= SHORTEST_SHIFT and np.median(times[start:end]) > limit
+    share = np.mean(slow)
+    longest = max(SHORTEST_SHIFT, ceil(log(BY_CHANCE / n) / log(share))) if 0 < share < 1 else n
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], slow, [False]])))
+    for start, end in edges.reshape(-1, 2):
+        if end - start >= longest:
+            inside[start:end] = True
+    return inside
+
+
+def periods(steps: Integers, slow: Flags) -> Integers:
+    """Period of each record, shape (n,): 0 for those that are in no rhythm.
+
+    The slow steps of the best rhythm are taken away, and what is left is searched again.
+    """
+    found = np.zeros(len(steps), np.int64)
+    left = slow.copy()
+    for _ in range(MOST_PERIODS):
+        tried = [_rhythm(steps, left, period) for period in _gaps(np.unique(steps[left]))]
+        rhythms = [rhythm for rhythm in tried if rhythm]
+        if not rhythms:
+            break
+        best = max(rhythms, key=lambda rhythm: (rhythm.hits, -rhythm.period))
+        found[left & (steps % best.period == best.remainder)] = best.period
+        left &= found == 0
+    return found
+
+
+def _gaps(steps: Integers) -> list[int]:
+    """The commonest distances of slow steps, in order, to the next ones."""
+    gaps = [steps[apart:] - steps[:-apart] for apart in range(1, min(GAPS, len(steps) - 1) + 1)]
+    if not gaps:
+        return []
+    distances, counts = np.unique(np.concatenate(gaps), return_counts=True)
+    common = np.argsort(-counts, kind="stable")[:CANDIDATES]
+    return [int(distances[place]) for place in common if distances[place] > 1 and counts[place] >= FEWEST_HITS - 1]
+
+
+def _rhythm(steps: Integers, slow: Flags, period: int) -> Rhythm | None:
+    """The rhythm of a period, of the remainder with the most slow steps.
+
+    Most of the steps with this remainder must be slow, and more of them than chance makes slow: the binomial tail,
+    times the periods and remainders that were tried.
+    """
+    hits = np.bincount(steps[slow] % period)
+    remainder = int(np.argmax(hits))
+    there = int(np.count_nonzero(steps % period == remainder))
+    most = int(hits[remainder])
+    if most < max(FEWEST_HITS, KEPT * there):
+        return None
+    by_chance = binomial_tail(np.array([most]), np.array([there]), np.array([np.mean(slow)]))[0]
+    return Rhythm(most, period, remainder) if by_chance * period * CANDIDATES <= BY_CHANCE else None

@@ -1,0 +1,172 @@
+"""The steady state: change points by simulation, the verdict, and what `exclude := 'steady'` leaves out."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.signal
+
+from little_warehouse import Warehouse
+from scalelens.statistics.change_points import change_points
+from scalelens.statistics.steady import steadiness
+
+Values = npt.NDArray[np.float64]
+Series = Callable[[np.random.Generator, int], Values]
+
+
+def ar1(phi: float) -> Series:
+    """Step times of 1 s with a standard deviation of 2 %, each like the one before."""
+
+    def draw(rng: np.random.Generator, n: int) -> Values:
+        noise = scipy.signal.lfilter([1], [1, -phi], rng.standard_normal(n + 300))[300:]
+        return np.asarray(1 + 0.02 * np.sqrt(1 - phi**2) * noise)
+
+    return draw
+
+
+def two_modes(rng: np.random.Generator, n: int) -> Values:
+    return np.where(rng.random(n) < 0.3, 1.5, 1.0) + 0.01 * rng.standard_normal(n)
+
+
+def every_tenth_is_slow(rng: np.random.Generator, n: int) -> Values:
+    return 1 + 0.01 * rng.standard_normal(n) + 0.5 * (np.arange(n) % 10 == 3)
+
+
+CLEAN: dict[str, Series] = {
+    **{f"AR(1), phi {phi}": ar1(phi) for phi in (0.0, 0.5, 0.7, 0.9)},
+    "Pareto tail": lambda rng, n: 1 + 0.01 * rng.pareto(1.5, n),
+    "two modes": two_modes,
+    "rounded to 0.1 s": lambda rng, n: np.round(1 + 0.05 * rng.standard_normal(n), 1),
+    "every tenth is slow": every_tenth_is_slow,
+}
+
+
+@pytest.mark.parametrize("n", [100, 200, 500, 2000])
+@pytest.mark.parametrize("process", CLEAN)
+def test_clean_series_have_no_change_points(process: str, n: int) -> None:
+    """In at most 5 %; expected are at most 3.5 % (phi 0.9, 100 steps) and mostly 1 %."""
+    rng = np.random.default_rng([20261122, n])
+    many = 300 if n < 500 else 150
+    found = sum(bool(change_points(CLEAN[process](rng, n))) for _ in range(many))
+    assert found <= 0.05 * many
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_a_shift_of_three_sigma_is_found_where_it_is(n: int) -> None:
+    rng = np.random.default_rng(1)
+    found = [change_points(ar1(0.5)(rng, n) + 0.06 * (np.arange(n) >= 0.6 * n)) for _ in range(50)]
+    near = [min((abs(change - 0.6 * n) for change in changes), default=n) <= 0.03 * n for changes in found]
+    assert sum(near) >= 45
+
+
+def test_constant_times_and_short_series_have_no_change_points() -> None:
+    assert change_points(np.full(500, 0.25)) == []
+    assert change_points(np.repeat([1.0, 2.0], 15)) == []
+    assert change_points(np.array([])) == []
+
+
+def test_change_points_do_not_depend_on_the_unit() -> None:
+    values = ar1(0.3)(np.random.default_rng(5), 600) + 0.1 * (np.arange(600) < 90)
+    assert change_points(values) == change_points(1000 * values) == [90]
+
+
+def test_many_steps_with_many_levels() -> None:
+    """A staircase: three levels explain little of it, and it is found all the same."""
+    n = 200_000
+    changes = change_points(ar1(0.5)(np.random.default_rng(9), n) + 0.02 * (np.arange(n) // (n // 10)))
+    places = [k * n // 10 for k in range(1, 10)]
+    assert all(min(abs(change - place) for change in changes) < 200 for place in places)
+
+
+SHAPES: dict[str, tuple[str, Callable[[Values, int], Values]]] = {
+    "a fifth slower at the start": ("warming", lambda i, n: 0.1 * (i < 0.2 * n)),
+    "twenty slow steps at the start": ("warming", lambda i, n: 0.5 * (i < 20)),
+    "an exponential start": ("warming", lambda i, n: np.exp(-i / 15)),
+    "slower from 60 %": ("slowing", lambda i, n: 0.1 * (i >= 0.6 * n)),
+    "slower all the time": ("slowing", lambda i, n: 0.2 * i / n),
+    "slower for a fifth in between": ("unsteady", lambda i, n: 0.1 * (abs(i - 0.5 * n) < 0.1 * n)),
+    "a stall of four steps": ("steady", lambda i, n: 0.5 * (abs(i - 0.5 * n) < 2)),
+    "a change of 0.5 %": ("steady", lambda i, n: 0.005 * (i > 0.5 * n)),
+}
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5])
+@pytest.mark.parametrize("n", [300, 2000])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_verdict_is_told_right(shape: str, n: int, phi: float) -> None:
+    rng = np.random.default_rng(3)
+    verdict, added = SHAPES[shape]
+    states = [steadiness(ar1(phi)(rng, n) + added(np.arange(n, dtype=float), n)) for _ in range(20)]
+    assert sum(state.verdict == verdict for state in states) >= 18
+    firsts = [state.first for state in states if state.verdict == verdict and state.first]
+    if shape == "a fifth slower at the start":
+        assert np.median(firsts) == pytest.approx(0.2 * n, abs=3)
+    if shape == "slower from 60 %":
+        assert np.median(firsts) == pytest.approx(0.6 * n, abs=3)
+
+
+def test_a_series_that_wanders_is_too_short_to_tell() -> None:
+    rng = np.random.default_rng(4)
+    states = [steadiness(ar1(0.98)(rng, 60)) for _ in range(50)]
+    said = [state.reason for state in states if state.verdict == "too_short"]
+    assert len(said) >= 30 and all(reason and "too alike: 60 records say as much as" in reason for reason in said)
+
+
+def test_a_level_that_holds_little_may_not_be_the_last() -> None:
+    values = 1 + 0.2 * (np.arange(400) >= 350) + 0.001 * np.random.default_rng(6).standard_normal(400)
+    state = steadiness(values)
+    assert (state.verdict, state.first, state.changes) == ("slowing", None, [350])
+    assert state.reason == "the last level holds 50 of 400 records: it may not be the final one"
+
+
+# In SQL
+
+
+def warming(n: int = 200, slow: int = 50) -> list[float]:
+    noise = np.random.default_rng(8).standard_normal(n)
+    return [float(value) for value in 1 + 0.3 * (np.arange(n) < slow) + 0.01 * noise]
+
+
+def test_steady_state_says_from_which_step(warehouse: Warehouse) -> None:
+    warehouse.run("a", warming(), first=101)
+    warehouse.run("b", warming(slow=0))
+    warehouse.run("c", warming()[:20])
+    rows = warehouse.ask("FROM steady_state()")
+    assert [(row["run_id"], row["verdict"], row["steady_from_step"], row["n_before"]) for row in rows] == [
+        ("a", "warming", 151, 50), ("b", "steady", 1, 0), ("c", "too_short", None, None),
+    ]  # fmt: skip
+    assert rows[0]["change_steps"] == "151" and rows[0]["before_s"] == pytest.approx(1.3, abs=0.01)
+    assert rows[2]["note"] == "20 records: 40 are needed"
+
+
+def test_steady_leaves_out_what_comes_before(warehouse: Warehouse) -> None:
+    warehouse.run("a", warming())
+    ledger = warehouse.ask(
+        "SELECT rule, count(*) AS n, max(step) AS last FROM exclusions(exclude := 'steady') GROUP BY 1 ORDER BY 1"
+    )
+    assert [(row["rule"], row["n"], row["last"]) for row in ledger] == [("not_steady", 50, 50), ("warmup", 2, 2)]
+    assert warehouse.column("SELECT n_steps FROM batch_stats(exclude := 'steady')") == [150]
+    assert warehouse.column("SELECT n_steps FROM batch_stats()") == [198]
+    assert warehouse.column("SELECT count(*) FROM exclusions() WHERE rule = 'not_steady'") == [0]
+
+
+def test_each_attempt_has_a_steady_state_of_its_own(warehouse: Warehouse) -> None:
+    warehouse.run("a", warming())
+    again = [
+        {"run_id": "a", "file_id": "a", "line": 900 + step, "attempt": 1, "step": 200 + step, "step_s": step_s,
+         "value_kind": "instant", "averaged_steps": 1}
+        for step, step_s in enumerate(warming(slow=30), start=1)
+    ]  # fmt: skip
+    warehouse.insert("step_times", again)
+    rows = warehouse.ask("SELECT attempt, steady_from_step FROM steady_state()")
+    assert [(row["attempt"], row["steady_from_step"]) for row in rows] == [(0, 51), (1, 231)]
+    assert warehouse.column("SELECT count(*) FROM exclusions(exclude := 'steady') WHERE rule = 'not_steady'") == [80]
+
+
+def test_what_the_log_calls_warmup_gets_no_other_rule(warehouse: Warehouse) -> None:
+    warehouse.run("a", warming(), first=11)
+    warm = {"run_id": "a", "file_id": "a", "attempt": 0, "phase": "warmup", "value_kind": "instant", "step_s": 9.0}
+    warehouse.insert("steps", [{**warm, "line": step, "step": step} for step in range(1, 11)])
+    rules = warehouse.column("SELECT left_out FROM selected_steps(exclude := 'steady') WHERE step <= 10")
+    assert rules == [["logged_warmup"]] * 10
