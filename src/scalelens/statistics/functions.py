@@ -192,30 +192,34 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
     functions: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         name: (_over_lists(statistic), ["DOUBLE[]"], f"STRUCT({_STRUCT})") for name, statistic in FUNCTIONS.items()
     }
-    functions |= FUNCTIONS_OF_RUNS | SERIES_FUNCTIONS | {
-        "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
-        "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
-        "class_spans": (_class_spans, lists, "BIGINT[]"),
-        "image_model_work": (
-            _image_model_work,
-            ["VARCHAR", "VARCHAR", "BIGINT"],
-            "STRUCT(flops DOUBLE, reason VARCHAR)",
-        ),
-        "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_FIT_STRUCT})[]"),
-        "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_FIT_STRUCT})"),
-        "innermost": (_innermost, lists, "BIGINT[]"),
-        "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
-        "operator_work": (
-            _operator_work,
-            ["VARCHAR", "BIGINT[][]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"],
-            "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
-        ),
-        "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
-        "quantiles": (_quantiles, ["DOUBLE[]"] * 2, "DOUBLE[]"),
-        "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
-        "slowest_by_step": (_slowest_by_step, ["BIGINT[]", "DOUBLE[]"], "DOUBLE[]"),
-        "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
-    }
+    functions |= (
+        FUNCTIONS_OF_RUNS
+        | SERIES_FUNCTIONS
+        | {
+            "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
+            "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
+            "class_spans": (_class_spans, lists, "BIGINT[]"),
+            "image_model_work": (
+                _image_model_work,
+                ["VARCHAR", "VARCHAR", "BIGINT"],
+                "STRUCT(flops DOUBLE, reason VARCHAR)",
+            ),
+            "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_FIT_STRUCT})[]"),
+            "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_FIT_STRUCT})"),
+            "innermost": (_innermost, lists, "BIGINT[]"),
+            "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
+            "operator_work": (
+                _operator_work,
+                ["VARCHAR", "BIGINT[][]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"],
+                "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
+            ),
+            "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
+            "quantiles": (_quantiles, ["DOUBLE[]"] * 2, "DOUBLE[]"),
+            "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
+            "slowest_by_step": (_slowest_by_step, ["BIGINT[]", "DOUBLE[]"], "DOUBLE[]"),
+            "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
+        }
+    )
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
     for name, (function, takes, gives) in functions.items():
         if called is not None and name not in called:
