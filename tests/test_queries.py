@@ -46,7 +46,13 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
-ARGUMENTS = {"differences": "a := 'one', b := 'two-weak'"}  # of queries that say nothing without them
+FOUR_RANKS = (
+    "SELECT ''r'' AS run_id, 0 AS stage, rank, ''n'' || rank // 2 AS node, rank / 4 AS beyond FROM range(4) t(rank)"
+)
+ARGUMENTS = {  # of queries that say nothing without them
+    "differences": "a := 'one', b := 'two-weak'",
+    "node_scores": f"ratios := '({FOUR_RANKS})'",
+}
 
 
 @pytest.mark.parametrize("name", QUERIES)

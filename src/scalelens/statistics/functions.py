@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
+from scalelens.statistics.peers import Spread, Standing, standing, true_spread
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
 
@@ -24,6 +25,7 @@ _NESTED = [
 _TEXT = ("kind", "reason")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
+_SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
 
@@ -51,6 +53,25 @@ def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
     rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
     adjusted = [None if row is None else pa.array(benjamini_hochberg(row), from_pandas=True) for row in rows]
     return pa.array(adjusted, type=pa.list_(pa.float64()))
+
+
+def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.ChunkedArray) -> pa.Array:
+    """`standing` of each list of levels of an Arrow array, none of them NULL: a list with an entry a level."""
+    rows = zip(levels, noise.to_pylist(), typical, strict=True)
+    said = [
+        standing(level.values.to_numpy(), error, of.values.to_numpy(zero_copy_only=False)) for level, error, of in rows
+    ]
+    entries = [np.concatenate([np.zeros(0), *(getattr(one, field) for one in said)]) for field in Standing._fields]
+    ends = np.cumsum([0, *(len(one.p) for one in said)], dtype=np.int32)
+    columns = [pa.array(entry, from_pandas=True) for entry in entries]
+    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(columns, list(Standing._fields)))
+
+
+def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray) -> pa.Array:
+    """`true_spread` of each list of levels of an Arrow array."""
+    rows = zip(levels.to_pylist(), noise.to_pylist(), strict=True)
+    said = [true_spread(np.array(row, float), error or 0.0)._asdict() if row else None for row, error in rows]
+    return pa.array(said, type=_SPREAD, from_pandas=True)
 
 
 def _operators_of(families: pa.ChunkedArray) -> pa.Array:
@@ -134,7 +155,13 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
         ),
         "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
+        "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),
         "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
+        "true_spread": (
+            _true_spread,
+            ["DOUBLE[]", "DOUBLE"],
+            "STRUCT(share DOUBLE, low DOUBLE, high DOUBLE, p DOUBLE)",
+        ),
     }
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
     for name, (function, takes, gives) in functions.items():
