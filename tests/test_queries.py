@@ -52,6 +52,7 @@ FOUR_RANKS = (
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
     "node_scores": f"ratios := '({FOUR_RANKS})'",
+    "what_if": f"operations := 'read_csv(''{FIXTURES / 'what_if_operations.csv'}'')'",
 }
 
 

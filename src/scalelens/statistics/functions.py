@@ -11,6 +11,7 @@ import pyarrow as pa
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
 from scalelens.statistics.peers import Spread, Standing, standing, true_spread
+from scalelens.statistics.pipeline_replay import Question, table_of, what_if
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
 
@@ -25,6 +26,9 @@ _NESTED = [
 _TEXT = ("kind", "reason")
 _STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
+_QUESTION = pa.struct(
+    [(name, pa.float64() if name.endswith("_s") else pa.string()) for name in (*Question._fields, "reason")]
+)
 _SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
@@ -72,6 +76,30 @@ def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray) -> pa.Array:
     rows = zip(levels.to_pylist(), noise.to_pylist(), strict=True)
     said = [true_spread(np.array(row, float), error or 0.0)._asdict() if row else None for row, error in rows]
     return pa.array(said, type=_SPREAD, from_pandas=True)
+
+
+def _pipeline_what_if(
+    stages: pa.ChunkedArray,
+    replicas: pa.ChunkedArray,
+    steps: pa.ChunkedArray,
+    names: pa.ChunkedArray,
+    starts: pa.ChunkedArray,
+    durations: pa.ChunkedArray,
+) -> pa.Array:
+    """`what_if` of Arrow columns of lists: of each table a list with an entry a question, or the reason for none."""
+    told: list[list[dict[str, Any]]] = []
+    for stage, replica, step, name, start, duration in zip(
+        stages, replicas, steps, names, starts, durations, strict=True
+    ):
+        stage, replica, step, start, duration = (
+            column.values.to_numpy(zero_copy_only=False) for column in (stage, replica, step, start, duration)
+        )
+        try:
+            table = table_of(stage, replica, step, np.array(name.values.to_pylist()), start, duration)
+            told.append([question._asdict() for question in what_if(table)])
+        except ValueError as error:
+            told.append([{"reason": str(error)}])
+    return pa.array(told, type=pa.list_(_QUESTION))
 
 
 def _operators_of(families: pa.ChunkedArray) -> pa.Array:
@@ -153,6 +181,12 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             _operator_work,
             ["VARCHAR", "BIGINT[][]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"],
             "STRUCT(flops DOUBLE, moved_bytes BIGINT)",
+        ),
+        "pipeline_what_if": (
+            _pipeline_what_if,
+            [*["BIGINT[]"] * 3, "VARCHAR[]", *["BIGINT[]"] * 2],
+            "STRUCT(question VARCHAR, healed VARCHAR, measured_s DOUBLE, replayed_s DOUBLE, what_if_s DOUBLE, "
+            "reason VARCHAR)[]",
         ),
         "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
         "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),
