@@ -36,13 +36,13 @@ def test_true_spread_covers_what_was_planted() -> None:
     chance = np.random.default_rng(5)
     planted, noise, covered = 0.02, 0.01, 0
     for _ in range(500):
-        said = true_spread(1 + np.hypot(planted, noise) * chance.standard_normal(24), noise)
+        said = true_spread(1 + np.hypot(planted, noise) * chance.standard_normal(24), noise, 50)
         covered += said.low <= planted <= said.high
     assert 0.92 <= covered / 500 <= 0.99
 
 
 def test_true_spread_is_zero_where_noise_explains_all() -> None:
-    assert true_spread(np.ones(8), 0.0).p == 1
+    assert true_spread(np.ones(8), 0.0, 5).p == 1
     levels = 1 + 0.001 * np.random.default_rng(6).standard_normal(8)
-    assert (true_spread(levels, 0.05).share, true_spread(levels, 0.05).p) == (0, pytest.approx(1))
-    assert np.isnan(true_spread(np.ones(3), 0.0).share)
+    assert (true_spread(levels, 0.05, 5).share, true_spread(levels, 0.05, 5).p) == (0, pytest.approx(1))
+    assert np.isnan(true_spread(np.ones(3), 0.0, 5).share)

@@ -71,10 +71,10 @@ def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.Chunk
     return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(columns, list(Standing._fields)))
 
 
-def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray) -> pa.Array:
-    """`true_spread` of each list of levels of an Arrow array."""
-    rows = zip(levels.to_pylist(), noise.to_pylist(), strict=True)
-    said = [true_spread(np.array(row, float), error or 0.0)._asdict() if row else None for row, error in rows]
+def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.ChunkedArray) -> pa.Array:
+    """`true_spread` of each list of levels of an Arrow array, none of them NULL."""
+    rows = zip(levels, noise.to_pylist(), steps.to_pylist(), strict=True)
+    said = [true_spread(row.values.to_numpy(), error, count)._asdict() for row, error, count in rows]
     return pa.array(said, type=_SPREAD, from_pandas=True)
 
 
@@ -193,7 +193,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
         "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
         "true_spread": (
             _true_spread,
-            ["DOUBLE[]", "DOUBLE"],
+            ["DOUBLE[]", "DOUBLE", "BIGINT"],
             "STRUCT(share DOUBLE, low DOUBLE, high DOUBLE, p DOUBLE)",
         ),
     }

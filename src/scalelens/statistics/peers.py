@@ -8,6 +8,7 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 
 EXPECTED = 0.02  # spread of devices of one model, as a share: what is assumed before any is measured
+MAD_EFFICIENCY = 0.37  # of the normal distribution: Rousseeuw and Croux, J. Am. Stat. Assoc. 88, 1993
 WORTH = 8  # devices that this expectation counts for beside those measured
 
 
@@ -50,22 +51,25 @@ def standing(levels: Values, noise: float, typical: npt.NDArray[np.bool_]) -> St
     return Standing(middle, np.where(others > 0, stdtr(WORTH + freedom, -beyond), np.nan))
 
 
-def true_spread(levels: Values, noise: float) -> Spread:
-    """How much the levels, shape (n,), differ beyond their standard error `noise`, by chi-square; n of 4 or more.
+def true_spread(levels: Values, noise: float, steps: int) -> Spread:
+    """How much the levels, shape (n,), differ beyond their standard error `noise`; n of 4 or more, steps of 2 or more.
 
+    p is that of an F-test of their variance against that of the noise, which was estimated by the MAD of `steps` steps
+    of each: as well as by 0.37 times as many standard deviations.  The interval takes the noise as known (chi-square).
     A level that stands out does not count, so that one odd device does not make all differ.
     """
-    from scipy.special import chdtrc, chdtri
+    from scipy.special import chdtri, fdtrc
 
     core = levels[_in_core(levels, np.ones(len(levels), bool))]
     freedom = len(core) - 1
-    if freedom < 3:
+    if freedom < 3 or steps < 2:
         return Spread(np.nan, np.nan, np.nan, np.nan)
     variance, middle = float(np.var(core, ddof=1)), float(np.median(core))
     bounds = [variance * freedom / float(chdtri(freedom, tail)) for tail in (0.025, 0.975)]
     share, low, high = (max(bound - noise**2, 0) ** 0.5 / middle for bound in (variance, *bounds))
-    p = chdtrc(freedom, variance * freedom / noise**2) if noise > 0 else float(variance == 0)
-    return Spread(share, low, high, float(p))
+    of_noise = MAD_EFFICIENCY * len(levels) * (steps - 1)
+    p = float(fdtrc(freedom, of_noise, variance / noise**2)) if noise > 0 else float(variance == 0)
+    return Spread(share, low, high, p)
 
 
 def _in_core(levels: Values, typical: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

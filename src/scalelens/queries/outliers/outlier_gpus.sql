@@ -3,18 +3,19 @@
 -- Answers: Is a GPU, or a whole node, slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the
 --   network?
 --   A rank is judged among its peers, the ranks of one pipeline stage, by its own compute time, never by the step time,
---   which waiting makes equal for all.  It is `slow` if it computes longer than the others by the threshold, but for one
---   standard error or a quarter of it, and by half of it in half of the steps, z is above 2 and q below 0.03 (work_scores);
---   or if its node is slow as a whole (node_scores) and it is longer by half the threshold itself.  The cause is `gpu`
---   where the time is that of kernels.  It is `intermittent` if it takes longer than its own median by the threshold
---   in a tenth of its steps or more, two at least but not in half, and the others do so too seldom for an accident
---   (burst_q below 0.03).  A rank that is neither is `late` if it waits for data in half of its steps by the threshold
---   (data_z above 3.5, data_q below 0.05), or if late_ranks says so and it does not pass on what another rank causes.
+--   which waiting makes equal for all.
+--   `slow`: it computes longer than the others by the threshold, but for 1.5 standard errors or a quarter of it, and by
+--   half of it in half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its node is slow as a whole
+--   (node_scores) and it is longer by half the threshold itself.  The cause is `gpu` where the time is that of kernels.
+--   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a tenth
+--   of them or more, two at least, and the others do so too seldom for an accident (burst_q below 0.03).
+--   `late`, where it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
+--   0.05), or late_ranks says so and it does not pass on what another rank causes.
 --   Unknown: it computes longer in half of its steps, but with two peers nobody can tell which one is odd, or the peers
 --   differ by as much, or it may be an accident; or nothing of its own work is recorded.  A run whose log has step times
 --   alone is one row.
 --   Ranks that truly differ by less than the threshold are no false alarm but a finding: a row without a rank says by how
---   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, chi-square; four peers, three steps).
+--   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers, three steps).
 --   Evidence comes from compute times, waiting for data, arrival at collectives, and power; clocks are not read.  Devices
 --   whose power stands out (power_scores) are named beside ranks that are slow, intermittent or unknown.  Power files do
 --   not say which rank has such a device.
@@ -57,15 +58,15 @@ pipelines AS (
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
         coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer,
-        least(noise, threshold / 4) AS allowance
+        least(1.5 * noise, threshold / 4) AS allowance
     FROM scores AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us, work := 'own_work') AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
-    SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03 AND NOT is_longer, false)
+    SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03, false)
             AND NOT no_stages AS is_bursty,
         coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AS is_of_node,
         is_of_node OR coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2
-            AND compute_q < 0.03, false) AND NOT no_stages AND NOT is_bursty AS is_slow,
+            AND compute_q < 0.03, false) AND NOT no_stages AND (is_longer OR NOT is_bursty) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late
     FROM ranks),
@@ -79,7 +80,7 @@ powers AS (
     FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id),
 differing AS (
     SELECT run_id, stage, count(*) AS peers, max(n_steps) AS n_steps, arg_max(rank, ratio) AS slowest,
-        max(ratio) AS ratio, true_spread(list(ratio), any_value(noise)) AS apart
+        max(ratio) AS ratio, true_spread(list(level), any_value(noise), max(n_steps)) AS apart
     FROM scores WHERE n_steps > 2 AND NOT on_slow_node GROUP BY run_id, stage)
 SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
     CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin = 'trace' THEN 'gpu' END

@@ -32,6 +32,7 @@
 --   n_steps         BIGINT      steps in which its compute time is compared
 --   compute_s       DOUBLE s    median of its compute time
 --   ratio           DOUBLE      median over steps of its time over the peers' median (of two: over the smaller)
+--   level           DOUBLE      mean of the middle half of those
 --   excess          DOUBLE      its level over the median of the others, less 1
 --   noise           DOUBLE      standard error of a level, from the scatter of the steps
 --   z               DOUBLE      how far it stands out among its peers over all steps
@@ -69,7 +70,7 @@ placed AS (
 centred AS (
     SELECT *, coalesce(median(inner_mean + 1) FILTER (WHERE NOT on_slow_node AND slow_nodes) OVER peer, 1) AS centre,
         -- Of the mean of the middle half: 1.09; of the MAD of few: n / (n - 0.8), Croux and Rousseeuw, Computational Statistics 1, 1992.
-        coalesce(1.09 * 1.4826 * median(deviation * sqrt(n_steps) / (n_steps - 0.8)) OVER peer, 0) AS noise
+        coalesce(1.09 * 1.4826 * avg(deviation * sqrt(n_steps) / (n_steps - 0.8)) OVER peer, 0) AS noise
     FROM (SELECT *, bool_or(on_slow_node) OVER (PARTITION BY run_id, stage) AS slow_nodes FROM placed)
     WINDOW peer AS (PARTITION BY run_id, stage)),
 standings AS (
@@ -109,8 +110,8 @@ adjusted AS (
     SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
         unnest(benjamini_hochberg(list(burst_p))) AS burst_q, unnest(benjamini_hochberg(list(data_p))) AS data_q
     FROM tested GROUP BY run_id)
-SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / centre AS ratio, excess, noise, z, spread,
-    flagged, leaning, p, q, bursts, burst_ratio / centre AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
+SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / centre AS ratio, level, excess, noise, z,
+    spread, flagged, leaning, p, q, bursts, burst_ratio / centre AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
     data_ratio, data_z, data_flagged, data_q
 FROM tested JOIN adjusted USING (run_id, rank)
 ORDER BY run_id, rank
