@@ -1,5 +1,6 @@
 """Outlier GPUs: who is named, who is not, and what is said where it cannot be known."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -127,6 +128,155 @@ def test_peers_are_the_ranks_of_a_stage(warehouse: Warehouse) -> None:
     assert warehouse.column("SELECT stage FROM outlier_gpus() ORDER BY rank") == [0] * 4 + [1] * 4
 
 
+@pytest.mark.parametrize(("threshold", "slow"), [(0.1, set()), (0.05, {4}), (0.5, set())])
+def test_threshold_is_a_parameter(warehouse: Warehouse, threshold: float, slow: set[int]) -> None:
+    seconds = noise(8, 60, 9, 0.01)
+    seconds[4] *= 1.08
+    compute(warehouse, seconds)
+    said = verdicts(warehouse, f"outlier_gpus(threshold := {threshold})")
+    assert {rank for rank, one in said.items() if one[0] == "slow"} == slow
+
+
+# Nodes
+
+
+def on_nodes(warehouse: Warehouse, seconds: npt.NDArray[np.float64], place: Callable[[int], str | None]) -> None:
+    """A run of timers, whose lines bear a place."""
+    warehouse.insert("runs", [{"run_id": "r", "devices": len(seconds)}])
+    rows = [
+        {"run_id": "r", "rank": rank, "step": step, "name": "cpu_s", "unit": "s", "stat": "value", "value": value}
+        | {"place": place(rank)}
+        for (rank, step), value in np.ndenumerate(seconds)
+    ]
+    warehouse.insert("metrics", rows)
+
+
+def test_all_ranks_of_a_slow_node_are_named_and_it(warehouse: Warehouse) -> None:
+    seconds = noise(16, 40, 14)
+    seconds[8:] *= 1.15
+    on_nodes(warehouse, seconds, lambda rank: f"n{rank // 8}/{rank % 8}")
+    rows = warehouse.ask("FROM outlier_gpus() ORDER BY rank")
+    assert [row["verdict"] for row in rows] == ["ordinary"] * 8 + ["slow"] * 8
+    assert [(row["node"], row["device"]) for row in rows[7:9]] == [("n0", "7"), ("n1", "0")]
+    assert "its node as a whole 1.1" in rows[8]["evidence"]
+    assert rows[8]["reason"].startswith("the whole node is slow: what its ranks share")
+    assert rows[0]["ratio"] == pytest.approx(1, abs=0.02)  # beside typical ranks, not beside the middle of all
+    nodes = {row["node"]: row for row in warehouse.ask("FROM node_scores()")}
+    assert nodes["n1"]["is_slow"] and not nodes["n0"]["is_slow"]
+    assert nodes["n1"]["ratio"] == pytest.approx(1 / nodes["n0"]["ratio"])
+    assert (nodes["n1"]["ranks"], nodes["n1"]["compared"]) == (8, 2)
+
+
+def test_slow_ranks_that_are_no_more_than_half_of_a_node_do_not_make_it_slow(warehouse: Warehouse) -> None:
+    seconds = noise(16, 40, 15)
+    seconds[8:10] *= 1.3
+    on_nodes(warehouse, seconds, lambda rank: f"n{rank // 4}")
+    assert not any(warehouse.column("SELECT is_slow FROM node_scores()"))
+    assert {rank for rank, said in verdicts(warehouse).items() if said[0] == "slow"} == {8, 9}
+
+
+def test_a_slow_rank_beside_a_slow_node(warehouse: Warehouse) -> None:
+    seconds = noise(24, 40, 16)
+    seconds[8:16] *= 1.3
+    seconds[3] *= 1.3
+    on_nodes(warehouse, seconds, lambda rank: f"n{rank // 8}")
+    assert {rank for rank, said in verdicts(warehouse).items() if said[0] == "slow"} == {3, *range(8, 16)}
+
+
+def test_nodes_of_which_only_the_size_is_known_are_blocks_of_ranks(warehouse: Warehouse) -> None:
+    seconds = noise(16, 9, 17)
+    seconds[:8] *= 1.2
+    compute(warehouse, seconds, devices=16, nodes=2)
+    rows = warehouse.ask("FROM outlier_gpus() ORDER BY rank")
+    assert [row["verdict"] for row in rows] == ["slow"] * 8 + ["ordinary"] * 8
+    assert {row["node"] for row in rows} == {"ranks 0-7", "ranks 8-15"}
+    assert {row["cause"] for row in rows[:8]} == {"gpu"}
+
+
+def test_where_each_rank_is(warehouse: Warehouse) -> None:
+    def metric(run: str, rank: int, place: str | None, file: str = "f") -> Row:
+        told = {"run_id": run, "rank": rank, "place": place, "file_id": file, "step": 1, "name": "cpu_s", "unit": "s"}
+        return told | {"stat": "value", "value": 1.0}
+
+    def kernel(rank: int, process: str) -> Row:
+        span = {"run_id": "trace", "rank": rank, "ph": "X", "name": "gemm", "category": "kernel", "process": process}
+        return span | {"file_id": f"t{rank}", "start_ns": 0, "duration_ns": 5}
+
+    def param(run: str, key: str, value: str, file: str = "f") -> Row:
+        return {"run_id": run, "file_id": file, "key": key, "value": value, "origin": "log"}
+
+    names = ("place", "nccl", "trace", "local", "many", "nothing")
+    warehouse.insert(
+        "runs", [{"run_id": name, "devices": 2, "nodes": 1 if name == "local" else None} for name in names]
+    )
+    warehouse.insert("metrics", [
+        metric("place", 0, "n7"), metric("place", 1, "n8/default3"), metric("nccl", 0, None), metric("nccl", 1, None),
+        metric("local", 0, "0"), metric("local", 1, "default1"), metric("many", 0, None), metric("many", 1, None),
+        metric("nothing", 0, None),
+    ])  # fmt: skip
+    warehouse.insert("events", [kernel(0, "4"), kernel(1, "5")])
+    warehouse.insert("params", [
+        param("nccl", "rank_places", "a/0 b/1"), param("trace", "host_name", "x", "t0"),
+        param("trace", "host_name", "y", "t1"), param("many", "host", "z"),
+    ])  # fmt: skip
+    rows = warehouse.ask("FROM rank_places()")
+    said = {(row["run_id"], row["rank"]): (row["node"], row["device"], row["told_by"]) for row in rows}
+    assert said == {
+        ("place", 0): ("n7", None, "log"), ("place", 1): ("n8", "3", "log"),
+        ("nccl", 0): ("a", "0", "nccl"), ("nccl", 1): ("b", "1", "nccl"),
+        ("trace", 0): ("x", "4", "file"), ("trace", 1): ("y", "5", "file"),
+        ("local", 0): ("ranks 0-1", "0", "block"), ("local", 1): ("ranks 0-1", "1", "block"),
+        ("many", 0): (None, None, None), ("many", 1): (None, None, None), ("nothing", 0): (None, None, None),
+    }  # fmt: skip
+
+
+# At times, and by a little
+
+
+def test_a_rank_that_is_slow_at_times(warehouse: Warehouse) -> None:
+    seconds = noise(8, 90, 18)
+    seconds[2, ::3] *= 1.5
+    compute(warehouse, seconds)
+    said = verdicts(warehouse)
+    assert said.pop(2) == ("intermittent", "gpu")
+    assert set(said.values()) == {("ordinary", None)}
+    assert (
+        "in 30 of them 1.48 times as long" in warehouse.column("SELECT evidence FROM outlier_gpus() WHERE rank = 2")[0]
+    )
+
+
+def test_one_slow_step_is_not_called_intermittent(warehouse: Warehouse) -> None:
+    seconds = noise(8, 6, 19)
+    seconds[2, 1] *= 1.5
+    compute(warehouse, seconds)
+    assert set(verdicts(warehouse).values()) == {("ordinary", None)}
+
+
+def test_few_steps_with_bursts_ask_for_more(warehouse: Warehouse) -> None:
+    seconds = noise(8, 6, 20)
+    seconds[2, 1:4:2] *= 1.5
+    compute(warehouse, seconds)
+    row = warehouse.ask("FROM outlier_gpus() WHERE rank = 2")[0]
+    assert (row["verdict"], row["reason"]) == ("intermittent", "5 steps are few for a pattern: profile more")
+
+
+def test_devices_that_differ_by_a_little_are_a_finding_of_the_run(warehouse: Warehouse) -> None:
+    seconds = noise(32, 100, 22) * (1 + 0.03 * np.random.default_rng(23).standard_normal((32, 1)))
+    compute(warehouse, seconds)
+    (row,) = warehouse.ask("FROM outlier_gpus() WHERE rank IS NULL")
+    assert (row["verdict"], row["peers"]) == ("ordinary", 32)
+    levels = np.median(seconds[:, :99], axis=1)
+    share, low, high = map(float, re.findall(r"[\d.]+", row["evidence"].replace(" 95 %", ""))[:3])
+    assert low < share < high and low < 3 < high
+    assert f"longest: rank {levels.argmax()}," in row["evidence"]
+    assert {said[0] for said in verdicts(warehouse).values()} == {"ordinary"}
+
+
+def test_scatter_of_the_steps_is_no_difference_of_the_devices(warehouse: Warehouse) -> None:
+    compute(warehouse, noise(32, 100, 24, 0.1))
+    assert warehouse.column("SELECT count(*) FROM outlier_gpus() WHERE rank IS NULL") == [0]
+
+
 def test_scale_of_the_times_does_not_matter(warehouse: Warehouse) -> None:
     seconds = noise(6, 10, 8)
     seconds[2] *= 1.25
@@ -202,7 +352,22 @@ def test_one_step_may_be_an_accident(warehouse: Warehouse) -> None:
     compute(warehouse, seconds)
     assert verdicts(warehouse)[3] == ("unknown", None)
     (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3")
-    assert reason == "that it computes longer in 1 of 1 steps may be an accident: q = 0.4"
+    assert reason == (
+        "that it computes longer in 1 of 1 steps may be an accident: q = 0.5; "
+        "so few steps cannot make it small enough among 8 ranks: profile five or more"
+    )
+
+
+@pytest.mark.parametrize(("profiled", "verdict"), [(2, "unknown"), (5, "slow")])
+def test_two_profiled_steps_of_64_ranks_cannot_tell_and_five_can(
+    warehouse: Warehouse, profiled: int, verdict: str
+) -> None:
+    seconds = noise(64, profiled, 21)
+    seconds[9] *= 1.25
+    compute(warehouse, seconds)
+    assert verdicts(warehouse)[9][0] == verdict
+    (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 9")
+    assert "among 64 ranks: profile five or more" in (reason or "") or verdict == "slow"
 
 
 def test_peers_that_differ_among_themselves_name_no_one(warehouse: Warehouse) -> None:

@@ -47,6 +47,9 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
 
 
 PROVEN_ELSEWHERE = {"plain_runs"}  # test_plain_runs.py fills a warehouse with runs of which the little one has none
+FOUR_RANKS = (
+    "SELECT ''r'' AS run_id, 0 AS stage, rank, ''n'' || rank // 2 AS node, rank / 4 AS beyond FROM range(4) t(rank)"
+)
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
@@ -58,6 +61,8 @@ ARGUMENTS = {  # of queries that say nothing without them
     "compare_evidence": TWO_SIDES,
     "next_runs": TWO_SIDES,
     "compared_traces": "a := 'traced', b := 'one'",
+    "node_scores": f"ratios := '({FOUR_RANKS})'",
+    "what_if": f"operations := 'read_csv(''{FIXTURES / 'what_if_operations.csv'}'')'",
 }
 
 

@@ -106,6 +106,12 @@ def test_learning_rate_grows_with_the_batch_and_by_steps(vision: ModuleType, mon
     assert rates == pytest.approx([0.1, 1.65, 3.2, 3.2, 0.32, 0.032, 0.0032])  # Goyal et al. 2017: 0.1 to 3.2 for 8k
 
 
+def test_five_steps_are_traced_because_two_cannot_name_a_slow_rank(vision: ModuleType, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["vision.py", "--out", "nowhere"])
+    args = vision.arguments()
+    assert (args.profile_steps, args.warmup_steps) == (5, 6)
+
+
 def test_one_process_logs_every_event(one_rank: Path) -> None:
     events = records(one_rank / "rank0.log")
     epoch = ["step"] * 3 + ["phase"] + ["step"] * 2 + ["phase", "phase"]

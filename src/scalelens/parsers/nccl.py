@@ -7,7 +7,8 @@ Source: nccl src/init.cc, showVersion() and ncclCommInitRankFunc(); src/debug.cc
 
 A log holds tens of thousands of such lines: they are counted, not kept.  Of many communicators the largest spans the
 job: its ranks are `devices`, its hosts `nodes`, the devices of the fullest host `devices_per_node`; a host is only
-known where every rank of that communicator printed its line.  One rank per device is NCCL's rule.
+known where every rank of that communicator printed its line.  One rank per device is NCCL's rule.  Then `rank_places`
+says where each rank is, in their order: host/device, the device as CUDA or HIP numbers it in the process.
 
 Samples:
     n8:101:202 [7] NCCL INFO NCCL version 2.25.1+cuda12.9
@@ -22,14 +23,14 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("CCL version ", "CCL INFO Using network ", " nranks ")
 
 VERSIONS = re.compile(r"\b(N|R)CCL version ?:? ?(\d[\w.+-]*?)(?=[NR]CCL version|[^\w.+-]|$)")
 NETWORK = re.compile(r"CCL INFO Using network (\w[\w -]{0,40}\w)")
 RANK = re.compile(
     r"(?<![\w.-])([\w.-]{1,255}):\d+:\d+ \[\d+\] [NR]CCL INFO .{0,80}?\bcomm 0x[0-9a-f]+"
-    r" rank (\d{1,7}) nranks (\d{1,7}) cudaDev \d+"
+    r" rank (\d{1,7}) nranks (\d{1,7}) cudaDev (\d{1,3})"
 )
 
 
@@ -39,7 +40,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.size = (0, 0)  # ranks of the largest communicator, and the line that says so first
-        self.hosts: dict[int, str] = {}  # of that communicator, by rank
+        self.hosts: dict[int, tuple[str, str]] = {}  # of that communicator: host and device by rank
         self.part = 0
 
     def take(self, line: Line) -> bool:
@@ -54,7 +55,7 @@ class Reader:
                 self.size, self.hosts = (ranks, line.number), {}
                 self.rows.param("nccl_ranks", ranks, line.number, origin="nccl")
             if ranks == self.size[0]:
-                self.hosts.setdefault(rank, match[1])
+                self.hosts.setdefault(rank, (match[1], match[4]))
             return True
         if match := NETWORK.search(line.text):
             self.rows.param("network", match[1], line.number, origin="nccl")
@@ -69,7 +70,9 @@ class Reader:
         if self.part != self.rows.part or ranks < 2:
             return
         self.rows.param("devices", ranks, line, origin="nccl")
-        hosts = list(self.hosts.values())
+        hosts = [host for host, _ in self.hosts.values()]
         if len(hosts) == ranks:
             self.rows.param("nodes", len({*hosts}), line, origin="nccl")
             self.rows.param("devices_per_node", max(map(hosts.count, {*hosts})), line, origin="nccl")
+            places = " ".join("/".join(self.hosts[rank]) for rank in range(ranks))
+            self.rows.param("rank_places", places, line, origin="nccl")

@@ -65,7 +65,7 @@ def options():
     parser.add_argument(
         "--timing-log-level", type=int, default=0, help="1 or 2: megatron's timers, which wait more often"
     )
-    parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
+    parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
     return parser

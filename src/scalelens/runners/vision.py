@@ -49,7 +49,7 @@ def options():
     parser.add_argument("--lr-warmup-epochs", type=float, default=5.0, help="until the rate is full")
     parser.add_argument("--seed", type=int, default=1)
     # What is measured
-    parser.add_argument("--profile-steps", type=int, default=2, help="traced within the warm-up; 0: no trace")
+    parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes longer than it needs")
     parser.add_argument("--slow-by", type=float, default=0.2, help="how much longer, as a part of its own time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")

@@ -15,6 +15,8 @@ from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
+from scalelens.statistics.peers import Spread, Standing, standing, true_spread
+from scalelens.statistics.pipeline_replay import Question, table_of, what_if
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.series_functions import SERIES_FUNCTIONS
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
@@ -37,6 +39,10 @@ _IMAGE_WORK = pa.struct([("flops", pa.float64()), ("reason", pa.string())])
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
 _FIT_STRUCT = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Estimate._fields)
 _FIT = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Estimate._fields])
+_QUESTION = pa.struct(
+    [(name, pa.float64() if name.endswith("_s") else pa.string()) for name in (*Question._fields, "reason")]
+)
+_SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
 _ARROW = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 
 
@@ -121,6 +127,49 @@ def _image_model_work(models: pa.ChunkedArray, sizes: pa.ChunkedArray, channels:
         ImageWork(None, None) if model is None else image_model_work(model, size, width) for model, size, width in rows
     ]
     return pa.array([work._asdict() for work in works], type=_IMAGE_WORK)
+
+
+def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.ChunkedArray) -> pa.Array:
+    """`standing` of each list of levels of an Arrow array, none of them NULL: a list with an entry a level."""
+    rows = zip(levels, noise.to_pylist(), typical, strict=True)
+    said = [
+        standing(level.values.to_numpy(), error, of.values.to_numpy(zero_copy_only=False)) for level, error, of in rows
+    ]
+    entries = [np.concatenate([np.zeros(0), *(getattr(one, field) for one in said)]) for field in Standing._fields]
+    ends = np.cumsum([0, *(len(one.p) for one in said)], dtype=np.int32)
+    columns = [pa.array(entry, from_pandas=True) for entry in entries]
+    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(columns, list(Standing._fields)))
+
+
+def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.ChunkedArray) -> pa.Array:
+    """`true_spread` of each list of levels of an Arrow array, none of them NULL."""
+    rows = zip(levels, noise.to_pylist(), steps.to_pylist(), strict=True)
+    said = [true_spread(row.values.to_numpy(), error, count)._asdict() for row, error, count in rows]
+    return pa.array(said, type=_SPREAD, from_pandas=True)
+
+
+def _pipeline_what_if(
+    stages: pa.ChunkedArray,
+    replicas: pa.ChunkedArray,
+    steps: pa.ChunkedArray,
+    names: pa.ChunkedArray,
+    starts: pa.ChunkedArray,
+    durations: pa.ChunkedArray,
+) -> pa.Array:
+    """`what_if` of Arrow columns of lists: of each table a list with an entry a question, or the reason for none."""
+    told: list[list[dict[str, Any]]] = []
+    for stage, replica, step, name, start, duration in zip(
+        stages, replicas, steps, names, starts, durations, strict=True
+    ):
+        stage, replica, step, start, duration = (
+            column.values.to_numpy(zero_copy_only=False) for column in (stage, replica, step, start, duration)
+        )
+        try:
+            table = table_of(stage, replica, step, np.array(name.values.to_pylist()), start, duration)
+            told.append([question._asdict() for question in what_if(table)])
+        except ValueError as error:
+            told.append([{"reason": str(error)}])
+    return pa.array(told, type=pa.list_(_QUESTION))
 
 
 def _operators_of(families: pa.ChunkedArray) -> pa.Array:
@@ -218,6 +267,18 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
             "slowest_by_step": (_slowest_by_step, ["BIGINT[]", "DOUBLE[]"], "DOUBLE[]"),
             "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
+            "pipeline_what_if": (
+                _pipeline_what_if,
+                [*["BIGINT[]"] * 3, "VARCHAR[]", *["BIGINT[]"] * 2],
+                "STRUCT(question VARCHAR, healed VARCHAR, measured_s DOUBLE, replayed_s DOUBLE, what_if_s DOUBLE, "
+                "reason VARCHAR)[]",
+            ),
+            "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),
+            "true_spread": (
+                _true_spread,
+                ["DOUBLE[]", "DOUBLE", "BIGINT"],
+                "STRUCT(share DOUBLE, low DOUBLE, high DOUBLE, p DOUBLE)",
+            ),
         }
     )
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions

@@ -1,26 +1,38 @@
--- GPUs that are slower than their peers, and ranks that are late for another reason.
+-- GPUs that are slower than their peers, always or at times, and ranks that are late for another reason.
 --
--- Answers: Is a GPU slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the network?
+-- Answers: Is a GPU, or a whole node, slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the
+--   network?
 --   A rank is judged among its peers, the ranks of one pipeline stage, by its own compute time, never by the step time,
---   which waiting makes equal for all.  It is slow if it is flagged, computing 10 % longer, in at least half of its steps,
---   q is below 0.05 and z above 3.5 (work_scores); its cause is `gpu` where the time is that of kernels.  A rank
---   that is not slow is late if it waits for data by the same rule, or if late_ranks says so and it does not pass on what
---   another rank causes.
---   Unknown: it computes longer, but with two peers nobody can tell which one is odd, or the peers differ by as much, or it
---   may be an accident; or nothing of its own work is recorded.  A run whose log has step times alone is one row.
---   Devices whose power stands out (power_scores) are named beside ranks that are slow or unknown.  Power files do not say
---   which rank has such a device.
+--   which waiting makes equal for all.
+--   `slow`: it computes longer than the others by the threshold, but for 1.5 standard errors or a quarter of it, and by
+--   half of it in half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its node is slow as a whole
+--   (node_scores) and it is longer by half the threshold itself.  The cause is `gpu` where the time is that of kernels.
+--   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a tenth
+--   of them or more, two at least, and the others do so too seldom for an accident (burst_q below 0.03).
+--   `late`, where it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
+--   0.05), or late_ranks says so and it does not pass on what another rank causes.
+--   Unknown: it computes longer in half of its steps, but with two peers nobody can tell which one is odd, or the peers
+--   differ by as much, or it may be an accident; or nothing of its own work is recorded.  A run whose log has step times
+--   alone is one row.
+--   Ranks that truly differ by less than the threshold are no false alarm but a finding: a row without a rank says by how
+--   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers, three steps).
+--   Evidence comes from compute times, waiting for data, arrival at collectives, and power; clocks are not read.  Devices
+--   whose power stands out (power_scores) are named beside ranks that are slow, intermittent or unknown.  Power files do
+--   not say which rank has such a device.
 --
--- Sources: rank_work, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
+-- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+--   threshold := 0.1        share by which a rank or node must be slower than its peers to be called slow
 --
 -- Columns:
 --   run_id           VARCHAR     run
---   rank             INTEGER     rank, NULL where a run says nothing of its ranks' own work
---   verdict          VARCHAR     slow, late, ordinary or unknown
+--   rank             INTEGER     rank, NULL where the row is about all ranks of the run or of the stage
+--   node             VARCHAR     host name, or the ranks of its block, NULL where not known (rank_places)
+--   device           VARCHAR     device as its process numbers it, NULL where not known
+--   verdict          VARCHAR     slow, intermittent, late, ordinary or unknown
 --   cause            VARCHAR     gpu, host, input or network
 --   stage            INTEGER     pipeline stage, NULL where not known: all ranks are peers
 --   peers            BIGINT      ranks of the stage, itself included
@@ -28,44 +40,58 @@
 --   compute_s        DOUBLE s    median of its compute time
 --   ratio            DOUBLE      median over steps of its compute time over the peers' median (of two: over the smaller)
 --   z                DOUBLE      how far it stands out among its peers over all steps
---   flagged_share    DOUBLE      share of the steps in which it computes 10 % longer than its peers
---   p                DOUBLE      probability of so many flags by accident
+--   flagged_share    DOUBLE      share of the steps in which it computes longer than its peers by the threshold
+--   p                DOUBLE      probability of standing out so far by accident
 --   q                DOUBLE      the same over all ranks of the run
+--   node_ratio       DOUBLE      its node over the other nodes, NULL where nodes are not compared
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     in words: computing, waiting for data, arrival at collectives, power
+--   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, power
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
 own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
+own_ratios AS MATERIALIZED (FROM work_ratios(runs := runs, work := 'own_work')),
+places AS (FROM rank_places(runs := runs)),
+scores AS MATERIALIZED (FROM work_scores(runs := runs, threshold := threshold, ratios := 'own_ratios')),
 pipelines AS (
     SELECT DISTINCT run_id FROM events AS e JOIN runs AS r USING (run_id)
     WHERE r.pp IS NULL AND (e.collective IN ('send', 'recv') OR e.name IN ('nccl:send', 'nccl:recv'))),
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
-        coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer
-    FROM work_scores(work := 'own_work') AS w
+        coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer,
+        least(1.5 * noise, threshold / 4) AS allowance
+    FROM scores AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us, work := 'own_work') AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
-    SELECT *, coalesce(is_longer AND z > 3.5 AND compute_q < 0.05 AND NOT no_stages, false) AS is_slow,
+    SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03, false)
+            AND NOT no_stages AS is_bursty,
+        coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AS is_of_node,
+        is_of_node OR coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2
+            AND compute_q < 0.03, false) AND NOT no_stages AND (is_longer OR NOT is_bursty) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late
     FROM ranks),
 verdicts AS (
-    SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_starved OR is_late THEN 'late' WHEN is_longer THEN 'unknown'
-        WHEN coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
+    SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_bursty THEN 'intermittent' WHEN is_starved OR is_late THEN 'late'
+        WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
     FROM judged),
 powers AS (
     SELECT run_id, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
         concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS standing_out
-    FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id)
-SELECT run_id, rank,
-    verdict,
-    CASE WHEN is_slow AND origin = 'trace' THEN 'gpu' WHEN is_slow THEN NULL WHEN is_starved THEN 'input'
-        WHEN is_late THEN late_cause END AS cause,
-    stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, p, compute_q AS q,
-    blame_share,
+    FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id),
+differing AS (
+    SELECT run_id, stage, count(*) AS peers, max(n_steps) AS n_steps, arg_max(rank, ratio) AS slowest,
+        max(ratio) AS ratio, true_spread(list(level), any_value(noise), max(n_steps)) AS apart
+    FROM scores WHERE n_steps > 2 AND NOT on_slow_node GROUP BY run_id, stage)
+SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
+    CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin = 'trace' THEN 'gpu' END
+        WHEN is_starved THEN 'input' WHEN is_late THEN late_cause END AS cause,
+    stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
+    node_ratio, blame_share,
     nullif(concat_ws('; ',
-        CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, a tenth longer or more in {} of {} '
-            || 'steps', ratio, flagged, n_steps) END,
+        CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
+            || 'steps', ratio, 100 * threshold, flagged, n_steps) END,
+        CASE WHEN verdict = 'intermittent' THEN format('in {} of them {:.2f} times as long', bursts, burst_ratio) END,
+        CASE WHEN is_of_node THEN format('its node as a whole {:.3f} times as long as the others', node_ratio) END,
         CASE WHEN data_ratio IS NOT NULL THEN format('waits for data {:.1f} % of a step beyond its peers',
             100 * data_ratio) END,
         CASE WHEN collectives > 0 THEN format('last at {} of {} collectives, {:.0f} % of the blame', times_last,
@@ -75,22 +101,36 @@ SELECT run_id, rank,
             100 * loads_s / lateness_s, 100 * upstream_s / lateness_s) END,
         CASE WHEN network_ratio IS NOT NULL THEN format('collectives of its group take {:.2f} times as long as those of '
             || 'other groups', network_ratio) END,
-        CASE WHEN verdict IN ('slow', 'unknown') THEN standing_out END), '') AS evidence,
+        CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END), '') AS evidence,
     nullif(concat_ws('; ',
         CASE WHEN no_stages THEN 'ranks send to each other and the pipeline stages are not known, so that the peers are '
             || 'not: label the run with pp' END,
-        CASE WHEN is_slow AND origin <> 'trace'
+        CASE WHEN is_of_node THEN 'the whole node is slow: what its ranks share, such as power, cooling or the host, is '
+            || 'likelier than each of its GPUs' END,
+        CASE WHEN verdict IN ('slow', 'intermittent') AND origin <> 'trace'
             THEN 'the times are those of timers on the host: whether GPU or host cannot be told' END,
+        CASE WHEN verdict = 'intermittent' AND n_steps < 10
+            THEN format('{} steps are few for a pattern: profile more', n_steps) END,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
             || 'do not tell a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
-        CASE WHEN is_longer AND NOT is_slow AND NOT no_stages THEN CASE
+        CASE WHEN is_longer AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
             WHEN peers = 2 THEN 'it computes longer than its only peer: of two it cannot be told which is the odd one'
-            WHEN z <= 3.5 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
-            ELSE format('that it computes longer in {} of {} steps may be an accident: q = {:.2g}', flagged, n_steps,
-                compute_q) END END,
+            WHEN z <= 2 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
+            WHEN compute_q >= 0.03 THEN format('that it computes longer in {} of {} steps may be an accident: q = {:.2g}',
+                    flagged, n_steps, compute_q)
+                || CASE WHEN 0.05 ** n_steps * peers >= 0.03 THEN format('; so few steps cannot make it small enough among '
+                    || '{} ranks: profile five or more', peers) ELSE '' END
+            ELSE 'beside the median of the others it is below the threshold' END END,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
             WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
-FROM verdicts LEFT JOIN powers USING (run_id)
+FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN powers USING (run_id)
+UNION ALL BY NAME
+SELECT run_id, NULL AS rank, 'ordinary' AS verdict, stage, peers, n_steps, ratio, apart.p AS p,
+    format('ranks differ by {:.1f} % in their compute time (one standard deviation, 95 % {:.1f} to {:.1f} %) beyond the '
+        || 'scatter of their steps; longest: rank {}, {:.3f} times the median', 100 * apart.share, 100 * apart.low,
+        100 * apart.high, slowest, ratio) AS evidence,
+    'whether their devices or what they are given to do differ cannot be told' AS reason
+FROM differing WHERE apart.p < 0.01 AND apart.share >= 0.01 AND run_id NOT IN (FROM pipelines)
 UNION ALL BY NAME
 SELECT run_id, NULL AS rank, 'unknown' AS verdict, any_value(standing_out) AS evidence,
     CASE WHEN any_value(r.devices) = 1 THEN 'one device has no peer'
@@ -101,4 +141,4 @@ FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN powers USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
     AND run_id NOT IN (SELECT run_id FROM verdicts)
 GROUP BY run_id
-ORDER BY run_id, list_position(['slow', 'late', 'unknown', 'ordinary'], verdict), rank
+ORDER BY run_id, list_position(['slow', 'intermittent', 'late', 'unknown', 'ordinary'], verdict), rank

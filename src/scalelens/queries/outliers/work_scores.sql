@@ -1,78 +1,117 @@
--- Each rank's own work against that of its peers, step by step.
+-- Each rank's own work against that of its peers, over all steps.
 --
--- Answers: Does a rank compute longer than its peers, or wait longer for data, too often for an accident?
---   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  In each step a rank is flagged if
---   its time is 10 % over the median of its peers (waiting for data: 10 % of the step time over).  How far it stands out
---   is judged over all steps together: z = x / max(1.4826 MAD of x, 0.02), x being the median over steps of
---   (time - peers' median) / peers' median (waiting for data: / step time).  With two peers, neither can stand out.
---   Against the MAD of a single step z would miss it: of four ranks whose times scatter by 7 %, one slower by a fifth
---   stands out in a quarter of its steps, however many there are.
---   p: the probability of so many flags in so many steps, if a rank were flagged in one step of twenty, or as often as
---   the median of its peers where that is more (binomial; the steps are taken as independent).  q: p after Benjamini and
---   Hochberg over the ranks of the run.
+-- Answers: Does a rank compute longer than its peers, or wait longer for data, too often and too far for an accident?
+--   Peers are the ranks of one pipeline stage, without those of nodes that are slow as a whole (node_scores); where
+--   stages are not known, all ranks.  A rank's ratio is the median over steps of its time over the peers' median:
+--   z = (ratio - 1) / max(1.4826 MAD of the peers' ratios, 0.02).  Its level is the mean of the middle half of those steps,
+--   which is more exact where there are few.
+--   p is the larger of two, both of which must be small.  First, that the rank lies so far above the others, by a
+--   moderated t-test with 2 % and the noise of a level as the expected spread (statistics/peers.py).  Second, that so
+--   many of its steps are above half the threshold, if a step of its peers is so as often as is seen, and in one step of
+--   twenty at least (binomial; steps are taken as independent).  q: p after Benjamini and Hochberg over the run's ranks.
+--   A burst is a step longer by the threshold than the rank's own median; burst_q is the probability of so many, if they come
+--   as often as those of the peers.
+--   Waiting for data is judged by steps in which it is longer by the threshold, as a share of the step time.
 --
 -- Helper: used by outlier_gpus
 --
--- Sources: rank_work
+-- Sources: work_ratios, node_scores
 --
 -- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   work := ''              table that holds rows of rank_work already; empty asks for them
+--   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
+--   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
+--   ratios := ''        table that holds rows of work_ratios already; empty asks for them
 --
 -- Columns:
 --   run_id          VARCHAR     run
 --   rank            INTEGER     rank
+--   node            VARCHAR     host name, or the ranks of its block, NULL where not known
 --   stage           INTEGER     pipeline stage, NULL where not known
 --   origin          VARCHAR     trace, timers or log
 --   peers           BIGINT      ranks of the stage whose compute time is known, itself included
 --   n_steps         BIGINT      steps in which its compute time is compared
 --   compute_s       DOUBLE s    median of its compute time
---   ratio           DOUBLE      median over steps of its compute time over the peers' median (of two: over the smaller)
+--   ratio           DOUBLE      median over steps of its time over the peers' median (of two: over the smaller)
+--   level           DOUBLE      mean of the middle half of those
+--   excess          DOUBLE      its level over the median of the others, less 1
+--   noise           DOUBLE      standard error of a level, from the scatter of the steps
 --   z               DOUBLE      how far it stands out among its peers over all steps
---   spread          DOUBLE      1.4826 MAD of x among its peers
---   flagged         BIGINT      steps in which the ratio is above 1.1
---   p               DOUBLE      probability of so many flags by accident; NULL with fewer than three peers
+--   spread          DOUBLE      1.4826 MAD of the ratios of its peers
+--   flagged         BIGINT      steps in which the ratio is beyond the threshold
+--   leaning         BIGINT      steps above the median of the others by half the threshold
+--   p               DOUBLE      probability of standing out so far by accident; NULL with fewer than three peers
 --   q               DOUBLE      the same over all ranks of the run
+--   bursts          BIGINT      steps longer by the threshold than its own median
+--   burst_ratio     DOUBLE      median of the ratio in them
+--   burst_q         DOUBLE      probability of so many bursts by accident, over all ranks of the run
+--   node_ratio      DOUBLE      its node over the other nodes, NULL where nodes are not compared
+--   on_slow_node    BOOLEAN     its node is slow as a whole
 --   n_data_steps    BIGINT      steps in which its waiting for data is compared
 --   data_ratio      DOUBLE      median over steps of its waiting for data beyond the peers' median, over the step time
 --   data_z          DOUBLE      how far that stands out
---   data_flagged    BIGINT      steps in which it is above 0.1
+--   data_flagged    BIGINT      steps in which it is beyond the threshold
 --   data_q          DOUBLE      q of those flags
 WITH
-given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
-    ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
-peers AS (
-    SELECT *, median(compute_s) OVER peer AS compute_mid_s, min(compute_s) OVER peer AS compute_least_s,
-        count(compute_s) OVER peer AS computing, median(data_s) OVER peer AS data_mid_s,
-        count(data_s) OVER peer AS loading, median(step_s) OVER peer AS step_mid_s
-    FROM given WINDOW peer AS (PARTITION BY run_id, stage, train_step)),
-ratios AS (
-    SELECT *, CASE WHEN computing > 1 THEN compute_s / nullif(compute_mid_s, 0) - 1 END AS beyond,
-        CASE computing WHEN 2 THEN compute_s / nullif(compute_least_s, 0) ELSE beyond + 1 END AS ratio,
-        CASE WHEN loading > 1 THEN (data_s - data_mid_s) / nullif(step_mid_s, 0) END AS data_ratio
-    FROM peers),
-ranks AS (
-    SELECT run_id, rank, any_value(stage) AS stage, any_value(origin) AS origin, max(computing) AS peers,
-        count(ratio) AS n_steps, median(compute_s) AS compute_s, median(ratio) AS ratio, median(beyond) AS beyond,
-        count(*) FILTER (WHERE ratio > 1.1) AS flagged,
-        max(loading) AS loading, count(data_ratio) AS n_data_steps, median(data_ratio) AS data_ratio,
-        count(*) FILTER (WHERE data_ratio > 0.1) AS data_flagged
-    FROM ratios GROUP BY run_id, rank),
-compared AS (
-    SELECT *, 1.4826 * mad(beyond) OVER peer AS spread, 1.4826 * mad(data_ratio) OVER peer AS data_spread,
-        median(flagged / nullif(n_steps, 0)) OVER peer AS often,
+compared AS (FROM query(CASE WHEN ratios <> '' THEN 'FROM ' || ratios
+    ELSE 'FROM work_ratios(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
+nodes AS MATERIALIZED (FROM node_scores(runs := runs, threshold := threshold, ratios := 'compared')),
+levels AS (
+    SELECT run_id, rank, any_value(node) AS node, any_value(stage) AS stage, any_value(origin) AS origin,
+        max(peers) AS peers, count(ratio) AS n_steps, median(compute_s) AS compute_s, median(ratio) AS ratio,
+        median(beyond) AS beyond, mad(beyond) AS deviation, list_sort(list(beyond)) AS in_order, n_steps // 4 AS quarter,
+        list_avg(in_order[quarter + 1:n_steps - quarter]) AS inner_mean, max(loading) AS loading, count(data_ratio) AS n_data_steps,
+        median(data_ratio) AS data_ratio, count(*) FILTER (WHERE data_ratio > threshold) AS data_flagged
+    FROM compared GROUP BY run_id, rank),
+placed AS (
+    SELECT l.*, n.ratio AS node_ratio, coalesce(n.is_slow, false) AS on_slow_node
+    FROM levels AS l LEFT JOIN nodes AS n
+        ON n.run_id = l.run_id AND n.node = l.node AND n.stage IS NOT DISTINCT FROM l.stage),
+-- Without the ranks of slow nodes the others are typical, and their median is 1 again.
+centred AS (
+    SELECT *, coalesce(median(inner_mean + 1) FILTER (WHERE NOT on_slow_node AND slow_nodes) OVER peer, 1) AS centre,
+        -- Of the mean of the middle half: 1.09; of the MAD of few: n / (n - 0.8), Croux and Rousseeuw, Computational Statistics 1, 1992.
+        coalesce(1.09 * 1.4826 * avg(deviation * sqrt(n_steps) / (n_steps - 0.8)) OVER peer, 0) AS noise
+    FROM (SELECT *, bool_or(on_slow_node) OVER (PARTITION BY run_id, stage) AS slow_nodes FROM placed)
+    WINDOW peer AS (PARTITION BY run_id, stage)),
+standings AS (
+    SELECT run_id, stage, unnest(list(rank)) AS rank,
+        unnest(standing(list((1 + inner_mean) / centre), any_value(noise), list(NOT on_slow_node))) AS beside
+    FROM centred WHERE n_steps > 0 GROUP BY run_id, stage),
+ranks AS MATERIALIZED (
+    SELECT c.*, (1 + inner_mean) / centre AS level, beside.middle AS middle, beside.p AS p
+    FROM centred AS c LEFT JOIN standings USING (run_id, rank)),
+counts AS (
+    SELECT run_id, rank, count(*) FILTER (WHERE c.ratio > r.centre * (1 + threshold)) AS flagged,
+        count(*) FILTER (WHERE c.ratio > r.centre * r.middle * (1 + threshold / 2)) AS leaning,
+        count(*) FILTER (WHERE c.ratio > burst) AS bursts, median(c.ratio) FILTER (WHERE c.ratio > burst) AS burst_ratio
+    FROM compared AS c JOIN (
+        SELECT *, greatest(ratio, centre * middle) * (1 + threshold) AS burst FROM ranks) AS r USING (run_id, rank)
+    GROUP BY ALL),
+counted AS (
+    SELECT r.*, c.* EXCLUDE (run_id, rank), CASE WHEN leaning < n_steps / 2 THEN leaning ELSE 0 END AS usual,
+        CASE WHEN leaning < n_steps / 2 THEN n_steps ELSE 0 END AS usual_steps
+    FROM ranks AS r JOIN counts AS c USING (run_id, rank)),
+-- How often the others do: Jeffreys' estimate, which is above 0 even where none of them ever does.
+compared_with AS (
+    SELECT *, 1.4826 * mad((1 + beyond) / centre) FILTER (WHERE NOT on_slow_node) OVER peer AS spread,
+        (sum(usual) OVER peer - usual + 0.5) / (sum(usual_steps) OVER peer - usual_steps + 1) AS often,
+        (sum(bursts) OVER peer - bursts + 0.5) / (sum(n_steps) OVER peer - n_steps + 1) AS burst_often,
+        1.4826 * mad(data_ratio) OVER peer AS data_spread,
         median(data_flagged / nullif(n_data_steps, 0)) OVER peer AS data_often
-    FROM ranks WINDOW peer AS (PARTITION BY run_id, stage)),
+    FROM counted WINDOW peer AS (PARTITION BY run_id, stage)),
 tested AS (
-    SELECT *, beyond / greatest(spread, 0.02) AS z, data_ratio / greatest(data_spread, 0.02) AS data_z,
-        CASE WHEN peers > 2 THEN binomial_tail(flagged, n_steps, greatest(often, 0.05)) END AS p,
+    SELECT * EXCLUDE (p), level / middle - 1 AS excess, ((1 + beyond) / centre - 1) / greatest(spread, 0.02) AS z,
+        data_ratio / greatest(data_spread, 0.02) AS data_z,
+        CASE WHEN peers > 2 THEN greatest(p, binomial_tail(leaning, n_steps, greatest(often, 0.05))) END AS p,
+        CASE WHEN peers > 2 THEN binomial_tail(bursts, n_steps, burst_often) END AS burst_p,
         CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
-    FROM compared),
+    FROM compared_with),
 adjusted AS (
     SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
-        unnest(benjamini_hochberg(list(data_p))) AS data_q
+        unnest(benjamini_hochberg(list(burst_p))) AS burst_q, unnest(benjamini_hochberg(list(data_p))) AS data_q
     FROM tested GROUP BY run_id)
-SELECT run_id, rank, stage, origin, peers, n_steps, compute_s, ratio, z, spread, flagged, p, q, n_data_steps,
+SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / centre AS ratio, level, excess, noise, z,
+    spread, flagged, leaning, p, q, bursts, burst_ratio / centre AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
     data_ratio, data_z, data_flagged, data_q
 FROM tested JOIN adjusted USING (run_id, rank)
 ORDER BY run_id, rank

@@ -1,0 +1,120 @@
+-- Efficiency of the devices as a product of factors, in the terms of POP and of TALP for accelerators.
+--
+-- Answers: What ate the efficiency: unequal work, communication, or devices that wait for their hosts?
+--   Of each device, K is the time in which kernels compute, C the time of communication and copies that no kernel hides,
+--   T the elapsed time of the slowest.  They are those of temporal_breakdown: K its compute_ns, C its exposed
+--   communication and memory.
+--     load balance   = mean K / max K
+--     communication  = max K / max (K + C)
+--     orchestration  = max (K + C) / T
+--     parallel       = load balance * communication * orchestration = mean K / T
+--   A device that waits in a collective communicates: a late host of one is communication of the others.
+--   The elapsed time of a step is that until the first work of the next step on the device, where the trace holds it.
+--   Of several devices of a run one traced rank alone says nothing of the balance: then it is unknown, and the parallel
+--   efficiency as well.
+--   Computation scalability is K of a sample, a device's, at the base over that here; the base is the smallest traced size
+--   of its series (scaling_series), its steps being annotated in the trace.  Global = parallel * computation scalability.
+--   The host has a tree of its own, never multiplied with that of the devices.  Its offload efficiency is the share of
+--   its annotated steps in which none of its threads is in a call of the device's runtime, launches and waits alike, as
+--   mean over ranks.  Its other factor, of MPI, needs a trace of MPI.
+--   Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
+--
+-- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series
+--
+-- Parameters:
+--   runs := ''           SQL condition over the columns of `runs`, as text; empty takes all
+--   steps := 'all'       which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--   by_step := false     a row per run and step, not per run; work of no step is then left out
+--
+-- Columns:
+--   run_id                       VARCHAR       run
+--   train_step                   BIGINT        step, NULL per run
+--   ranks                        BIGINT        ranks that were traced
+--   devices                      INTEGER       devices of the run, NULL where not known
+--   elapsed_ns                   BIGINT ns     T
+--   mean_compute_ns              DOUBLE ns     mean K
+--   max_compute_ns               BIGINT ns     largest K
+--   mean_exposed_ns              DOUBLE ns     mean C
+--   max_busy_ns                  BIGINT ns     largest K + C
+--   load_balance                 DOUBLE        factor, 0 to 1
+--   communication_efficiency     DOUBLE        factor, 0 to 1
+--   orchestration_efficiency     DOUBLE        factor, 0 to 1
+--   parallel_efficiency          DOUBLE        their product
+--   computation_scalability      DOUBLE        against the base, 1 is ideal; NULL where not known
+--   global_efficiency            DOUBLE        parallel efficiency times computation scalability
+--   base_run_id                  VARCHAR       run that is the base
+--   host_steps_ns                DOUBLE ns     annotated steps of the host, mean over ranks
+--   host_runtime_ns              DOUBLE ns     in them, in calls of the device's runtime
+--   offload_efficiency           DOUBLE        factor of the host's tree
+--   remark                       VARCHAR       what is not known, and why
+WITH
+works AS MATERIALIZED (
+    SELECT run_id, file_id, rank, train_step, span_ns, compute_ns, exposed_comm_ns + exposed_memory_ns AS exposed_ns
+    FROM temporal_breakdown(runs := runs, steps := steps, per := CASE WHEN by_step THEN 'step' ELSE 'rank' END)),
+starts AS (
+    SELECT file_id, train_step, min(start_ns) AS start_ns,
+        lead(min(start_ns)) OVER (PARTITION BY file_id ORDER BY train_step) AS next_ns,
+        lead(train_step) OVER (PARTITION BY file_id ORDER BY train_step) AS next_step
+    FROM gpu_classes(runs := runs, per := 'step', steps := 'all') WHERE by_step GROUP BY file_id, train_step),
+of_ranks AS (
+    SELECT run_id, train_step, coalesce(w.rank::VARCHAR, w.file_id) AS device,
+        sum(greatest(span_ns, CASE WHEN next_step = train_step + 1 THEN next_ns - start_ns ELSE 0 END))::BIGINT AS elapsed_ns,
+        sum(compute_ns)::BIGINT AS compute_ns, sum(exposed_ns)::BIGINT AS exposed_ns
+    FROM works AS w LEFT JOIN starts USING (file_id, train_step) GROUP BY ALL),
+of_runs AS (
+    SELECT run_id, train_step, count(*) AS ranks, max(elapsed_ns) AS elapsed_ns, avg(compute_ns) AS mean_compute_ns,
+        max(compute_ns) AS max_compute_ns, avg(exposed_ns) AS mean_exposed_ns,
+        max(compute_ns + exposed_ns) AS max_busy_ns
+    FROM of_ranks GROUP BY run_id, train_step),
+-- The steps of the host, and the calls that start in them.
+host_steps AS (
+    SELECT run_id, file_id, train_step, min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns
+    FROM events
+    WHERE starts_with(name, 'ProfilerStep#') AND category IN ('user_annotation', 'cpu_op') AND duration_ns IS NOT NULL
+        AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
+calls AS (
+    SELECT e.file_id, e.train_step, class_spans(list(e.start_ns), list(least(e.start_ns + e.duration_ns, h.end_ns)),
+        list(1::BIGINT)) AS lasted_ns
+    FROM events AS e JOIN host_steps AS h USING (file_id, train_step)
+    WHERE regexp_matches(e.category, '_(runtime|driver)$') AND e.duration_ns IS NOT NULL AND e.start_ns >= h.start_ns
+    GROUP BY e.file_id, e.train_step),
+hosts AS (
+    SELECT run_id, CASE WHEN by_step THEN train_step END AS train_step, file_id, sum(end_ns - start_ns) AS steps_ns,
+        sum(coalesce(lasted_ns[2], 0)) FILTER (WHERE file_id IN (SELECT file_id FROM calls)) AS runtime_ns
+    FROM host_steps LEFT JOIN calls USING (file_id, train_step) GROUP BY ALL),
+of_hosts AS (
+    SELECT run_id, train_step, avg(steps_ns) AS host_steps_ns, avg(runtime_ns) AS host_runtime_ns,
+        1 - avg(runtime_ns / nullif(steps_ns, 0)) AS offload_efficiency
+    FROM hosts GROUP BY run_id, train_step),
+-- Kernel time of a step and device, and the samples that they stand for.
+step_counts AS (SELECT run_id, max(n) AS n FROM (
+    SELECT run_id, file_id, count(*) AS n FROM host_steps GROUP BY ALL) GROUP BY run_id),
+members AS (
+    SELECT DISTINCT ON (run_id) series, unnest(run_ids) AS run_id FROM scaling_series(runs := runs) ORDER BY run_id, series),
+costs AS (
+    SELECT run_id, series, r.devices, mean_compute_ns / n * r.devices / r.global_batch_size AS per_sample_ns
+    FROM of_runs JOIN members USING (run_id) JOIN step_counts USING (run_id) JOIN runs AS r USING (run_id)
+    WHERE NOT by_step),
+bases AS (
+    SELECT run_id, first_value(run_id) OVER size AS base_run_id,
+        first_value(per_sample_ns) OVER size / nullif(per_sample_ns, 0) AS computation_scalability
+    FROM costs WHERE per_sample_ns IS NOT NULL WINDOW size AS (PARTITION BY series ORDER BY devices, run_id))
+SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, max_compute_ns, mean_exposed_ns, max_busy_ns,
+    CASE WHEN ranks > 1 OR coalesce(r.devices, 1) = 1 THEN mean_compute_ns / nullif(max_compute_ns, 0) END AS load_balance,
+    max_compute_ns / nullif(max_busy_ns, 0) AS communication_efficiency,
+    max_busy_ns / nullif(elapsed_ns, 0) AS orchestration_efficiency,
+    load_balance * communication_efficiency * orchestration_efficiency AS parallel_efficiency,
+    computation_scalability, parallel_efficiency * computation_scalability AS global_efficiency, base_run_id,
+    host_steps_ns, host_runtime_ns, offload_efficiency,
+    nullif(concat_ws('; ',
+        CASE WHEN ranks = 1 AND r.devices > 1 THEN format('one rank of {} devices was traced: their balance is not known',
+                r.devices)
+            WHEN ranks < r.devices THEN format('the balance is that of {} traced ranks of {} devices', ranks, r.devices)
+            WHEN ranks = 1 AND r.devices IS NULL THEN 'how many devices took part is not known: one is assumed' END,
+        CASE WHEN max_compute_ns = 0 THEN 'no kernel computes' END,
+        CASE WHEN computation_scalability IS NULL THEN CASE WHEN by_step THEN 'computation scalability is of whole runs'
+            ELSE 'no computation scalability: no series of traced runs with annotated steps and a known batch holds it' END
+        END), '') AS remark
+FROM of_runs AS o JOIN runs AS r USING (run_id) LEFT JOIN bases USING (run_id)
+LEFT JOIN of_hosts AS h ON h.run_id = o.run_id AND h.train_step IS NOT DISTINCT FROM o.train_step
+ORDER BY o.run_id, o.train_step

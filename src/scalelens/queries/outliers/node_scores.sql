@@ -1,0 +1,57 @@
+-- Each node's ranks together, beside the other nodes.
+--
+-- Answers: Does a whole node compute longer than the others?
+--   The level of a node is that of its ranks in the middle, the faster one of two: it is high where more than half of
+--   them are slow.  Nodes are compared within a pipeline stage, by two ranks or more each.  p is that of a moderated
+--   t-test against the other nodes, with 2 % and the scatter of the ranks as the spread that is expected between nodes
+--   (statistics/peers.py); q the same over the nodes of the run.
+--   A node is slow if it is longer by the threshold, q is below 0.03 and, of three nodes or more, z above 2.  Of two,
+--   the one is slow beside the other.
+--
+-- Sources: work_ratios
+--
+-- Parameters:
+--   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
+--   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
+--   ratios := ''        table that holds rows of work_ratios already; empty asks for them
+--
+-- Columns:
+--   run_id      VARCHAR    run
+--   stage       INTEGER    pipeline stage, NULL where not known
+--   node        VARCHAR    host name, or the ranks of its block
+--   ranks       BIGINT     its ranks that are compared
+--   compared    BIGINT     nodes of the stage, itself included
+--   ratio       DOUBLE     its level over the median of the other nodes
+--   z           DOUBLE     how far its level stands out among the nodes
+--   p           DOUBLE     probability of being so far above the others by accident
+--   q           DOUBLE     the same over all nodes of the run
+--   is_slow     BOOLEAN    by the rule above
+WITH
+given AS (FROM query(CASE WHEN ratios <> '' THEN 'FROM ' || ratios
+    ELSE 'FROM work_ratios(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
+levels AS (
+    SELECT run_id, stage, node, rank, median(beyond) + 1 AS level FROM given
+    WHERE node IS NOT NULL GROUP BY ALL HAVING count(beyond) > 0),
+of_nodes AS (
+    SELECT run_id, stage, node, count(*) AS ranks, quantile_disc(level, 0.5) AS level,
+        1.2533 * 1.4826 * mad(level) / sqrt(count(*)) AS error
+    FROM levels GROUP BY ALL HAVING count(*) > 1),
+beside AS (
+    SELECT *, count(*) OVER peer AS compared,
+        (level - median(level) OVER peer) / greatest(1.4826 * mad(level) OVER peer, 0.02) AS z,
+        median(error) OVER peer AS noise
+    FROM of_nodes WINDOW peer AS (PARTITION BY run_id, stage)),
+standings AS (
+    SELECT run_id, stage, unnest(list(node)) AS node,
+        unnest(standing(list(level), any_value(noise), list(true))) AS others
+    FROM beside WHERE compared > 1 GROUP BY run_id, stage),
+adjusted AS (
+    SELECT run_id, unnest(list(stage)) AS stage, unnest(list(node)) AS node, unnest(list(others)) AS others,
+        unnest(benjamini_hochberg(list(others.p))) AS q
+    FROM standings GROUP BY run_id)
+SELECT run_id, c.stage, node, ranks, compared, level / others.middle AS ratio, z, others.p AS p, q,
+    level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
+        AND (compared = 2 OR z > 2) AS is_slow
+FROM beside AS c JOIN adjusted AS a USING (run_id, node)
+WHERE a.stage IS NOT DISTINCT FROM c.stage
+ORDER BY run_id, stage, ratio DESC, node

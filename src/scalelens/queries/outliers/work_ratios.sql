@@ -1,0 +1,42 @@
+-- Each rank's own work in each step beside that of its peers.
+--
+-- Answers: How much longer than its peers does a rank compute, or wait for data, in a step?
+--   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  `beyond` is x / median - 1.
+--
+-- Helper: used by node_scores, outlier_gpus and work_scores
+--
+-- Sources: rank_work, rank_places
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--   work := ''    table that holds rows of rank_work already; empty asks for them
+--
+-- Columns:
+--   run_id         VARCHAR     run
+--   rank           INTEGER     rank
+--   node           VARCHAR     host name, or the ranks of its block, NULL where not known
+--   stage          INTEGER     pipeline stage, NULL where not known
+--   origin         VARCHAR     trace, timers or log
+--   train_step     BIGINT      step, NULL for a trace without steps
+--   compute_s      DOUBLE s    time it computes
+--   peers          BIGINT      peers whose compute time is known, itself included
+--   ratio          DOUBLE      compute time over the peers' median (of two: over the smaller); NULL without a peer
+--   beyond         DOUBLE      compute time over the peers' median, less 1; of two as well
+--   loading        BIGINT      peers whose waiting for data is known, itself included
+--   data_ratio     DOUBLE      waiting for data beyond the peers' median, over the median of their step times
+WITH
+given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
+    ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
+middles AS (
+    SELECT run_id, stage, train_step, median(compute_s) AS compute_mid_s, min(compute_s) AS compute_least_s,
+        count(compute_s) AS peers, median(data_s) AS data_mid_s, count(data_s) AS loading,
+        median(step_s) AS step_mid_s
+    FROM given GROUP BY ALL)
+SELECT run_id, g.rank, p.node, g.stage, g.origin, g.train_step, g.compute_s, m.peers,
+    CASE WHEN m.peers = 2 THEN compute_s / nullif(compute_least_s, 0)
+        WHEN m.peers > 2 THEN compute_s / nullif(compute_mid_s, 0) END AS ratio,
+    CASE WHEN m.peers > 1 THEN compute_s / nullif(compute_mid_s, 0) - 1 END AS beyond, m.loading,
+    CASE WHEN loading > 1 THEN (data_s - data_mid_s) / nullif(step_mid_s, 0) END AS data_ratio
+FROM given AS g JOIN middles AS m USING (run_id)
+LEFT JOIN rank_places(runs := runs) AS p USING (run_id, rank)
+WHERE m.stage IS NOT DISTINCT FROM g.stage AND m.train_step IS NOT DISTINCT FROM g.train_step

@@ -1,0 +1,108 @@
+"""What `outlier_gpus` promises, by simulation: who is found, and how often nobody is to be found but somebody is named.
+
+Steps scatter by 3 %, and devices differ by 2 % (one standard deviation).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+
+from little_warehouse import Warehouse
+
+Times = npt.NDArray[np.float64]
+
+
+def job(chance: np.random.Generator, ranks: int, steps: int) -> Times:
+    """Compute times, shape (ranks, steps), of a job in which nothing is slow."""
+    device = 1 + 0.02 * chance.standard_normal((ranks, 1))
+    return device * (1 + 0.03 * chance.standard_normal((ranks, steps)))
+
+
+def named(warehouse: Warehouse, jobs: list[Times], per_node: int | None = None) -> list[dict[str, set[int]]]:
+    """For each job the ranks of each verdict."""
+    for table in ("runs", "members", "metrics"):
+        warehouse.connection.execute(f"DELETE FROM {table}")
+    warehouse.insert("runs", [{"run_id": str(n), "devices": len(times)} for n, times in enumerate(jobs)])
+    tables = []
+    for n, times in enumerate(jobs):
+        rank, step = (axis.ravel() for axis in np.indices(times.shape))
+        said = {"run_id": np.full(times.size, str(n)), "rank": rank, "step": step, "value": times.ravel()}
+        tables.append(
+            pa.table(said | {"place": np.char.add("n", (rank // per_node).astype(str))} if per_node else said)
+        )
+    warehouse.connection.register("said", pa.concat_tables(tables))
+    warehouse.connection.execute(
+        "INSERT INTO metrics BY NAME SELECT *, 'cpu_s' AS name, 's' AS unit, 'value' AS stat FROM said"
+    )
+    warehouse.connection.unregister("said")
+    said_of: list[dict[str, set[int]]] = [{} for _ in jobs]
+    for row in warehouse.ask(
+        "SELECT run_id, verdict, list(rank) AS ranks FROM outlier_gpus() WHERE verdict <> 'ordinary' GROUP BY ALL"
+    ):
+        said_of[int(row["run_id"])][row["verdict"]] = set(row["ranks"])
+    return said_of
+
+
+def slower(times: Times, ranks: slice, chance: np.random.Generator) -> None:
+    times[ranks] *= 1.15
+
+
+def slow_at_times(times: Times, ranks: slice, chance: np.random.Generator) -> None:
+    times[ranks, chance.permutation(times.shape[1])[: round(times.shape[1] / 3)]] *= 1.5
+
+
+@pytest.mark.parametrize(
+    ("plant", "verdict", "ranks", "steps", "together", "jobs", "found"),
+    [
+        (slower, "slow", 8, 5, 1, 300, 0.95),
+        (slower, "slow", 16, 5, 1, 300, 0.95),
+        (slower, "slow", 64, 5, 1, 150, 0.95),
+        (slower, "slow", 16, 200, 1, 100, 0.95),
+        (slower, "slow", 16, 5, 8, 300, 0.95),
+        (slower, "slow", 16, 200, 8, 100, 0.95),
+        (slow_at_times, "intermittent", 16, 200, 1, 100, 0.95),
+        (slow_at_times, "intermittent", 16, 5, 1, 300, 0.8),  # two of five
+    ],
+)
+def test_who_is_slow_is_found(
+    warehouse: Warehouse,
+    plant: Callable[[Times, slice, np.random.Generator], None],
+    verdict: str,
+    ranks: int,
+    steps: int,
+    together: int,
+    jobs: int,
+    found: float,
+) -> None:
+    chance = np.random.default_rng(ranks * steps + together)
+    made = [job(chance, ranks, steps) for _ in range(jobs)]
+    planted = [slice(first, first + together) for first in chance.integers(ranks // together, size=jobs) * together]
+    for times, of in zip(made, planted, strict=True):
+        plant(times, of, chance)
+    said = named(warehouse, made, per_node=8)
+    hits = sum({*range(of.start, of.stop)} <= one.get(verdict, set()) for one, of in zip(said, planted, strict=True))
+    assert hits / jobs >= found
+    wrong = sum(
+        bool(set().union(*one.values()) - {*range(of.start, of.stop)}) for one, of in zip(said, planted, strict=True)
+    )
+    assert wrong / jobs <= 0.05
+
+
+def test_of_a_thousand_clean_jobs_at_most_one_of_twenty_names_anybody(warehouse: Warehouse) -> None:
+    chance = np.random.default_rng(8)
+    sizes = [(ranks, steps) for ranks in (8, 16, 32, 64, 128, 256, 512) for steps in (5, 5, 5, 20)]
+    jobs = [job(chance, *sizes[n % len(sizes)]) for n in range(940)]
+    jobs += [job(chance, ranks, 200) for ranks in (8, 16, 64) for _ in range(20)]
+    wrong = sum(bool(said) for said in named(warehouse, jobs, per_node=8))
+    assert len(jobs) == 1000
+    assert wrong / len(jobs) <= 0.05
+
+
+@pytest.mark.parametrize("steps", [5, 40])
+def test_equal_devices_are_seldom_said_to_differ(warehouse: Warehouse, steps: int) -> None:
+    chance = np.random.default_rng(steps)
+    named(warehouse, [1 + 0.03 * chance.standard_normal((16, steps)) for _ in range(200)])
+    assert warehouse.column("SELECT count(*) FROM outlier_gpus() WHERE rank IS NULL")[0] <= 0.03 * 200
