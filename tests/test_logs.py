@@ -125,7 +125,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
     "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
-    "detectron2_json": {(RUNNING, NO_RATE), ("", NO_RATE)},  # a median of the last 20; the first record has no time
+    "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
     "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
