@@ -125,6 +125,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
     "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
+    "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
     "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
@@ -132,6 +133,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
     "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
+    "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.

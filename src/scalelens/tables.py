@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 # Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
-SCHEMA_VERSION = 2  # 2: events have a class
+SCHEMA_VERSION = 3  # 2: events have a class, 3: collective_benchmarks
 OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
@@ -152,6 +152,21 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("message_bytes", INT, "bytes a rank puts into the collective"),
         Column("dtype", TEXT, "element type of the message"),
         Column("args", TEXT, "arguments of the event, raw JSON text"),
+    ),
+    "collective_benchmarks": (
+        *KEY,
+        Column("rank", SMALL, "global rank that printed the row, NULL where the file does not say"),
+        Column("test", TEXT, "what was measured: all_reduce, alltoall, sendrecv, ..."),
+        Column("message_bytes", INT, "bytes of the message, as the test counts them"),
+        Column("count", INT, "elements of the message"),
+        Column("dtype", TEXT, "element type"),
+        Column("redop", TEXT, "reduction, NULL for none"),
+        Column("root", INT, "root rank, NULL for none"),
+        Column("place", TEXT, "`in` the result overwrites the message, `out` it has a buffer of its own"),
+        Column("time_s", FLOAT, "seconds of one operation, mean over the iterations"),
+        Column("algbw_bytes_per_s", FLOAT, "message_bytes over time_s, as printed"),
+        Column("busbw_bytes_per_s", FLOAT, "algbw corrected for the collective and its ranks, as printed"),
+        Column("wrong", INT, "elements with a wrong value, NULL where they were not checked"),
     ),
     "jobs": (
         *KEY,

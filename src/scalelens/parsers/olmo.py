@@ -1,7 +1,7 @@
 """OLMo's block of a step.
 
 Tool: OLMo (1 and 2), olmo/train.py
-Versions: 2023 and later
+Versions: 2023 and later; on a terminal with blanks, in its own file with tabs
 Yields: steps, metrics, params
 Source: olmo/train.py, Trainer.log_metrics_to_console() and SpeedMonitor
 
@@ -12,6 +12,7 @@ running mean.  The first step has none.  Tokens of a step are the difference of 
 Samples:
     [2026-03-04 16:05:10] INFO     [olmo.train:801, rank=0] [step=1/40000]
     2026-03-04 16:08:31.250 node-1:0  olmo.train:899  INFO    [step=1/40000,epoch=0]
+    2026-03-04 16:08:31.250	node-1:0	olmo.train:899	INFO	[step=1/40000,epoch=0]
 """
 
 import re
@@ -21,11 +22,11 @@ from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("olmo.train:",)
 
 HEAD = re.compile(
-    r"(?:\[\d{1,6}\] )?\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]? .{0,200}\bolmo\.train:\d+.{0,60}"
+    r"(?:\[\d{1,6}\] )?\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]?[ \t].{0,200}\bolmo\.train:\d+.{0,60}"
     r"\[step=(\d{1,15})/(\d+)(?:,epoch=(\d{1,9})(?:/\d+)?)?\]\s*$"
 )
 BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 # Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
 # `gpu_op` is that of Intel's unitrace.
 MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
-KERNELS = ("kernel", "mtia_ccp_events", "gpu_op")
+# A whole CUDA graph (of Nsight Systems) is busy with what was not recorded; its format says that it counts as compute.
+KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
 
 COMMUNICATION_NAMES = (
     # Vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*, oneccl_*, hcom_*.

@@ -113,7 +113,8 @@ def read_query(path: Path) -> Query:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
-    if not QUERY_NAME.match(path.stem) or path.stem in documented():
+    # A query of ours may present the table of its own name; in SQL the brackets tell the two apart.
+    if not QUERY_NAME.match(path.stem) or (path.stem in documented() and not is_ours(path)):
         raise UserError(
             f"{path}: '{path.stem}' cannot be the name of a query",
             "use lower-case letters, digits and _, and not the name of a table",

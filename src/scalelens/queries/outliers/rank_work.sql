@@ -10,7 +10,7 @@
 --
 -- Helper: used by late_ranks, outlier_gpus and work_scores
 --
--- Sources: events, gpu_events, steps, metrics, runs, selected_runs
+-- Sources: events, step_annotations, gpu_events, steps, metrics, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -28,7 +28,7 @@
 WITH
 marks AS (
     SELECT run_id, rank, train_step, sum(duration_ns) AS step_ns
-    FROM events WHERE starts_with(name, 'ProfilerStep') AND category IN ('user_annotation', 'cpu_op')
+    FROM step_annotations() WHERE category IN ('user_annotation', 'cpu_op', 'nvtx')
     GROUP BY ALL),
 spans AS (
     SELECT run_id, rank, train_step, class, start_ns, end_ns FROM gpu_events() WHERE class <> 'memory'

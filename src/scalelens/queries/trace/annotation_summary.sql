@@ -2,8 +2,9 @@
 --
 -- Answers: How long do the phases that a program marks (forward, optimizer, a collective) take on either side?
 --   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
+--   Ranges of NVTX have no twin: kernel_tree has the work that was launched within them.
 --
--- Sources: events, selected_runs
+-- Sources: events, selected_runs, step_annotations
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
@@ -24,13 +25,13 @@
 WITH
 marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
-    FROM events WHERE starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id)
-SELECT run_id, file_id, rank, CASE category WHEN 'user_annotation' THEN 'host' ELSE 'device' END AS side, name,
+    FROM step_annotations() GROUP BY file_id)
+SELECT run_id, file_id, rank, CASE category WHEN 'gpu_user_annotation' THEN 'device' ELSE 'host' END AS side, name,
     count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns, avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns,
     max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
 FROM events LEFT JOIN marks USING (file_id)
 WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))
-    AND category IN ('user_annotation', 'gpu_user_annotation') AND duration_ns IS NOT NULL
+    AND category IN ('user_annotation', 'gpu_user_annotation', 'nvtx') AND duration_ns IS NOT NULL
     AND CASE steps WHEN 'all' THEN true WHEN 'hta' THEN coalesce(n_steps, 0) < 2 OR start_ns < last_ns
         WHEN 'complete' THEN train_step IS NOT NULL AND (n_steps < 2 OR train_step < last_step)
         ELSE error('steps is ''all'', ''complete'' or ''hta''') END

@@ -10,7 +10,7 @@
 --
 -- Helper: used by many queries
 --
--- Sources: events, gpu_work
+-- Sources: events, gpu_work, step_annotations
 --
 -- Parameters:
 --   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
@@ -50,7 +50,7 @@ first_calls AS (
     FROM calls WHERE steps <> 'hta' GROUP BY file_id, correlation),
 marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns
-    FROM events WHERE steps <> 'all' AND starts_with(name, 'ProfilerStep') AND duration_ns IS NOT NULL GROUP BY file_id),
+    FROM step_annotations() WHERE steps <> 'all' GROUP BY file_id),
 launched AS (
     SELECT work.*, first_calls.name AS launch_name, first_calls.start_ns AS launch_start_ns,
         first_calls.duration_ns AS launch_duration_ns, first_calls.process AS launch_process,

@@ -3,7 +3,8 @@
 -- Answers: Which kernels does an operator run, in which order, how often, and how long do they take to start?
 --   Every call of an operator that launched work is one sequence, kernels in the order in which they start. Without `op`
 --   the innermost operator around a launch owns it; with it the outermost whose name holds that text, so that
---   op := 'aten::linear' gathers the kernels of the operators within as well. This is what HTA's frequent sequences and
+--   op := 'aten::linear' gathers the kernels of the operators within as well. Ranges of NVTX count as
+--   operators. This is what HTA's frequent sequences and
 --   operator delays are about.
 --
 -- Sources: events, gpu_events, selected_runs
@@ -28,7 +29,7 @@
 WITH
 ops AS (
     SELECT run_id, file_id, rank, line, name, start_ns, duration_ns, process, thread FROM events
-    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL AND (op = '' OR contains(name, op))
+    WHERE category IN ('cpu_op', 'operator', 'nvtx') AND duration_ns IS NOT NULL AND (op = '' OR contains(name, op))
         AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 launched AS (
     SELECT file_id, line, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns

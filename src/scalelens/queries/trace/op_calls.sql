@@ -1,8 +1,8 @@
 -- Each call of an operator on the host, with the device work that it launched.
 --
 -- Answers: Which operator launched which work, and how much of its own time did a call take?
---   Calls on a thread are nested. Work belongs to the innermost operator around its launching call; `subtree` is what
---   the calls within launched too.
+--   Calls on a thread are nested. Ranges of NVTX count as operators. Work belongs to the innermost operator
+--   around its launching call; `subtree` is what the calls within launched too.
 --
 -- Helper: used by kernel_tree and op_summary
 --
@@ -31,7 +31,7 @@
 WITH
 ops AS (
     SELECT run_id, file_id, line, rank, train_step, name, start_ns, duration_ns, process, thread FROM events
-    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL
+    WHERE category IN ('cpu_op', 'operator', 'nvtx') AND duration_ns IS NOT NULL
         AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 launches AS (
     SELECT file_id, launch_process AS process, launch_thread AS thread, launch_start_ns AS start_ns,

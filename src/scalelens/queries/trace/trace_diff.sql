@@ -35,7 +35,7 @@ calls AS (
     SELECT file_id, 'device' AS side, name, duration_ns FROM gpu_events(steps := steps)
     UNION ALL
     SELECT file_id, 'host', name, duration_ns FROM events
-    WHERE category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL),
+    WHERE category IN ('cpu_op', 'operator', 'nvtx') AND duration_ns IS NOT NULL),
 sums AS (
     SELECT side, name, sum(in_a)::BIGINT AS calls_a, sum(in_b)::BIGINT AS calls_b,
         sum(in_a * duration_ns)::BIGINT AS total_a_ns, sum(in_b * duration_ns)::BIGINT AS total_b_ns

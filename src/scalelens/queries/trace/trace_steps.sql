@@ -1,9 +1,9 @@
 -- Annotated steps of a trace.
 --
 -- Answers: Which steps does a trace hold, when did each begin on host and device, how long did it take?
---   From the annotations ProfilerStep#N of PyTorch's profiler.
+--   From the annotations ProfilerStep#N of PyTorch's profiler, or NVTX ranges such as `step 12`.
 --
--- Sources: events, selected_runs
+-- Sources: step_annotations, selected_runs
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -21,10 +21,9 @@
 --   complete              BOOLEAN       whether `steps := 'complete'` takes it: the last of several may be cut
 WITH
 annotations AS (
-    SELECT *, TRY_CAST(substr(name, 14) AS BIGINT) AS step, category = 'gpu_user_annotation' AS of_device
-    FROM events
-    WHERE starts_with(name, 'ProfilerStep#') AND duration_ns IS NOT NULL
-        AND (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
+    SELECT *, category = 'gpu_user_annotation' AS of_device
+    FROM step_annotations()
+    WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM selected_runs(runs := runs)))),
 spans AS (
     SELECT run_id, file_id, rank, step, min(line) FILTER (NOT of_device) AS line,
         min(start_ns) FILTER (NOT of_device) AS start_ns,

@@ -1,0 +1,172 @@
+"""Tables of nccl-tests and rccl-tests.
+
+Tool: nccl-tests, rccl-tests (all_reduce_perf, alltoall_perf, sendrecv_perf, ...)
+Versions: nccl-tests 2.9 to 2.19, rccl-tests of 2025; the columns are those that the heading of the table names
+Yields: collective_benchmarks, params
+Source: NVIDIA/nccl-tests and ROCm/rccl-tests, src/common.cu and src/util.cu: writeBenchmarkLineBody(), TESTCHECK
+
+A side of the table is a row: times are microseconds and bandwidths 10^9 bytes per second.  `N/A` is NULL.  The mean bus
+bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, the name
+of the file may say it.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
+test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.
+
+Samples:
+    # nccl-tests version 2.18.2 nccl-headers=22901 nccl-library=22901
+    # Collective test starting: all_gather_perf
+    # nThread 1 nGpus 2 minBytes 1024 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+    #  Rank  1 Group  0 Pid   5012 on     nid001 device  1 [0000:3b:00] NVIDIA A100-SXM4-40GB
+    #   Rank  1 Pid   5012 on     nid001 device  1 [0x3b] NVIDIA A100-SXM4-40GB
+    #                                                              out-of-place                       in-place
+    #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+    # Avg bus bandwidth    : 12.25
+    # Out of bounds values : 0 OK
+    # Collective test concluded: all_gather_perf
+    nid001: Test NCCL failure all_gather.cu:88 'unhandled cuda error / '
+     .. nid001 pid 5012: Test failure common.cu:484
+    nid001: Test CUDA failure common.cu:301 'out of memory'
+"""
+
+import re
+from typing import Any
+
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+
+VERSION = 1
+DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
+          "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
+ANCHORS = (
+    "# nccl-tests version ", "rccl-tests: Version ", "# Collective test ", "# nThread ", "#  Rank ", "#   Rank ", "in-place",
+    "   count  ", "# Avg bus bandwidth", "# Out of bounds values", "Test NCCL failure ", "Test CUDA failure ",
+    ": Test failure ", "Test timeout", *(f"{dtype:>8}  " for dtype in DTYPES),
+)  # fmt: skip
+
+VERSIONS = re.compile(r"#? *(nccl-tests version|rccl-tests: Version) (\S+)")
+NAMED = re.compile(r"# Collective test (starting|concluded): (\w+?)(?:_perf)?\s*\Z")
+BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
+DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.+?)\s*\Z")
+PLACES = re.compile(r"#\s+(?:out-of-place\s+)?in-place\s*\Z")
+HEADING = re.compile(r"#\s+size\s+count\s+type\s+.*\btime\s+algbw\s+busbw\s+\S")
+ROW = re.compile(rf"\s*\d+\s+\d+\s+(?:{'|'.join(DTYPES)})\s+[\w.+-]+\s")
+END = re.compile(r"# Avg bus bandwidth\s*: ")
+CHECKED = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
+FAILURE = re.compile(
+    r"(?:\S+: )?Test (?:NCCL|CUDA) failure \S+:\d+|\s*\.\. \S+ pid \d+: Test failure \S+:\d+|.*Test timeout"
+)
+IN_NAME = re.compile(r"([a-z]+(?:_[a-z]+)?)_perf")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.test: str | None = None
+        self.places: tuple[str, ...] = ()
+        self.columns: list[str] = []
+        self.hosts: dict[int, tuple[str, str]] = {}  # host and device by rank
+        self.begun = 0  # line in which the test that runs began
+        self.failed = False
+
+    def take(self, line: Line) -> bool:
+        text = line.text
+        if ROW.match(text):
+            return bool(self.columns) and self.row(text.split(), line)
+        if (version := VERSIONS.match(text)) or BEGIN.match(text):
+            self.begin(line, version)
+        elif named := NAMED.match(text):
+            self.named(named[1], named[2], line)
+        elif device := DEVICE.match(text):
+            self.hosts[int(device[1])] = device[2], device[3]
+        elif PLACES.match(text):
+            self.places = ("out", "in") if "out-of-place" in text else ("in",)
+        elif HEADING.match(text):
+            self.heading(text, line)
+        elif END.match(text):
+            self.concluded(line)
+        elif checked := CHECKED.match(text):
+            if checked[2] == "FAILED":
+                self.fail("error", line)
+        elif FAILURE.match(text):
+            self.fail("collective_timeout" if "Test timeout" in text else "error", line)
+        else:
+            return False
+        return True
+
+    def begin(self, line: Line, version: re.Match[str] | None) -> None:
+        """A header of a test: its version, or its settings where the version prints nothing before."""
+        if self.columns:  # of the test before
+            self.close()
+            self.test, self.columns, self.hosts, self.failed = None, [], {}, False
+            self.rows.new_part()
+        self.begun = line.number
+        if version:
+            tool = version[1].partition("-")[0]
+            self.rows.param(f"{tool}_tests_version", version[2], line.number)
+
+    def named(self, what: str, test: str, line: Line) -> None:
+        if what == "concluded":
+            self.concluded(line)
+            return
+        if self.columns:
+            self.begin(line, None)
+        self.test, self.begun = test, line.number
+
+    def heading(self, text: str, line: Line) -> None:
+        """The columns, and what the ranks said of themselves before."""
+        self.columns = text.lstrip("#").split()
+        in_name = IN_NAME.search(self.rows.path.rpartition("/")[2])
+        self.test = self.test or (in_name[1] if in_name else None)
+        self.begun = self.begun or line.number
+        self.rows.param("framework", "nccl-tests", line.number, origin="inferred")
+        if self.hosts:
+            hosts = [host for host, _ in self.hosts.values()]
+            models = dict.fromkeys(model for _, model in self.hosts.values())
+            for key, value in (("devices", len(hosts)), ("nodes", len({*hosts})), ("device_model", ", ".join(models))):
+                self.rows.param(key, value, line.number, origin="nccl")
+
+    def row(self, cells: list[str], line: Line) -> bool:
+        first = self.columns.index("type") + 1
+        sides = [place for place, name in enumerate(self.columns) if name in ("time", "cputime")]
+        places = self.places if len(self.places) == len(sides) else ("out", "in")
+        if len(cells) < len(self.columns) or len(sides) > len(places):
+            self.rows.problem(line.number, "the row does not have the columns of the table's heading", line.text)
+            return True
+        named = dict(zip(self.columns[first : sides[0]], cells[first : sides[0]], strict=True))
+        root = named.get("root", "")
+        message: dict[str, Any] = {"rank": line.rank, "test": self.test, "dtype": cells[2]}
+        message |= {"message_bytes": int(cells[0]), "count": int(cells[1])}
+        message |= {"redop": None if named.get("redop") == "none" else named.get("redop")}
+        message |= {"root": int(root) if root.isdecimal() else None}
+        for place, at in zip(places, sides, strict=False):
+            time, algbw, busbw = map(number, cells[at : at + 3])
+            if time is None:
+                continue
+            wrong = number(cells[at + 3]) if self.columns[at + 3] == "#wrong" else None
+            self.rows.add(
+                "collective_benchmarks", line.number, **message, place=place, time_s=time / 1e6,
+                algbw_bytes_per_s=None if algbw is None else algbw * 1e9,
+                busbw_bytes_per_s=None if busbw is None else busbw * 1e9, wrong=None if wrong is None else int(wrong),
+            )  # fmt: skip
+        return True
+
+    def fail(self, outcome: str, line: Line) -> None:
+        self.failed, self.begun = True, 0
+        self.rows.param("outcome", outcome, line.number)
+
+    def concluded(self, line: Line) -> None:
+        self.begun = 0
+        if not self.failed:
+            self.rows.param("outcome", "completed", line.number, origin="inferred")
+
+    def close(self) -> None:
+        if self.begun and self.columns:
+            self.rows.problem(self.begun, "the test that begins here has no end: it was killed, or the file is cut")
+
+    def finish(self) -> None:
+        self.close()
+
+
+def number(cell: str) -> float | None:
+    return float(cell) if NUMBER.match(cell) else None

@@ -1,0 +1,68 @@
+"""Power rails of a Jetson, as tegrastats prints them.
+
+Tool: tegrastats, NVIDIA JetPack
+Versions: JetPack 4 (TX2, Xavier, Nano) to 6 (Orin); fields come and go with the board
+Yields: power, metrics
+Source: closed; rbonghi/jetson_stats jtop/core/tegra_parse.py reads it; a real file of a TX2
+
+Rails are `now/mean` milliwatts, with or without the unit; the first counts, the second is tegrastats' own mean.  VDD_IN
+and POM_5V_IN feed the whole module: scope board.  Boards without such a rail have no total, and their rails are parts of
+one: no sum is made.  A rail of both CPU and GPU is neither: sysio.  `device` is the name of the rail.  Without a date in
+the line `ts` is NULL.
+
+Samples:
+    RAM 2633/7850MB (lfb 3x4MB) CPU [0%@2035,off,7%@2035] GPU@41C thermal@33.8C VDD_IN 3625/3625 VDD_CPU 700/700 VDD_GPU 375/375
+    11-30-2025 09:08:07 RAM 1250/7620MB (lfb 4x4MB) SWAP 0/3810MB (cached 0MB) CPU [4%@1510,0%@1510] GR3D_FREQ 12% gpu@45.5C VDD_IN 4712mW/4700mW VDD_CPU_GPU_CV 812mW/800mW
+"""
+
+import re
+from datetime import datetime
+
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import doubt
+
+VERSION = 1
+ANCHORS = ("MB (lfb ",)
+
+HEAD = re.compile(r"(?:(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) )?RAM \d+/\d+MB \(lfb \d+x\d+[kM]B\) ")
+RAIL = re.compile(r" ([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/\d{1,7}(?:mW)?(?:/\d{1,7})?(?= |\Z)")
+CELSIUS = re.compile(r" (\w{1,20})@(-?\d{1,3}(?:\.\d+)?)C(?= |\Z)")
+MODULE = ("VDD_IN", "POM_5V_IN", "VIN")
+SCOPES = (("GPU", "gpu"), ("CPU", "cpu"), ("DDR", "memory"), ("MEM", "memory"))
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def take(self, line: Line) -> bool:
+        text = line.text.rstrip()
+        head = HEAD.match(text)
+        if not head:
+            return False
+        ts = None
+        if head[1]:
+            try:
+                ts = datetime.strptime(head[1], "%m-%d-%Y %H:%M:%S")
+            except ValueError:
+                self.rows.problem(line.number, "the line begins with no date", text)
+        for rail in RAIL.finditer(text, head.end() - 1):
+            watts, scope = int(rail[2]) / 1000, scope_of(rail[1])
+            self.rows.add(
+                "power", line.number, device=rail[1], scope=scope, power_w=watts, flag=doubt(watts, scope), ts=ts,
+                ts_origin="naive" if ts else None,
+            )  # fmt: skip
+        celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in CELSIUS.finditer(text)]
+        self.rows.metrics(line.number, line.rank, line.place, None, celsius)
+        return True
+
+
+def scope_of(rail: str) -> str:
+    """What a rail feeds; `sysio` is the rest, among it a rail of both CPU and GPU."""
+    if rail in MODULE:
+        return "board"
+    scopes = {scope for word, scope in SCOPES if word in rail}
+    return scopes.pop() if len(scopes) == 1 else "sysio"

@@ -1,0 +1,68 @@
+"""The tables that are read of an export of Nsight Systems, and the SQL that reads them."""
+
+from typing import NamedTuple
+
+COPIES = ("Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD",
+          "UVM DtoH", "UVM DtoD")  # fmt: skip
+MEMORIES = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")
+WAITS = ("Unknown", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
+MARK, PUSHED, STARTED = 34, 59, 60  # eventType in NVTX_EVENTS
+CUPTI = "CUPTI_ACTIVITY_KIND_"
+KERNEL_TABLE, GRAPH_TABLE = CUPTI + "KERNEL", CUPTI + "GRAPH_TRACE"
+
+
+class Selection(NamedTuple):
+    """What is read of a table.  The name is an expression of its columns, or the number of a text."""
+
+    category: str
+    table: str
+    name: str
+    args: tuple[str, ...] = ()
+    size: str | None = None  # column of message_bytes
+    where: str = "true"
+
+
+def word(column: str, words: tuple[str, ...]) -> str:
+    """SQL for the word of a number."""
+    return f"CASE {column} {' '.join(f'WHEN {k} THEN {w!r}' for k, w in enumerate(words))} ELSE 'Unknown' END"
+
+
+KERNEL_ARGS = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
+               "dynamicSharedMemory", "contextId", "graphId", "graphNodeId")  # fmt: skip
+FROM_TO = f"{word('srcKind', MEMORIES)} || ' -> ' || {word('dstKind', MEMORIES)}"
+MEMCPY = f"'Memcpy ' || {word('copyKind', COPIES)} || ' (' || {FROM_TO} || ')'"
+MEMSET = f"'Memset (' || {word('memKind', MEMORIES)} || ')'"
+MPI_ARGS = ("commHandle", "tag", "remoteRank", "rootRank", "recvSize", "requestHandle")
+SELECTIONS = (
+    Selection("kernel", KERNEL_TABLE, "coalesce(demangledName, shortName)", KERNEL_ARGS),
+    Selection("gpu_memcpy", CUPTI + "MEMCPY", MEMCPY, ("bytes", "contextId", "graphNodeId")),
+    Selection("gpu_memset", CUPTI + "MEMSET", MEMSET, ("bytes", "contextId")),
+    Selection("cuda_graph", GRAPH_TABLE, "'CUDA graph ' || graphId", ("graphId", "graphExecId", "contextId")),
+    Selection("cuda_sync", CUPTI + "SYNCHRONIZATION", word("syncType", WAITS), ("eventId", "contextId")),
+    Selection("cuda_runtime", CUPTI + "RUNTIME", "nameId", ("returnValue",)),
+    Selection("nvtx", "NVTX_EVENTS", "coalesce(text, textId)", where=f"eventType IN ({MARK}, {PUSHED}, {STARTED})"),
+    Selection("mpi", "MPI_P2P_EVENTS", "textId", MPI_ARGS, size="size"),
+    Selection("mpi", "MPI_COLLECTIVES_EVENTS", "textId", MPI_ARGS, size="size"),
+    Selection("mpi", "MPI_START_WAIT_EVENTS", "textId", MPI_ARGS),
+    Selection("mpi", "MPI_OTHER_EVENTS", "textId", MPI_ARGS),
+)  # fmt: skip
+
+
+# Columns that some schemas or tables lack: they are NULL then.
+MAY_LACK = (
+    "end", "demangledName", "shortName", "copyKind", "srcKind", "dstKind", "memKind", "graphId", "syncType", "nameId",
+    "text", "textId", "eventType", "eventClass", "domainId", "deviceId", "streamId", "correlationId",
+)  # fmt: skip
+
+
+def query(selection: Selection, columns: set[str]) -> str:
+    """SQL for start, end, owner, name, device, stream, correlation, bytes, kind and arguments of a table's records."""
+    lacking = [f'NULL AS "{column}"' for column in MAY_LACK if column not in columns]
+    table = f"(SELECT {', '.join(['*', *lacking])} FROM {selection.table})"
+    pairs = ", ".join(f"'{name}', {name}" for name in selection.args if name in columns)
+    arguments = "domainId" if selection.category == "nvtx" else f"json_object({pairs})" if pairs else "NULL"
+    owner = next((column for column in ("globalTid", "globalPid") if column in columns), "NULL")
+    kind = {"nvtx": "eventType", "cuda_runtime": "eventClass"}.get(selection.category, "NULL")
+    size = selection.size if selection.size in columns else "NULL"
+    chosen = f'start, "end", {owner}, {selection.name}, deviceId, streamId, correlationId, {size}, {kind}, {arguments}'
+    return f"SELECT {chosen} FROM {table} WHERE start IS NOT NULL AND ({selection.where})"

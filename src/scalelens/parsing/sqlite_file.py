@@ -1,0 +1,58 @@
+"""An SQLite database of a tool, read as it stands: read-only, without a lock, in batches of rows."""
+
+import contextlib
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scalelens.parsing.source import Source
+
+MAGIC = b"SQLite format 3\0"
+BATCH = 50_000  # rows
+
+
+class Database:
+    """What `sqlite_database` opens."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        names = self.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        self.columns = {name: {column[1] for column in self.rows(f'PRAGMA table_info("{name}")')} for (name,) in names}
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql).fetchall()
+
+    def batches(self, sql: str) -> Iterator[list[tuple[Any, ...]]]:
+        cursor = self._connection.execute(sql)
+        while rows := cursor.fetchmany(BATCH):
+            yield rows
+
+
+@contextlib.contextmanager
+def sqlite_database(source: Source) -> Iterator[Database]:
+    """Opens the database of a source; what is compressed or in an archive is unpacked to a temporary file.
+
+    `immutable` keeps SQLite from locks and from journals beside the file.  Raises sqlite3.Error for a damaged file.
+    """
+    with contextlib.ExitStack() as opened:
+        path = Path(source.path)
+        if not is_plain(path):
+            copy = opened.enter_context(tempfile.NamedTemporaryFile(suffix=".sqlite"))
+            for block in source.chunks():
+                copy.write(block)
+            copy.flush()
+            path = Path(copy.name)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        opened.callback(connection.close)
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        yield Database(connection)
+
+
+def is_plain(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
