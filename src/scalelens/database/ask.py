@@ -18,7 +18,7 @@ from scalelens.queries.load import load
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
-    "IOException": "if a segment is missing, ingest the logs again",
+    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 

@@ -12,7 +12,8 @@ from scalelens.errors import UserError
 from scalelens.queries.header import Query, is_ours, names_in
 from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
-from scalelens.warehouse.log import Live, Warehouse
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
 
 
 def connect(
@@ -61,7 +62,8 @@ def create_view_over_segments(
     except duckdb.Error as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"a segment of {warehouse.root} is missing or damaged ({reason})", "make a new warehouse from the logs"
+            f"a segment of {warehouse.root} is missing or damaged ({reason})",
+            f"what mends it says: scalelens check -w {warehouse.root}",
         ) from None
 
 

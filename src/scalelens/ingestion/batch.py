@@ -23,7 +23,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, is_archive, open_members, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.roles import mapped
-from scalelens.warehouse.log import Entry, Live, Warehouse
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -38,6 +40,7 @@ class IngestOptions(NamedTuple):
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
     mapping: tuple[str, ...] = ()  # --map
+    again: bool = False  # read all, whatever the warehouse holds of it
 
 
 Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
@@ -46,6 +49,8 @@ Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its nai
 def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Contents:
     """Contents whose rows the warehouse holds as today's formats would read them."""
     contents: Contents = set()
+    if options.again:
+        return contents
     for file_id, entry in live.providers.items():
         current, committed = reader_version(formats, entry.formats, options, None), entry.parser_version
         if f"{committed} ".startswith(f"{current} "):
@@ -65,11 +70,15 @@ def read_batch(
     formats: Formats,
     contents: Contents,
     progress: Progress,
-    dry_run: bool = False,
+    store: Warehouse | None,
 ) -> list[Entry]:
-    """Reads files into one segment per table and commits them.  Rows of `contents` are in the warehouse already."""
-    writer = BatchWriter(Warehouse(options.warehouse))
-    reader = FileReader(options, formats, contents, None if dry_run else writer, progress)
+    """Reads files into one segment per table and commits them to `store`; without a store nothing is written.
+
+    Rows of `contents` are in the warehouse already.
+    """
+    writer = BatchWriter(store) if store else None
+    reader = FileReader(options, formats, contents, writer, progress)
+    entries: list[Entry] = []
     gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
@@ -77,16 +86,17 @@ def read_batch(
         for file in batch:
             for entry in reader.read(file):
                 entry.root = file.root
-                writer.entries.append(entry)
-        if not dry_run:
-            writer.commit()
+                entries.append(entry)
+        if writer:
+            writer.commit(entries)
     except BaseException:
-        writer.abandon()
+        if writer:
+            writer.abandon()
         raise
     finally:
         gc.enable()
         pa.set_memory_pool(pool)
-    return writer.entries
+    return entries
 
 
 class FileReader(NamedTuple):

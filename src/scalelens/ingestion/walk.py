@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scalelens.errors import UserError
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import SIDECAR_LIMIT_BYTES, SIDECAR_NAME
-from scalelens.warehouse.log import Entry
+from scalelens.warehouse.records import Entry
 
 JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 
