@@ -1,18 +1,26 @@
 """What is newer follows from what a writer had read, never from a clock; and no race between commands loses a file."""
 
+import errno
 import itertools
+import os
 import random
+import shutil
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.parsing import archives
+from scalelens.parsing import source as sources
+from scalelens.parsing.source import Source
 from scalelens.warehouse.live import live_of
 from scalelens.warehouse.log import Warehouse, all_entries
 from scalelens.warehouse.records import Batch, CommitRecord, Entry
-from test_warehouse import steps_by_path, touch_later, write_log, write_logs
+from test_warehouse import everything, steps_by_path, touch_later, write_log, write_logs
 
 HOUR_NS = 3600 * 10**9
 
@@ -144,3 +152,160 @@ def random_record(chance: random.Random, number: int) -> CommitRecord:
 def folded(records: dict[str, CommitRecord]) -> CommitRecord:
     live = live_of(records)
     return CommitRecord(7, "test", list(live.batches.values()), all_entries(live), list(records))
+
+
+# Races and removals
+
+
+def forgotten_and_folded_before(commit: Any, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """At the moment of the next commit, another process forgets a path and folds the log."""
+
+    def late(self: Warehouse, *arguments: Any, **options: Any) -> str:
+        monkeypatch.setattr(Warehouse, "commit", commit)
+        other = Warehouse(self.root)
+        other.forget([str(path)])
+        other.fold(above=0)
+        return commit(self, *arguments, **options)
+
+    monkeypatch.setattr(Warehouse, "commit", late)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_duplicate_whose_other_path_goes_meanwhile_is_read(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    logs = write_logs(tmp_path / "logs", 2)
+    ingest([logs], home)
+    copy = tmp_path / "copies" / "copy.log"
+    copy.parent.mkdir()
+    shutil.copy(logs / "0.log", copy)
+    forgotten_and_folded_before(Warehouse.commit, monkeypatch, logs / "0.log")
+    if killed:
+        monkeypatch.setattr(ingestion, "with_lost_contents", lambda entries, *_: entries)
+    report = ingest([copy], home)
+    monkeypatch.undo()
+    if killed:
+        assert steps_by_path(home) == {"copy.log": 0, "1.log": 5}
+        report = ingest([copy], home)
+    assert [entry.status for entry in report.entries] == ["ok"]
+    assert steps_by_path(home) == {"copy.log": 5, "1.log": 5}
+    assert ingest([copy], home).unchanged == 1
+
+
+def pack(path: Path, *logs: Path) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for log in logs:
+            tar.add(log, log.name)
+    return path
+
+
+def test_a_duplicate_member_whose_other_path_goes_meanwhile_is_read(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = write_logs(tmp_path / "logs", 2)
+    ingest([logs], home)
+    packed = pack(tmp_path / "logs.tar.gz", logs / "0.log", logs / "1.log")
+    forgotten_and_folded_before(Warehouse.commit, monkeypatch, logs / "0.log")
+    ingest([packed], home)
+    assert steps_by_path(home) == {"logs.tar.gz": 0, "logs.tar.gz!0.log": 5, "logs.tar.gz!1.log": 5}
+
+
+def test_members_that_vanish_from_an_archive_no_longer_count(tmp_path: Path, home: Path) -> None:
+    logs = write_logs(tmp_path / "logs", 3)
+    packed = pack(tmp_path / "logs.tar.gz", *sorted(logs.iterdir()))
+    ingest([packed], home)
+    assert len(steps_by_path(home)) == 4
+    pack(packed, logs / "0.log")
+    touch_later(packed)
+    ingest([packed], home)
+    assert steps_by_path(home) == {"logs.tar.gz": 0, "logs.tar.gz!0.log": 5}
+    before = everything(home)
+    Warehouse(home).fold(above=0)
+    assert everything(home) == before
+    pack(packed, *sorted(logs.iterdir()))
+    ingest([packed], home)
+    assert len(steps_by_path(home)) == 4
+
+
+def test_members_behind_the_damage_of_an_archive_still_count(tmp_path: Path, home: Path) -> None:
+    logs = write_logs(tmp_path / "logs", 3, 400)
+    packed = tmp_path / "logs.tar"
+    with tarfile.open(packed, "w") as tar:
+        for log in sorted(logs.iterdir()):
+            tar.add(log, log.name)
+    ingest([packed], home)
+    packed.write_bytes(packed.read_bytes()[:-40_000])
+    touch_later(packed)
+    ingest([packed], home)
+    assert set(steps_by_path(home).values()) == {0, 400} and len(steps_by_path(home)) == 4
+
+
+def test_an_exclamation_mark_in_a_name_is_no_archive(tmp_path: Path, home: Path) -> None:
+    log = write_log(tmp_path / "logs" / "wow!" / "a!b.log")
+    ingest([log], home)
+    ingest([write_log(tmp_path / "logs" / "wow", 3)], home)
+    assert steps_by_path(home) == {"a!b.log": 5, "wow": 3}
+
+
+@pytest.mark.parametrize("at", ["archive", "member", "no temporary folder"])
+def test_a_passing_fault_of_an_archive_is_tried_again(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    logs = write_logs(tmp_path / "logs", 2)
+    packed = pack(tmp_path / "logs.tar.gz", *sorted(logs.iterdir()))
+    beside = write_log(tmp_path / "z.log", 3, step_ms=700.0)
+    blocks = Source._blocks
+
+    def failing(self: Source, size: int) -> Any:
+        if self.path.endswith("logs.tar.gz" if at == "archive" else "!1.log") and size != sources.CHUNK:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        yield from blocks(self, size)
+
+    def nowhere(*_: Any, **__: Any) -> Any:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    if at == "no temporary folder":
+        monkeypatch.setattr(archives.tempfile, "SpooledTemporaryFile", nowhere)
+    else:
+        monkeypatch.setattr(Source, "_blocks", failing)
+    report = ingest([packed, beside], home)
+    (entry,) = (entry for entry in report.entries if entry.path == str(packed))
+    assert entry.status == "partial" and "cannot be read" in (entry.note or "")
+    assert steps_by_path(home)["z.log"] == 3
+    monkeypatch.undo()
+    ingest([packed, beside], home)
+    assert steps_by_path(home) == {"logs.tar.gz": 0, "logs.tar.gz!0.log": 5, "logs.tar.gz!1.log": 5, "z.log": 3}
+    assert ingest([packed, beside], home).unchanged == 2
+
+
+@pytest.mark.parametrize("code", ["EPERM", "EXDEV", "EACCES", "EINVAL", "EIO", "ENOTSUP"])
+def test_without_hard_links_a_record_is_renamed(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    def refused(*_: Any) -> None:
+        raise OSError(getattr(errno, code), code)
+
+    monkeypatch.setattr(os, "link", refused)
+    ingest([write_log(tmp_path / "a.log")], home)
+    assert steps_by_path(home) == {"a.log": 5}
+
+
+def test_a_record_that_another_process_wrote_at_the_same_time_is_there_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Warehouse(home).create()
+    stores = [Warehouse(home), Warehouse(home)]
+    monkeypatch.setattr(time, "time_ns", lambda: 10**18)
+    for store in stores:
+        store.read()
+    assert len({store.commit([], [Entry("/a", status="forgotten")]) for store in stores}) == 1
+    assert len(Warehouse(home).names()) == 1
+
+
+def test_no_thread_is_needed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor.submit", none_left)
+    ingest([write_log(tmp_path / "a.log")], home)
+    assert steps_by_path(home) == {"a.log": 5}

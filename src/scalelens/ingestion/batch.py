@@ -5,7 +5,6 @@ format costs one line.
 """
 
 import contextlib
-import errno
 import gc
 import tarfile
 from collections.abc import Callable, Iterator
@@ -15,20 +14,19 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.ingestion.recognise import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
+from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archives import open_members
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import Source, is_archive, open_members, open_source
+from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.roles import mapped
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
-
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
 
@@ -125,25 +123,32 @@ class FileReader(NamedTuple):
                 yield self.read_source(source, file.zone, self.progress)
 
     def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
-        """The entries of an archive's members, then that of the archive itself."""
+        """The entries of an archive's members, then that of the archive itself.
+
+        A fault that may pass, of the disk or the folder of temporary files, leaves an archive that is tried again.
+        """
+        entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry.parser_version = self.version([], file.zone)
         count, note = 0, ""
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
-                    yield self.read_source(member, file.zone, lambda _: self.progress(0))
+                    member_entry = self.read_source(member, file.zone, lambda _: self.progress(0))
+                    if not member_entry.parser_version:
+                        entry.parser_version, note = "", f", not all whole: {member_entry.note}"
+                    yield member_entry
                 count += 1
-        except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
-            if isinstance(error, OSError) and error.errno in DISK_FULL:
-                raise UserError(
-                    f"no space is left for unpacking {file.path}", "free some space, or name another folder in TMPDIR"
-                ) from None
+            entry.file_id = source.digest()
+        except OSError as error:
+            entry.parser_version, note = "", f", then cannot be read: {error.strerror or error}"
+        except (tarfile.TarError, EOFError, ValueError, ArithmeticError, LookupError) as error:
             note = f", then damaged: {error}"
+        if not entry.file_id:
+            with contextlib.suppress(OSError):
+                entry.file_id = source.digest()
         self.progress(file.size_bytes)
-        yield Entry(
-            file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=self.version([], file.zone), note=f"archive of {count} files{note}",
-            status="partial" if note else "ok",
-        )  # fmt: skip
+        entry.status, entry.note = "partial" if note else "ok", f"archive of {count} files{note}"
+        yield entry
 
     def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
         """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""

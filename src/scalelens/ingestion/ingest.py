@@ -16,7 +16,7 @@ from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
 from scalelens.warehouse.live import Live, roots
-from scalelens.warehouse.log import FOLD_ABOVE, Damage, Warehouse
+from scalelens.warehouse.log import Damage, Warehouse
 from scalelens.warehouse.records import Entry
 
 UNPACKED_BATCH_BYTES = 64 << 20
@@ -120,8 +120,10 @@ def with_lost_contents(
 def after_ingest(store: Warehouse, given: list[Path], again: bool) -> list[Damage]:
     """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again."""
     live, damages = store.read()
-    if not damages:
-        store.fold(0 if again else FOLD_ABOVE)  # so that what is damaged is no longer named
+    if not damages and again:
+        store.fold(0)  # so that segments which may be damaged are no longer named
+    elif not damages:
+        store.fold()
     elif again and all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live)):
         store.fold(0, accept_damage=True)
         return []

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scalelens.warehouse.live import Live, archives_of, roots
+from scalelens.parsing.archive_names import archives_of
+from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Damage, Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
 

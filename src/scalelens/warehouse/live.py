@@ -5,11 +5,11 @@ know of each other have the same order, and what they say decides: the file that
 depend on which records are folded into one, nor on how often.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from scalelens.parsing.archive_names import archives_of
 from scalelens.warehouse.records import Batch, CommitRecord, Entry, order_of
 
 FORGOTTEN = "forgotten"
@@ -79,14 +79,6 @@ def is_in_archive(entry: Entry, newest: dict[str, Entry]) -> bool:
         for archive in archives
         if archive.status != FORGOTTEN
     )
-
-
-def archives_of(path: str) -> Iterator[str]:
-    """What may be the archive of a path such as `logs.tar!run/rank0.log`.  A name may hold an exclamation mark, too."""
-    at = path.find("!")
-    while at >= 0:
-        yield path[:at]
-        at = path.find("!", at + 1)
 
 
 def missing_records(records: dict[str, CommitRecord]) -> list[str]:
