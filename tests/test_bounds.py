@@ -14,8 +14,11 @@ import zstandard
 
 from scalelens.database import connect as database
 from scalelens.ingestion.ingest import ingest
-from scalelens.parsing import archives
+from scalelens.parsers import jube
+from scalelens.parsing import archives, chrome_trace
+from scalelens.parsing import source as sources
 from scalelens.parsing.archives import open_members
+from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import MOST_RATIO, RATIO_FROM, Source, open_source
 from test_warehouse import write_log
 
@@ -157,3 +160,85 @@ def test_what_is_read_of_a_stream_is_what_was_compressed(tmp_path: Path) -> None
         source = open_source(path)
         assert (source.read(), source.damage) == (text, None), suffix
         source.close()
+
+
+# Time
+
+
+SLOW_FORMAT = '''"""A format that is slow.
+
+Tool: slow
+Versions: 1
+Yields: steps
+Source: slow.py
+
+Samples:
+    slow step 7
+"""
+
+import re
+import time
+
+VERSION = 1
+ANCHORS = ("slow step ",)
+LINE = re.compile(r"slow step (\\d+)")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def take(self, line):
+        if not (found := LINE.match(line.text)):
+            return False
+        self.rows.add("steps", line.number, step=int(found[1]), phase="train")
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+        return True
+'''
+
+
+def test_a_file_that_takes_too_long_is_partial_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "SPARE_S", 0.02)
+    (tmp_path / "formats").mkdir()
+    (tmp_path / "formats" / "slow.py").write_text(SLOW_FORMAT)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").write_text("slow step 1\n" + "x" * (2 * MB) + "\nslow step 2\n")
+    monkeypatch.setattr(sources, "SLOWEST_BYTES_PER_S", 10**9)
+    write_log(tmp_path / "logs" / "b.log", 3)
+    report = ingest([tmp_path / "logs"], tmp_path / "w", format_folders=(tmp_path / "formats",))
+    (entry, _) = report.entries
+    assert (entry.status, entry.rows) == ("partial", 1)
+    assert "takes far longer than its size allows" in (entry.note or "")
+    monkeypatch.undo()
+    assert ingest([tmp_path / "logs"], tmp_path / "w", format_folders=(tmp_path / "formats",)).unchanged == 2
+
+
+def test_a_trace_without_events_takes_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chrome_trace, "LONGEST_HEAD", 4 * MB)
+    content = b'{"schemaVersion": 1, "x": "' + b"y" * (40 * MB)
+    tracemalloc.start()
+    trace = chrome_trace.Trace(Source("a.json", io.BytesIO(content), len(content), 0))
+    assert list(trace.slices()) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * MB
+
+
+def test_entities_of_xml_are_not_unpacked(tmp_path: Path) -> None:
+    entities = "".join(f'<!ENTITY e{k + 1} "{f"&e{k};" * 10}">' for k in range(9))
+    (tmp_path / "workpackages.xml").write_text(
+        f'<?xml version="1.0"?>\n<!DOCTYPE jube-benchmark-run [<!ENTITY e0 "x">{entities}]>\n<workpackages>&e9;</workpackages>\n'
+    )
+    rows: list[str] = []
+    source = open_source(tmp_path / "workpackages.xml")
+    found = Rows("f", lambda table, batch: rows.extend(batch["reason"].to_pylist()) if table == "problems" else None)
+    jube.read(source, found)
+    found.flush()
+    source.close()
+    assert rows == ["the file declares XML entities, as JUBE never does: it is not read on"]

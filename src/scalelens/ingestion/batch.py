@@ -20,7 +20,7 @@ from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import open_members
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import Source, open_source
+from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.roles import mapped
 from scalelens.warehouse.live import Live
@@ -169,6 +169,8 @@ class FileReader(NamedTuple):
         whole = True
         try:
             entry.status, entry.note = read_rows(source, self.formats, rows, self.options.documents)
+        except OutOfTimeError as error:  # the rows so far count, and it would not be faster another time
+            entry.status, entry.note = "partial", f"not read to its end: {error}"
         except (OSError, MemoryError) as error:  # the rows so far count, and the next ingest tries again
             whole = False
             entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"

@@ -9,6 +9,7 @@ import codecs
 import hashlib
 import lzma
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,9 +25,14 @@ PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
 XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
 MOST_RATIO, RATIO_FROM = 2000, 64 << 20  # what unpacks to more, above so many bytes, is no log: gzip cannot pass 1,032
 MOST_UNPACKED = 1 << 40
+SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 INFLATE_ERROR: Any = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+
+
+class OutOfTimeError(OSError):
+    """A content takes far longer than its size allows: it was made to, or a format has a defect."""
 
 
 class Source:
@@ -39,6 +45,7 @@ class Source:
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
         self._stored = stored
+        self._began_s: float | None = None  # processor time of this thread at the first block of the content
         self._reported = 0  # bytes that `progress` knows of
 
     @property
@@ -69,7 +76,20 @@ class Source:
         return b"".join(self.chunks())
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """The content in blocks of about `size` bytes, decompressed."""
+        """The content in blocks of about `size` bytes, decompressed.
+
+        Raises OutOfTimeError where what was done with the blocks before took too long.
+        """
+        if self._began_s is None:
+            self._began_s = time.thread_time()
+        content_bytes = 0
+        for block in self._content(size):
+            content_bytes += len(block)
+            yield block
+            if time.thread_time() - self._began_s > SPARE_S + content_bytes / SLOWEST_BYTES_PER_S:
+                raise OutOfTimeError(f"what stands before byte {content_bytes:,} takes far longer than its size allows")
+
+    def _content(self, size: int) -> Iterator[bytes]:
         self.damage = None
         first = next(self._blocks(8), b"")
         if first.startswith(GZIP):
