@@ -6,6 +6,7 @@ import typer
 
 from scalelens.cli.options import WAREHOUSE, WarehouseOption
 from scalelens.cli.output import errors
+from scalelens.inert import visible
 
 PANEL = "Read"
 
@@ -28,7 +29,7 @@ def check(
         Warehouse(warehouse).fold(0, accept_damage=True)
     report = checking.check(warehouse, quick)
     for damage in report.damages:
-        typer.echo(damage)
+        typer.echo(visible(damage))
     for remark in report.remarks:
         errors.print(remark, markup=False)
     found = f"{len(report.damages)} damaged or missing" if report.damages else "no damage"

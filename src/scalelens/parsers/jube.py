@@ -31,7 +31,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
 
-VERSION = 1
+VERSION = 2
 
 ROOT = re.compile(rb"<(workpackages|analyse)\s*/?>")
 FACTS = {
