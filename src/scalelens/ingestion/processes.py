@@ -35,6 +35,12 @@ def in_parallel(
             with undisturbed():
                 try:
                     pending = {pool.submit(work, batch) for batch in batches}
+                except concurrent.futures.process.BrokenProcessPool:
+                    raise
+                except RuntimeError as error:  # no memory for the pool's threads
+                    raise UserError(
+                        f"no further processes can be started ({error})", "run the same command with --jobs 1"
+                    ) from None
                 except OSError:  # the pool is broken already and has closed its queues
                     raise concurrent.futures.process.BrokenProcessPool from None
             while pending:

@@ -54,8 +54,16 @@ class Warehouse:
     def exists(self) -> bool:
         return os.path.isdir(self.log)
 
+    def check_name(self) -> None:
+        """Raises UserError for a name that is not UTF-8: DuckDB cannot open what is below it."""
+        try:
+            os.path.abspath(self.root).encode()
+        except UnicodeEncodeError:
+            raise UserError(f"{str(self.root)!a} is not UTF-8", "give -w a folder whose name is") from None
+
     def create(self) -> None:
         """Makes the folders.  Raises UserError where that is not possible."""
+        self.check_name()
         with io_errors_explained(self.root):
             if self.root.is_dir() and not self.exists() and any(self.root.iterdir()):
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
@@ -75,6 +83,7 @@ class Warehouse:
 
     def read(self) -> tuple[Live, list[Damage]]:
         """What counts by the records that can be used, and what is wrong with the others."""
+        self.check_name()
         if not self.exists():
             raise UserError(
                 f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
