@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption, pairs
 from scalelens.cli.output import errors, show
 
 PANEL = "Ask"
@@ -19,6 +19,7 @@ def query(
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,
+    unsafe: Unsafe = False,
 ) -> None:
     """Ask one of the questions that come with ScaleLens, or one of yours.
 
@@ -30,7 +31,7 @@ def query(
     """
     from scalelens.database.ask import ask
 
-    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()))
+    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe)
     show(rows, format)
     if rows.is_empty():
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))

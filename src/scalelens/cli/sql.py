@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption
+from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
 from scalelens.cli.output import show
 
 PANEL = "Ask"
@@ -15,8 +15,11 @@ def sql(
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,
+    unsafe: Unsafe = False,
 ) -> None:
     """Ask in SQL.  Tables: scalelens tables; every query is a macro of the same name.
+
+    A statement reads the warehouse, and no other file; it writes nothing and loads nothing.  --unsafe lifts this.
 
     Examples:
 
@@ -27,4 +30,5 @@ def sql(
     from scalelens.database.ask import answer
     from scalelens.database.connect import connect
 
-    show(answer(connect(warehouse, tuple(folders or ())), statement), format)
+    connection = connect(warehouse, tuple(folders or ()), closed=not unsafe)
+    show(answer(connection, statement, unsafe), format)

@@ -15,22 +15,32 @@ from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 
+UNSAFE = "--unsafe lets it do what DuckDB can"
+WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
     "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
+    "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 
 
 def ask(
-    root: Path, name: str, parameters: Mapping[str, Any] | None = None, query_folders: tuple[Path, ...] = ()
+    root: Path,
+    name: str,
+    parameters: Mapping[str, Any] | None = None,
+    query_folders: tuple[Path, ...] = (),
+    unsafe: bool = False,
 ) -> pl.DataFrame:
-    """Rows of a query.  Raises UserError for a query or parameter that does not exist."""
+    """Rows of a query.  Raises UserError for a query or parameter that does not exist.
+
+    `unsafe` lets parameters such as `runs` read files outside the warehouse.
+    """
     statement = f"FROM {call(name, parameters or {})}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
-    return answer(connect(root, query_folders, statement, queries), statement)
+    return answer(connect(root, query_folders, statement, queries, closed=not unsafe), statement)
 
 
 def call(name: str, parameters: Mapping[str, Any]) -> str:
@@ -59,9 +69,14 @@ def literal(value: Any) -> str:
     return sql_text(text)
 
 
-def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
-    """Rows of a statement.  An error of DuckDB becomes a UserError of one line."""
+def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> pl.DataFrame:
+    """Rows of a statement.  An error of DuckDB becomes a UserError of one line.
+
+    Unless `unsafe`, a statement that could write is refused.
+    """
     try:
+        if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
+            raise UserError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
@@ -74,6 +89,15 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFram
         raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL")) from None
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def only_reads(statement: duckdb.Statement) -> bool:
+    """Whether a statement reads and does nothing else.
+
+    EXPLAIN ANALYZE carries out what it explains, and DuckDB makes several statements of one with PIVOT.
+    """
+    kind = str(statement.type).rpartition(".")[2]
+    return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
 
 
 def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

@@ -1,5 +1,6 @@
 """Opens a warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,11 +22,13 @@ def connect(
     query_folders: tuple[Path, ...] = (),
     asked: str | None = None,
     queries: Mapping[str, Query] | None = None,
+    closed: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
 
     With a statement `asked`, only what it needs is made: DuckDB takes a third of a second to parse all macros.
-    A caller that has loaded the queries gives them as `queries`.
+    A caller that has loaded the queries gives them as `queries`.  A `closed` connection opens no file but the
+    segments: a question that somebody else wrote cannot read another file.
 
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
@@ -50,7 +53,18 @@ def connect(
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)
+    if closed:
+        close_to_files(connection, warehouse)
     return connection
+
+
+def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
+    """Lets a connection open the segments alone, for good.  DuckDB would let it write there: `answer` does not."""
+    folders = {str(warehouse.segments), os.path.abspath(warehouse.segments)}
+    connection.execute(
+        f"SET allowed_directories = [{', '.join(map(views.sql_text, sorted(folders)))}]; "
+        "SET python_enable_replacements = false; SET enable_external_access = false; SET lock_configuration = true"
+    )
 
 
 def create_view_over_segments(
