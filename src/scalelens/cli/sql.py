@@ -27,8 +27,6 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    from scalelens.database.ask import answer
-    from scalelens.database.connect import connect
+    from scalelens.database.ask import answer_of
 
-    connection = connect(warehouse, tuple(folders or ()), closed=not unsafe)
-    show(answer(connection, statement, unsafe), format)
+    show(answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)

@@ -14,6 +14,7 @@ from scalelens.database.views import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
+from scalelens.warehouse.log import Warehouse
 
 UNSAFE = "--unsafe lets it do what DuckDB can"
 WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
@@ -40,7 +41,26 @@ def ask(
     statement = f"FROM {call(name, parameters or {})}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
-    return answer(connect(root, query_folders, statement, queries, closed=not unsafe), statement)
+    return answer_of(root, statement, query_folders, queries, unsafe)
+
+
+def answer_of(
+    root: Path,
+    statement: str,
+    query_folders: tuple[Path, ...] = (),
+    queries: Mapping[str, Query] | None = None,
+    unsafe: bool = False,
+) -> pl.DataFrame:
+    """Rows of a statement about a warehouse, asked again where `compact` replaced the segments meanwhile."""
+    warehouse = Warehouse(root)
+    while True:
+        names = warehouse.names() if warehouse.exists() else []
+        try:
+            asked = None if queries is None else statement  # a statement of the user's may name any query
+            return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
+        except UserError:
+            if not names or warehouse.names() == names:
+                raise
 
 
 def call(name: str, parameters: Mapping[str, Any]) -> str:
