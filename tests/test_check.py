@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 
 from scalelens.database import connect as database
@@ -39,6 +40,12 @@ def home(tmp_path: Path) -> Path:
 
 def stored(home: Path) -> list[Path]:
     return sorted(path for path in home.rglob("*") if path.is_file())
+
+
+def texts(home: Path) -> str:
+    """All that a warehouse holds, unpacked: its records, and the rows of its segments."""
+    log = [path.read_text() for path in (home / "_log").iterdir()]
+    return "".join([*log, *(str(pq.read_table(path).to_pylist()) for path in (home / "segments").glob("*.parquet"))])
 
 
 def mend(damage: str) -> list[str]:
