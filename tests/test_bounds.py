@@ -4,20 +4,27 @@ import bz2
 import gzip
 import io
 import lzma
+import random
+import re
 import tarfile
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import zstandard
 
 from scalelens.database import connect as database
+from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import jube
 from scalelens.parsing import archives, chrome_trace
 from scalelens.parsing import source as sources
 from scalelens.parsing.archives import open_members
+from scalelens.parsing.format_file import name_of, samples
+from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import MOST_RATIO, RATIO_FROM, Source, open_source
 from test_warehouse import write_log
@@ -242,3 +249,51 @@ def test_entities_of_xml_are_not_unpacked(tmp_path: Path) -> None:
     found.flush()
     source.close()
     assert rows == ["the file declares XML entities, as JUBE never does: it is not read on"]
+
+
+# Lines made to be slow
+
+
+LOADED = formats.load()
+OF_LINES = [module for module in LOADED.of_lines if samples(module)]
+
+
+def pumped(sample: str) -> Iterator[tuple[str, str, str]]:
+    """What stands before, in and behind the part of a sample that is repeated: each token, and two beside each other."""
+    tokens = [*re.finditer(r"\w+|\s+|[^\w\s]", sample)]
+    for count in (1, 2):
+        for first, last in zip(tokens, tokens[count - 1 :], strict=False):
+            yield sample[: last.end()], sample[first.start() : last.end()], sample[last.end() :]
+
+
+def adversarial(module: ModuleType) -> list[tuple[str, str, str]]:
+    """Ways to make a line of a format long: parts of its samples, and what patterns like to repeat."""
+    lines = samples(module)
+    ways = {
+        (before, part, behind)
+        for sample in lines
+        for before, part, behind in pumped(sample)
+        if any(anchor in before + behind for anchor in module.ANCHORS)
+    }
+    generic = {
+        (sample, part, "") for sample in lines for part in (" ", "9", "a", "a.", ",", '"', "x: 1.0 ", "_", "=1 ")
+    }
+    return [*random.Random(module.__name__).sample(sorted(ways), min(len(ways), 60)), *sorted(generic)]
+
+
+@pytest.mark.parametrize("module", OF_LINES, ids=lambda module: name_of(module))
+def test_no_line_costs_more_than_its_length(module: ModuleType) -> None:
+    """Eight times the length takes eight times as long, not sixty-four: asked where it takes long at all."""
+
+    def seconds(way: tuple[str, str, str], size: int) -> float:
+        before, part, behind = way
+        line = f"{before}{part * (size // len(part))}{behind}\n".encode()
+        dispatcher = LineDispatcher([module], Rows("f", lambda *_: None))
+        begin = time.process_time()
+        dispatcher.read([line])
+        return time.process_time() - begin
+
+    slow = [way for way in adversarial(module) if seconds(way, 8_000) > 0.05]
+    for way in slow:
+        short, long = (min(seconds(way, size) for _ in range(3)) for size in (2_000, 16_000))
+        assert long < 30 * short, f"{way[0]!r} and {way[1]!r} again and again: {short:.3f} s, then {long:.3f} s"

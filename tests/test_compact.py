@@ -60,7 +60,7 @@ def test_what_is_compacted_is_not_read_again(home: Path, tmp_path: Path) -> None
 def test_forgotten_files_are_erased(tmp_path: Path) -> None:
     home, log = tmp_path / "w", tmp_path / "logs" / "secret.log"
     write_log(log)
-    log.write_text(SETTINGS + "elapsed time per iteration (ms): broken hunter2-hunter2\n" + log.read_text())
+    log.write_text(SETTINGS + " iteration 7/ 10 | elapsed time per iteration (ms): hunter2 |\n" + log.read_text())
     write_log(tmp_path / "logs" / "b.log", 3)
     ingest([tmp_path / "logs"], home)
     secrets = {entry.file_id for entry in Warehouse(home).live().paths.values() if "secret" in entry.path}
