@@ -106,11 +106,15 @@ def test_an_unknown_option_is_wrong_use(run: Run) -> None:
         ("FROM nothing_asked()", "scalelens queries"),
         ("SELECT error('out\nof\nluck')", "out of luck"),
         ("SELECT 'x'::INTEGER", "Could not convert"),
-        ("FROM 's3://bucket/file.parquet'", "httpfs"),
+        ("FROM 's3://bucket/file.parquet'", "--unsafe"),
     ],
 )
 def test_wrong_sql_is_one_line(run: Run, home: Path, statement: str, said: str) -> None:
     one_line(run("sql", statement, "-w", home), said)
+
+
+def test_a_missing_extension_is_one_line(run: Run, home: Path) -> None:
+    one_line(run("sql", "FROM 's3://bucket/file.parquet'", "-w", home, "--unsafe"), "httpfs")
 
 
 @pytest.mark.parametrize(

@@ -560,11 +560,12 @@ for number, (kind, moment) in enumerate(json.loads(sys.argv[3])):
 FILES, STEPS = 12, 40
 
 
-def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [50, pytest.param(200, marks=pytest.mark.slow)])
+def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path, kills: int) -> None:
     logs = write_logs(tmp_path / "logs", FILES, STEPS)
     chance = random.Random(17)
-    moments = [("moment", chance.random()) for _ in range(25)] + [
-        ("access", chance.randrange(1, 60)) for _ in range(25)
+    moments = [("moment", chance.random()) for _ in range(kills // 2)] + [
+        ("access", chance.randrange(1, 60)) for _ in range(kills // 2)
     ]
     run = subprocess.run(
         [sys.executable, "-c", KILLED, logs, tmp_path, json.dumps(moments)], capture_output=True, text=True

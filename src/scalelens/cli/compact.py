@@ -12,7 +12,7 @@ def compact(warehouse: WarehouseOption = WAREHOUSE) -> None:
     After forget this erases the rows, the texts and the facts of forgotten files for good; that a path was forgotten
     is kept.  Others may read and write meanwhile.
 
-    Examples:  scalelens compact      scalelens forget logs/bad.out && scalelens compact
+    Example:  scalelens compact
     """
     from scalelens.warehouse import compact as compacting
 

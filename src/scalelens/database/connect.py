@@ -40,6 +40,23 @@ def connect(
         "SET parquet_metadata_cache = true"  # segments never change
     )
     queries = load(query_folders, asked) if queries is None else queries
+    try:
+        create_all(connection, warehouse, live, queries, asked)
+    except duckdb.IOException as error:
+        raise damaged_segment(warehouse, error) from None
+    if closed:
+        close_to_files(connection, warehouse)
+    return connection
+
+
+def create_all(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Warehouse,
+    live: Live,
+    queries: Mapping[str, Query],
+    asked: str | None,
+) -> None:
+    """Makes the tables, views and macros that a statement needs."""
     needed = needed_tables(asked, queries)
     labels = create_record_tables(connection, live, needed)
     for name in catalog.CATALOGS:
@@ -53,9 +70,6 @@ def connect(
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)
-    if closed:
-        close_to_files(connection, warehouse)
-    return connection
 
 
 def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
@@ -74,11 +88,15 @@ def create_view_over_segments(
     try:
         connection.execute(views.stored(table, warehouse, live))
     except duckdb.Error as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(
-            f"a segment of {warehouse.root} is missing or damaged ({reason})",
-            f"what mends it says: scalelens check -w {warehouse.root}",
-        ) from None
+        raise damaged_segment(warehouse, error) from None
+
+
+def damaged_segment(warehouse: Warehouse, error: duckdb.Error) -> UserError:
+    reason = str(error).strip().splitlines()[0]
+    return UserError(
+        f"a segment of {warehouse.root} is missing or damaged ({reason})",
+        f"what mends it says: scalelens check -w {warehouse.root}",
+    )
 
 
 def needed_tables(asked: str | None, queries: Mapping[str, Query]) -> set[str]:
