@@ -5,13 +5,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test nightly lint bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/scalelens demo -o demo-output
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+nightly: $(VENV)/tested
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks

@@ -106,11 +106,15 @@ def test_an_unknown_option_is_wrong_use(run: Run) -> None:
         ("FROM nothing_asked()", "scalelens queries"),
         ("SELECT error('out\nof\nluck')", "out of luck"),
         ("SELECT 'x'::INTEGER", "Could not convert"),
-        ("FROM 's3://bucket/file.parquet'", "httpfs"),
+        ("FROM 's3://bucket/file.parquet'", "--unsafe"),
     ],
 )
 def test_wrong_sql_is_one_line(run: Run, home: Path, statement: str, said: str) -> None:
     one_line(run("sql", statement, "-w", home), said)
+
+
+def test_a_missing_extension_is_one_line(run: Run, home: Path) -> None:
+    one_line(run("sql", "FROM 's3://bucket/file.parquet'", "-w", home, "--unsafe"), "httpfs")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,9 @@ def test_a_missing_warehouse_is_said_with_how_to_make_one(run: Run, tmp_path: Pa
 def test_a_newer_schema_is_said_with_the_upgrade(run: Run, logs: Path, tmp_path: Path) -> None:
     run("ingest", logs, "-w", tmp_path / "w")
     (record,) = (tmp_path / "w" / "_log").iterdir()
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"schema": 999}))
+    newer = json.dumps(json.loads(record.read_text()) | {"schema": 999})
+    record.with_name(f"{record.name[:20]}-0a1b2c3d.json").write_text(newer)
+    record.unlink()
     for arguments in (("sql", "FROM runs"), ("ingest", logs), ("forget", logs)):
         one_line(run(*arguments, "-w", tmp_path / "w"), "newer ScaleLens", "pip install --upgrade scalelens")
 

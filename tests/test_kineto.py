@@ -304,7 +304,7 @@ from scalelens.warehouse.log import Warehouse
 path, root = Path(sys.argv[1]), Path(sys.argv[2])
 Warehouse(root).create()
 found = WalkedFile(str(path), str(path), path.stat().st_size, 0)
-(entry,) = read_batch([found], IngestOptions(root), formats.load(), set(), lambda _: None)
+(entry,) = read_batch([found], IngestOptions(root), formats.load(), set(), lambda _: None, Warehouse(root))
 own = Path("/proc/self/status")  # what getrusage says holds the peak of the process that started this one
 peak = own.read_text().split("VmHWM:")[1].split()[0] if own.exists() else resource.getrusage(0).ru_maxrss
 print(entry.rows, entry.problems, int(peak) // 1024)

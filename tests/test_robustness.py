@@ -27,11 +27,12 @@ from conftest import FIXTURES, as_dicts
 from logs import megatron_line
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.archives import open_members
 from scalelens.parsing.format_file import name_of
 from scalelens.parsing.launcher_prefixes import SRUN_CUT
 from scalelens.parsing.lines import Line, clean
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import CHUNK, FED, Source, open_members, open_source
+from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS
 
 LOADED = formats.load()

@@ -24,7 +24,9 @@ from scalelens.queries import load as queries
 from scalelens.runs.joining import runs_of
 from scalelens.runs.sidecar import SIDECAR_NAME, NamedRun, Sidecars, sidecar_of
 from scalelens.runs.templates import FACT_KINDS, compiled
-from scalelens.warehouse.log import Entry, Live, Warehouse
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
 
 DONE = "[after training is done] datetime: 2026-06-10 09:31:19 \n"
 POWER = ",timestamps,pynvml:0\n0,1795238790.3,{:.1f}\n"

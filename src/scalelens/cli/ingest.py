@@ -27,6 +27,7 @@ def ingest(
         typer.Option(help="Time zone of times that name none, such as Europe/Berlin; a scalelens.toml wins over it."),
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Read files that have not changed, too.")] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
 ) -> None:
@@ -55,6 +56,7 @@ def ingest(
             bar.begin,
             checked_zone(tz),
             tuple(mapping or ()),
+            again,
         )
     summarise(report, warehouse, dry_run)
     if strict and (

@@ -9,7 +9,7 @@ from scalelens.cli.output import errors, few_of
 
 if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport
-    from scalelens.warehouse.log import Entry
+    from scalelens.warehouse.records import Entry
 
 STATUSES = {  # of files that are listed by name, with the words for each
     "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
@@ -28,6 +28,8 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
         errors.print(fault, markup=False)
     if report.unchanged:
         errors.print(f"{report.unchanged} files have not changed since they were read")
+    for damage in report.damages:
+        errors.print(f"{damage}: scalelens check -w {warehouse}", markup=False)
     if dry_run:
         errors.print("nothing was written (--dry-run)")
     else:
@@ -87,7 +89,8 @@ def print_runs(warehouse: Path) -> None:
     from scalelens.runs.joining import runs_of
     from scalelens.warehouse.log import Warehouse
 
-    runs = runs_of(Warehouse(warehouse).live())
+    live, _ = Warehouse(warehouse).read()
+    runs = runs_of(live)
     if not runs:
         errors.print(f"no runs in {warehouse}")
         return

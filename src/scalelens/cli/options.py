@@ -21,6 +21,9 @@ ColumnMapping = Annotated[
 ]
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
+Unsafe = Annotated[
+    bool, typer.Option("--unsafe", help="Let SQL read and write other files, as DuckDB can.", show_default=False)
+]
 OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
 ]

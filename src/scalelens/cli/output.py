@@ -5,15 +5,16 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from scalelens.cli.glance import Block, blocks, fitted
-from scalelens.cli.text_formats import cell, cells, json_text, latex, markdown, without_nested
+from scalelens.cli.text_formats import cell, cells, inert_csv, json_text, latex, markdown
 from scalelens.errors import UserError
+from scalelens.inert import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,16 @@ ROWS_SHOWN = 1000  # on a terminal
 ROWS_AT_A_GLANCE = 40
 ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
 
-errors = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+
+class InertConsole(Console):
+    """A console on which texts of files change nothing but what is read."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        shown = (visible(text, lines=True) if isinstance(text, str) else text for text in objects)
+        super().print(*shown, **options)
+
+
+errors = InertConsole(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
 
 class Format(StrEnum):
@@ -56,7 +66,7 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
         sys.stdout.buffer.write(content.getbuffer())
         return
     if format is Format.csv:
-        text = without_nested(rows).write_csv(datetime_format="%Y-%m-%d %H:%M:%S%.f")
+        text = inert_csv(rows)
     elif format is Format.json:
         text = json_text(rows)
     elif format is Format.markdown:
@@ -148,7 +158,8 @@ def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
         table = Table(box=None, pad_edge=False, header_style="bold")
         columns = [*repeated, *range(printed, end)]
         for k in columns:
-            table.add_column(names[k], justify="right" if rows.schema[names[k]].is_numeric() else "left", no_wrap=True)
+            side: Literal["left", "right"] = "right" if rows.schema[names[k]].is_numeric() else "left"
+            table.add_column(Text(visible(names[k])), justify=side, no_wrap=True)
         for line in lines:
             table.add_row(*(Text(line[k]) for k in columns))
         console.print(table)
@@ -162,14 +173,13 @@ def print_shared(console: Console, row: dict[str, Any], names: list[str]) -> Non
     """Prints the values that all rows share, the series first; what its name says already is left out."""
     series = cell(row["series"]) if "series" in names else ""
     shared = ((name, cell(row[name])) for name in names if name != "series")
-    texts = [f"{name} {value}" for name, value in shared if value not in series.split(" \u00b7 ")]
+    texts = [f"{visible(name)} {value}" for name, value in shared if value not in series.split(" \u00b7 ")]
     console.print(Text(series, style="bold"), end="\n" if series else "")
     console.print(Text(" \u00b7 ".join(texts)), end="\n" if texts else "", soft_wrap=False)
 
 
 def shortened(text: str) -> str:
     """A text cut to WIDEST characters: the end of a path, the beginning of any other text."""
-    text = text.replace("\n", " ")
     if len(text) <= WIDEST:
         return text
     return "\u2026" + text[-WIDEST + 1 :] if text.startswith("/") else text[: WIDEST - 1] + "\u2026"

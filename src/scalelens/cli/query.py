@@ -13,6 +13,7 @@ from scalelens.cli.options import (
     OutputFormat,
     QueryFolders,
     Sort,
+    Unsafe,
     WarehouseOption,
     Where,
     pairs,
@@ -38,6 +39,7 @@ def query(
     sort: Sort = None,
     limit: Limit = None,
     everything: Annotated[bool, typer.Option("--all", help="All columns, not only those that matter most.")] = False,
+    unsafe: Unsafe = False,
 ) -> None:
     """Ask one of the questions that come with ScaleLens, or one of yours.
 
@@ -53,7 +55,7 @@ def query(
     from scalelens.queries.load import load
 
     refined = refinement(columns, where, sort, limit)
-    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), refined)
+    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
     glance = load(tuple(folders or ()), name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if glance.glance and for_people and not everything and not columns and not rows.is_empty():

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption
+from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
 from scalelens.cli.output import show
 
 PANEL = "Ask"
@@ -15,8 +15,11 @@ def sql(
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,
+    unsafe: Unsafe = False,
 ) -> None:
     """Ask in SQL.  Tables: scalelens tables; every query is a macro of the same name.
+
+    A statement reads the warehouse, and no other file; it writes nothing and loads nothing.  --unsafe lifts this.
 
     Examples:
 
@@ -24,7 +27,6 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    from scalelens.database.ask import answer
-    from scalelens.database.connect import connect
+    from scalelens.database.ask import answer_of
 
-    show(answer(connect(warehouse, tuple(folders or ())), statement), format)
+    show(answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)

@@ -1,10 +1,15 @@
 """Rows as text, for files and for people: values that CSV can hold, JSON, Markdown, LaTeX."""
 
+import re
 from typing import TYPE_CHECKING, Any
+
+from scalelens.inert import FORMULA, NUMBER, visible
 
 if TYPE_CHECKING:
     import polars as pl
 
+# A text that is looked at; the classes are those of polars' expressions.
+CONTROL_OR_FORMULA = r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}]"
 LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
                  "~": r"\textasciitilde{}",
                  "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
@@ -17,6 +22,26 @@ def without_nested(rows: "pl.DataFrame") -> "pl.DataFrame":
     nested = [name for name, kind in rows.schema.items() if kind.is_nested() or kind == pl.Binary]
     texts = ([None if value is None else cell(value) for value in rows[name].to_list()] for name in nested)
     return rows.with_columns(pl.Series(name, text, pl.String) for name, text in zip(nested, texts, strict=True))
+
+
+def inert_csv(rows: "pl.DataFrame") -> str:
+    """Rows as CSV.  Control characters are visible, and no text is a formula: an apostrophe stands before it."""
+    import polars as pl
+
+    plain = without_nested(rows)
+    texts = [name for name, kind in plain.schema.items() if isinstance(kind, pl.String | pl.Categorical | pl.Enum)]
+    plain = plain.with_columns(pl.col(name).cast(pl.String) for name in texts)
+    odd = [name for name in texts if plain[name].str.contains(CONTROL_OR_FORMULA).any()]
+    shown = (pl.Series(name, [text and inert_cell(text) for text in plain[name]], pl.String) for name in odd)
+    plain = plain.with_columns(shown).rename({name: inert_cell(name) for name in plain.columns})
+    return plain.write_csv(datetime_format="%Y-%m-%d %H:%M:%S%.f")
+
+
+def inert_cell(text: str) -> str:
+    """A text of a CSV.  Line feeds and tabs stay, because quotation marks hold them."""
+    shown = visible(text, lines=True)
+    is_formula = re.match(FORMULA, shown) and not re.match(NUMBER, shown)
+    return f"'{shown}" if is_formula else shown
 
 
 def json_text(rows: "pl.DataFrame") -> str:
@@ -47,7 +72,7 @@ def cell(value: Any) -> str:
         return number_text(value)
     if isinstance(value, list):
         return " ".join(cell(item) for item in value)
-    return str(value)
+    return visible(str(value))
 
 
 def number_text(value: float) -> str:
@@ -61,7 +86,7 @@ def number_text(value: float) -> str:
 
 def markdown(rows: "pl.DataFrame") -> str:
     """Rows as a Markdown table."""
-    lines = [rows.columns, ["---"] * rows.width, *cells(rows)]
+    lines = [[*map(visible, rows.columns)], ["---"] * rows.width, *cells(rows)]
     return "".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |\n" for line in lines)
 
 
@@ -72,7 +97,7 @@ def latex(rows: "pl.DataFrame") -> str:
         return "".join(LATEX_SPECIAL.get(letter, letter) for letter in text)
 
     align = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
-    body = [" & ".join(map(escaped, line)) + r" \\" for line in [rows.columns, *cells(rows)]]
+    body = [" & ".join(map(escaped, line)) + r" \\" for line in [[*map(visible, rows.columns)], *cells(rows)]]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",

@@ -14,11 +14,15 @@ from scalelens.database.views import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
+from scalelens.warehouse.log import Warehouse
 
+UNSAFE = "--unsafe lets it do what DuckDB can"
+WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
-    "IOException": "if a segment is missing, ingest the logs again",
+    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
+    "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 
@@ -28,16 +32,37 @@ def ask(
     name: str,
     parameters: Mapping[str, Any] | None = None,
     query_folders: tuple[Path, ...] = (),
+    unsafe: bool = False,
     refined: str = "* FROM {}",
 ) -> pl.DataFrame:
     """Rows of a query.  Raises UserError for a query or parameter that does not exist.
 
-    `refined` is what stands behind SELECT, with {} in the place of the query: `devices FROM {} WHERE devices > 8`.
+    `unsafe` lets parameters such as `runs` read files outside the warehouse.  `refined` is what stands behind SELECT,
+    with {} in the place of the query: `devices FROM {} WHERE devices > 8`.
     """
     statement = f"SELECT {refined.replace('{}', call(name, parameters or {}))}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
-    return answer(connect(root, query_folders, statement, queries), statement)
+    return answer_of(root, statement, query_folders, queries, unsafe)
+
+
+def answer_of(
+    root: Path,
+    statement: str,
+    query_folders: tuple[Path, ...] = (),
+    queries: Mapping[str, Query] | None = None,
+    unsafe: bool = False,
+) -> pl.DataFrame:
+    """Rows of a statement about a warehouse, asked again where `compact` replaced the segments meanwhile."""
+    warehouse = Warehouse(root)
+    while True:
+        names = warehouse.names() if warehouse.exists() else []
+        try:
+            asked = None if queries is None else statement  # a statement of the user's may name any query
+            return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
+        except UserError:
+            if not names or warehouse.names() == names:
+                raise
 
 
 def call(name: str, parameters: Mapping[str, Any]) -> str:
@@ -69,9 +94,14 @@ def literal(value: Any) -> str:
     return sql_text(text)
 
 
-def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
-    """Rows of a statement.  An error of DuckDB becomes a UserError of one line."""
+def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> pl.DataFrame:
+    """Rows of a statement.  An error of DuckDB becomes a UserError of one line.
+
+    Unless `unsafe`, a statement that could write is refused.
+    """
     try:
+        if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
+            raise UserError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
@@ -84,6 +114,15 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFram
         raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL")) from None
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def only_reads(statement: duckdb.Statement) -> bool:
+    """Whether a statement reads and does nothing else.
+
+    EXPLAIN ANALYZE carries out what it explains, and DuckDB makes several statements of one with PIVOT.
+    """
+    kind = str(statement.type).rpartition(".")[2]
+    return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
 
 
 def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

@@ -1,5 +1,6 @@
 """Opens a warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from scalelens.errors import UserError
 from scalelens.queries.header import Query, is_ours, names_in
 from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
-from scalelens.warehouse.log import Live, Warehouse
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
 
 
 def connect(
@@ -20,11 +22,13 @@ def connect(
     query_folders: tuple[Path, ...] = (),
     asked: str | None = None,
     queries: Mapping[str, Query] | None = None,
+    closed: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
 
     With a statement `asked`, only what it needs is made: DuckDB takes a third of a second to parse all macros.
-    A caller that has loaded the queries gives them as `queries`.
+    A caller that has loaded the queries gives them as `queries`.  A `closed` connection opens no file but the
+    segments: a question that somebody else wrote cannot read another file.
 
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
@@ -36,6 +40,23 @@ def connect(
         "SET parquet_metadata_cache = true"  # segments never change
     )
     queries = load(query_folders, asked) if queries is None else queries
+    try:
+        create_all(connection, warehouse, live, queries, asked)
+    except duckdb.IOException as error:
+        raise damaged_segment(warehouse, error) from None
+    if closed:
+        close_to_files(connection, warehouse)
+    return connection
+
+
+def create_all(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Warehouse,
+    live: Live,
+    queries: Mapping[str, Query],
+    asked: str | None,
+) -> None:
+    """Makes the tables, views and macros that a statement needs."""
     needed = needed_tables(asked, queries)
     labels = create_record_tables(connection, live, needed)
     for name in catalog.CATALOGS:
@@ -49,7 +70,15 @@ def connect(
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)
-    return connection
+
+
+def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
+    """Lets a connection open the segments alone, for good.  DuckDB would let it write there: `answer` does not."""
+    folders = {str(warehouse.segments), os.path.abspath(warehouse.segments)}
+    connection.execute(
+        f"SET allowed_directories = [{', '.join(map(views.sql_text, sorted(folders)))}]; "
+        "SET python_enable_replacements = false; SET enable_external_access = false; SET lock_configuration = true"
+    )
 
 
 def create_view_over_segments(
@@ -59,10 +88,15 @@ def create_view_over_segments(
     try:
         connection.execute(views.stored(table, warehouse, live))
     except duckdb.Error as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(
-            f"a segment of {warehouse.root} is missing or damaged ({reason})", "make a new warehouse from the logs"
-        ) from None
+        raise damaged_segment(warehouse, error) from None
+
+
+def damaged_segment(warehouse: Warehouse, error: duckdb.Error) -> UserError:
+    reason = str(error).strip().splitlines()[0]
+    return UserError(
+        f"a segment of {warehouse.root} is missing or damaged ({reason})",
+        f"what mends it says: scalelens check -w {warehouse.root}",
+    )
 
 
 def needed_tables(asked: str | None, queries: Mapping[str, Query]) -> set[str]:

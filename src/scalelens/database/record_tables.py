@@ -13,7 +13,7 @@ from scalelens.runs.path_facts import facts_of
 from scalelens.runs.run import Run
 from scalelens.runs.templates import FACT_KINDS
 from scalelens.tables import FILES, INT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
-from scalelens.warehouse.log import Live
+from scalelens.warehouse.live import Live
 
 RUN_BASICS = (
     Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("path", TEXT, ""),

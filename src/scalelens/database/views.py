@@ -6,7 +6,9 @@ from pathlib import Path
 from string import Template
 
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
-from scalelens.warehouse.log import Live, Warehouse, segment
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import segment
 
 SQL_FOLDER = Path(__file__).parent
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.

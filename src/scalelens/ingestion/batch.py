@@ -5,7 +5,6 @@ format costs one line.
 """
 
 import contextlib
-import errno
 import gc
 import tarfile
 from collections.abc import Callable, Iterator
@@ -15,18 +14,19 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.ingestion.recognise import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
+from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archives import open_members
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import Source, is_archive, open_members, open_source
+from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.roles import mapped
-from scalelens.warehouse.log import Entry, Live, Warehouse
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
-
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
 
@@ -38,6 +38,7 @@ class IngestOptions(NamedTuple):
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
     mapping: tuple[str, ...] = ()  # --map
+    again: bool = False  # read all, whatever the warehouse holds of it
 
 
 Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
@@ -46,6 +47,8 @@ Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its nai
 def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Contents:
     """Contents whose rows the warehouse holds as today's formats would read them."""
     contents: Contents = set()
+    if options.again:
+        return contents
     for file_id, entry in live.providers.items():
         current, committed = reader_version(formats, entry.formats, options, None), entry.parser_version
         if f"{committed} ".startswith(f"{current} "):
@@ -65,11 +68,15 @@ def read_batch(
     formats: Formats,
     contents: Contents,
     progress: Progress,
-    dry_run: bool = False,
+    store: Warehouse | None,
 ) -> list[Entry]:
-    """Reads files into one segment per table and commits them.  Rows of `contents` are in the warehouse already."""
-    writer = BatchWriter(Warehouse(options.warehouse))
-    reader = FileReader(options, formats, contents, None if dry_run else writer, progress)
+    """Reads files into one segment per table and commits them to `store`; without a store nothing is written.
+
+    Rows of `contents` are in the warehouse already.
+    """
+    writer = BatchWriter(store) if store else None
+    reader = FileReader(options, formats, contents, writer, progress)
+    entries: list[Entry] = []
     gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
@@ -77,16 +84,17 @@ def read_batch(
         for file in batch:
             for entry in reader.read(file):
                 entry.root = file.root
-                writer.entries.append(entry)
-        if not dry_run:
-            writer.commit()
+                entries.append(entry)
+        if writer:
+            writer.commit(entries)
     except BaseException:
-        writer.abandon()
+        if writer:
+            writer.abandon()
         raise
     finally:
         gc.enable()
         pa.set_memory_pool(pool)
-    return writer.entries
+    return entries
 
 
 class FileReader(NamedTuple):
@@ -115,25 +123,32 @@ class FileReader(NamedTuple):
                 yield self.read_source(source, file.zone, self.progress)
 
     def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
-        """The entries of an archive's members, then that of the archive itself."""
+        """The entries of an archive's members, then that of the archive itself.
+
+        A fault that may pass, of the disk or the folder of temporary files, leaves an archive that is tried again.
+        """
+        entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry.parser_version = self.version([], file.zone)
         count, note = 0, ""
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
-                    yield self.read_source(member, file.zone, lambda _: self.progress(0))
+                    member_entry = self.read_source(member, file.zone, lambda _: self.progress(0))
+                    if not member_entry.parser_version:
+                        entry.parser_version, note = "", f", not all whole: {member_entry.note}"
+                    yield member_entry
                 count += 1
-        except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError, LookupError) as error:
-            if isinstance(error, OSError) and error.errno in DISK_FULL:
-                raise UserError(
-                    f"no space is left for unpacking {file.path}", "free some space, or name another folder in TMPDIR"
-                ) from None
+            entry.file_id = source.digest()
+        except OSError as error:
+            entry.parser_version, note = "", f", then cannot be read: {error.strerror or error}"
+        except (tarfile.TarError, EOFError, ValueError, ArithmeticError, LookupError) as error:
             note = f", then damaged: {error}"
+        if not entry.file_id:
+            with contextlib.suppress(OSError):
+                entry.file_id = source.digest()
         self.progress(file.size_bytes)
-        yield Entry(
-            file.path, file_id=source.digest(), size_bytes=source.size_bytes, modified_ns=source.modified_ns,
-            parser_version=self.version([], file.zone), note=f"archive of {count} files{note}",
-            status="partial" if note else "ok",
-        )  # fmt: skip
+        entry.status, entry.note = "partial" if note else "ok", f"archive of {count} files{note}"
+        yield entry
 
     def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
         """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""
@@ -154,6 +169,8 @@ class FileReader(NamedTuple):
         whole = True
         try:
             entry.status, entry.note = read_rows(source, self.formats, rows, self.options.documents)
+        except OutOfTimeError as error:  # the rows so far count, and it would not be faster another time
+            entry.status, entry.note = "partial", f"not read to its end: {error}"
         except (OSError, MemoryError) as error:  # the rows so far count, and the next ingest tries again
             whole = False
             entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"

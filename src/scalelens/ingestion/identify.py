@@ -11,8 +11,10 @@ from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import load
 from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
+from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archives import open_members
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import Source, is_archive, open_members, open_source
+from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.cells import header_of
 from scalelens.tabular.line_preset import line_listing, line_preset_text

@@ -15,7 +15,9 @@ from scalelens.ingestion.walk import WalkedFile, gone_sidecars, sidecar_texts, s
 from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
-from scalelens.warehouse.log import Entry, Warehouse
+from scalelens.warehouse.live import Live, roots
+from scalelens.warehouse.log import Damage, Warehouse
+from scalelens.warehouse.records import Entry
 
 UNPACKED_BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
@@ -30,6 +32,7 @@ class IngestReport(NamedTuple):
     unchanged: int
     unreadable: list[str]
     faults: list[str]  # of sidecars
+    damages: list[str]  # of the warehouse
 
 
 def ingest(
@@ -42,29 +45,30 @@ def ingest(
     begin: Callable[[int, int], Progress] | None = None,
     zone: str | None = None,
     mapping: tuple[str, ...] = (),
+    again: bool = False,
 ) -> IngestReport:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
     `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
     `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
-    `zone` is that of naive times where no sidecar names one.
+    `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
+    mends a warehouse whose segments or records are damaged.
     Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
     """
     mapped(mapping)  # raises before anything is written
     store = Warehouse(warehouse)
     formats = load(format_folders)
-    options = IngestOptions(warehouse, format_folders, documents, mapping)
+    options = IngestOptions(warehouse, format_folders, documents, mapping, again)
     if not dry_run:
         store.create()
         store.sweep()
     given = list(paths)
     unreadable: list[str] = []
     files, sidecars = files_and_sidecars(given, unreadable, zone)
-    live = store.live() if store.exists() else None
-    known_entries = live.paths if live else {}
-    if not dry_run and (gone := gone_sidecars(known_entries, given)):
+    live, damages = store.read() if store.exists() else (Live({}, {}, {}, []), [])
+    if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
-    todo = [file for file in files if not is_current(known_entries.get(file.path), file, formats, options)]
+    todo = files if again else changed(files, live, formats, options)
     todo.sort(key=lambda file: (file.path.endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
     batches = list(batched(todo))
@@ -75,12 +79,55 @@ def ingest(
             for entries_of_batch in in_parallel(batches, options, workers, progress):
                 entries += entries_of_batch
         else:
-            contents = known_contents(live, formats, options) if live else set()
+            contents = known_contents(live, formats, options)
             for batch in batches:
-                entries += read_batch(batch, options, formats, contents, progress, dry_run)
+                entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
+        if not dry_run and any(entry.status == "duplicate" for entry in entries):
+            entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
+        damages = after_ingest(store, given, again)
+    faults = [str(fault) for fault in sidecars.faults]
+    return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
+
+
+def changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
+    """Files whose rows the warehouse does not hold as they are now."""
+    lost = live.without_rows()
+    return [
+        file for file in files if file.path in lost or not is_current(live.paths.get(file.path), file, formats, options)
+    ]
+
+
+def with_lost_contents(
+    entries: list[Entry],
+    files: list[WalkedFile],
+    store: Warehouse,
+    options: IngestOptions,
+    formats: Formats,
+    progress: Progress,
+) -> list[Entry]:
+    """Reads files again that were duplicates of a content which another process has meanwhile taken out."""
+    live, _ = store.read()
+    lost = live.without_rows()
+    files = [file for file in files if file.path in lost]
+    if not files:
+        return entries
+    entries_again = read_batch(files, options, formats, known_contents(live, formats, options), progress, store)
+    read_again = {entry.path for entry in entries_again}
+    return [entry for entry in entries if entry.path not in read_again] + entries_again
+
+
+def after_ingest(store: Warehouse, given: list[Path], again: bool) -> list[Damage]:
+    """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again."""
+    live, damages = store.read()
+    if not damages and again:
+        store.fold(0)  # so that segments which may be damaged are no longer named
+    elif not damages:
         store.fold()
-    return IngestReport(entries, len(files) - len(todo), unreadable, [str(fault) for fault in sidecars.faults])
+    elif again and all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live)):
+        store.fold(0, accept_damage=True)
+        return []
+    return damages
 
 
 def files_and_sidecars(given: list[Path], unreadable: list[str], zone: str | None) -> tuple[list[WalkedFile], Sidecars]:

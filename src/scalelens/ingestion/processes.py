@@ -16,7 +16,8 @@ from scalelens.errors import UserError
 from scalelens.ingestion.batch import Contents, IngestOptions, Progress, known_contents, read_batch
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.walk import WalkedFile
-from scalelens.warehouse.log import Entry, Warehouse
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
 
 THREADED = {"duckdb", "polars", "torch"}  # libraries with threads, which a copy of the process lacks
 POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
@@ -34,6 +35,12 @@ def in_parallel(
             with undisturbed():
                 try:
                     pending = {pool.submit(work, batch) for batch in batches}
+                except concurrent.futures.process.BrokenProcessPool:
+                    raise
+                except RuntimeError as error:  # no memory for the pool's threads
+                    raise UserError(
+                        f"no further processes can be started ({error})", "run the same command with --jobs 1"
+                    ) from None
                 except OSError:  # the pool is broken already and has closed its queues
                     raise concurrent.futures.process.BrokenProcessPool from None
             while pending:
@@ -100,7 +107,7 @@ def undisturbed() -> Iterator[None]:
         before(pressed[0], None)
 
 
-_worker: tuple[IngestOptions, Formats, Contents, Progress]
+_worker: tuple[IngestOptions, Formats, Contents, Progress, Warehouse]
 
 
 def start_worker(options: IngestOptions, counter: Any) -> None:
@@ -116,7 +123,9 @@ def start_worker(options: IngestOptions, counter: Any) -> None:
             counter.value += count
 
     formats = load(options.format_folders)
-    _worker = (options, formats, known_contents(Warehouse(options.warehouse).live(), formats, options), progress)
+    store = Warehouse(options.warehouse)
+    live, _ = store.read()
+    _worker = (options, formats, known_contents(live, formats, options), progress, store)
 
 
 def end_with_parent() -> None:
@@ -128,8 +137,8 @@ def end_with_parent() -> None:
 
 
 def work(batch: list[WalkedFile]) -> list[Entry]:
-    options, formats, contents, progress = _worker
-    return read_batch(batch, options, formats, contents, progress)
+    options, formats, contents, progress, store = _worker
+    return read_batch(batch, options, formats, contents, progress, store)
 
 
 def start_method() -> str:

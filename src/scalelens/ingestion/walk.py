@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scalelens.errors import UserError
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import SIDECAR_LIMIT_BYTES, SIDECAR_NAME
-from scalelens.warehouse.log import Entry
+from scalelens.warehouse.records import Entry
 
 JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 
@@ -50,6 +50,7 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
                 unreadable.append(f"{path}: {error.strerror}")
                 continue
             if not stat.S_ISREG(status.st_mode):
+                unreadable.append(f"{path}: a pipe, socket or device, not a file")
                 continue
             if not encodable(str(path)):
                 unreadable.append(f"{str(path)!a}: its name is not UTF-8, rename it")
@@ -80,7 +81,8 @@ def below(
             continue
         yield from (Path(folder, name) for name in sorted(names))
         for name in folders:
-            target = Path(os.path.realpath(Path(folder, name))) if Path(folder, name).is_symlink() else None
+            place = os.path.join(folder, name)
+            target = Path(os.path.realpath(place)) if os.path.islink(place) else None
             if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
                 followed.add(target)
                 yield from below(target, unreadable, top, followed)

@@ -24,7 +24,7 @@ ANCHORS = ("[batch=",)
 
 HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
 BLOCK = re.compile(r"\s+(?:Train|Eval) \S")
-ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf))\s*$")
+ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))\s*$")
 
 
 class Reader:

@@ -56,7 +56,7 @@ class Reader:
         while field := FIELD.match(text, end):
             values[field[1]] = float(field[2]) * (2**30 if field[3] else 1)
             end = field.end()
-        if end < len(text.rstrip()) or "TFLOPs" not in values or not re.search(r"\.\d\d(?: GB)?\s*\|?\s*\Z", text):
+        if end < len(text.rstrip()) or "TFLOPs" not in values or not re.search(r"\.\d\d(?: GB)?\s*+\|?\s*+\Z", text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
         rows, step = self.rows, int(match[1])

@@ -29,7 +29,7 @@ from scalelens.parsing.values import amount
 VERSION = 3
 ANCHORS = ("SamplesPerSec=", ", skipped=")
 
-N = r"(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan))"
+N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf|nan))"
 STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
 PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
 RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={N}, Curr)?SamplesPerSec={N}(?=,|\s*$)")

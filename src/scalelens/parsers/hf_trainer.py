@@ -32,7 +32,7 @@ from scalelens.parsing.rows import Rows
 VERSION = 3
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
-N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 # What may stand before a record: a bar without a line's end, or a logger's prefix.
 WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"

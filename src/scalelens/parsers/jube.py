@@ -31,7 +31,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
 
-VERSION = 1
+VERSION = 2
 
 ROOT = re.compile(rb"<(workpackages|analyse)\s*/?>")
 FACTS = {
@@ -49,6 +49,10 @@ RATES = (
 )  # fmt: skip
 NUMBER = re.compile(r"\d{1,9}")
 LONGEST = 200
+
+
+class EntityError(Exception):
+    """The file declares entities of its own."""
 
 
 class Element:
@@ -90,6 +94,10 @@ def read(source: Source, rows: Rows) -> None:
     def text(characters: str) -> None:
         stack[-1].text += characters
 
+    def entity(*_: object) -> None:
+        raise EntityError  # JUBE writes none, and a few lines of them unpack to gigabytes
+
+    parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     damage: int | None = None
     try:
@@ -98,6 +106,8 @@ def read(source: Source, rows: Rows) -> None:
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         damage = error.lineno
+    except EntityError:
+        rows.problem(parser.CurrentLineNumber, "the file declares XML entities, as JUBE never does: it is not read on")
     except LookupError:  # the first line names an encoding that does not exist
         damage = 1
     numbered = [(element, step) for element, step in packages if NUMBER.fullmatch(element.attributes.get("id", ""))]

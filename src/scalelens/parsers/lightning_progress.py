@@ -33,8 +33,8 @@ BAR = re.compile(
 RICH = re.compile(
     r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) \d+:\d\d:\d\d • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
 )
-SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
-RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
+SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
+RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
 MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
 OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")

@@ -26,7 +26,7 @@ ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak me
 
 N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{N} )*)train_time:{N}(ms|s)(?: step_avg:{N}ms)?(?=\s|$)(.*)$")
-VALUE = re.compile(rf"(\w+):{N}(?= |$)")
+VALUE = re.compile(rf"\b(\w+):{N}(?= |$)")
 BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
 MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
 

@@ -23,12 +23,12 @@ from scalelens.parsing.rows import Rows
 VERSION = 3
 ANCHORS = ("train_step_timing in s", "Training epoch ", "reduced_train_loss=")
 
-N = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
+N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 LINE = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| ")
 BAR = re.compile(r"Epoch (\d+): (?:[^|]*\|[^|]*\| *(\d+)/(?:\d+|\?)|:? *(\d+)it) \[")
 RATE = re.compile(r", +(\d+\.\d+)(s/it|it/s),")
-ENTRY = re.compile(rf"([A-Za-z_][\w ./-]*): ({N})(?: \| |\s*$)")
-SETTING = re.compile(rf"([A-Za-z_][\w ./-]*)=({N})(?=, |\])")
+ENTRY = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}}): ({N})(?: \| |\s*$)")
+SETTING = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}})=({N})(?=, |\])")
 COLUMNS = {
     "lr": "learning_rate", "reduced_train_loss": "loss", "train_step_timing in s": "step_s", "grad_norm": "grad_norm",
     "TFLOPS_per_GPU": "tflops_per_device", "max_memory_reserved": "peak_memory_bytes",

@@ -28,7 +28,7 @@ from scalelens.parsing.rows import Rows
 VERSION = 3
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")
 
-N = r"(-?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf))"
+N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
 RECORD = re.compile(rf"(?:^|- )(validate )?step: +(\d+)  loss: +{N}  (?=[a-z_]+: )")
 CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
 FIELD = re.compile(rf"([a-z_]+): +(?:{N}(%|GiB|s)?|N/A)(?:\({N}%\))?(?:  |\s*$)")

@@ -19,6 +19,7 @@ from scalelens.parsing.source import Source
 
 SLICE = 1 << 20  # bytes decoded at once
 LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
+LONGEST_HEAD = 64 << 20  # bytes of metadata before or behind the events
 DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
@@ -122,7 +123,10 @@ class Trace:
             passed = (b"", memoryview(b""))
             yield items
             if self.closed:
-                self.tail = text + b"".join(block for block in blocks)
+                self.tail = text
+                for block in blocks:
+                    if len(self.tail) < LONGEST_HEAD:
+                        self.tail += block
                 return
 
     def metadata(self) -> dict[str, Any]:
@@ -149,6 +153,8 @@ class Trace:
             if array := ARRAY.search(text, max(seen - 64, 0)):
                 self.has_array, self.head = True, text[: array.start()]
                 return text[text.index(b"[", array.start()) + 1 :]
+            if len(text) > LONGEST_HEAD:
+                break
         return b""
 
     def _decode(self, left: bytes, text: bytes, cut: tuple[int, int] | None, final: bool) -> tuple[Items, bytes]:

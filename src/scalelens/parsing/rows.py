@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
+from scalelens.parsing.secrets import masked, masked_value
 from scalelens.tables import SCHEMAS, SMALL
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
@@ -154,6 +155,8 @@ class Rows:
         if self._job_over and origin == "environment" and (line or 0) > self._job_over:
             self.new_part()  # jobs begin by showing where they run
         self.params[key] = value
+        if isinstance(value, str):
+            value = masked_value(key, value)
         fact = (self.part, key, str(value), origin)
         if fact not in self._params_given:
             self._params_given.add(fact)
@@ -161,7 +164,8 @@ class Rows:
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         """A line of the format that could not be read, with the reason in a sentence."""
-        row = {"line": line, "part": self.part, "format": self.format, "reason": reason, "text": text[:TEXT_LIMIT]}
+        row = {"line": line, "part": self.part, "format": self.format, "reason": masked(reason)}
+        row["text"] = masked(text[: 2 * TEXT_LIMIT])[:TEXT_LIMIT]
         self._pending["problems"].append(row)
         self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
 

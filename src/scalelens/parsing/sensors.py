@@ -21,7 +21,7 @@ MOMENT = re.compile(
     r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
-WATTS = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
 PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
 SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
 UNAVAILABLE = re.compile(

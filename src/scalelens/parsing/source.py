@@ -1,4 +1,4 @@
-"""A file as bytes: what is stored, its hash, and what comes out of `.gz .zst .xz .bz2` and `.tar.*`.
+"""A file as bytes: what is stored, its hash, and what comes out of `.gz .zst .xz .bz2`.
 
 Exactly the bytes up to the size at opening are hashed and read.  So a log that is still being written gives the same
 rows as a copy of it.  A damaged or cut compressed stream gives all bytes before the damage; `damage` says what it is.
@@ -6,12 +6,10 @@ rows as a copy of it.  A damaged or cut compressed stream gives all bytes before
 
 import bz2
 import codecs
-import contextlib
 import hashlib
 import lzma
 import os
-import tarfile
-import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,11 +19,21 @@ from isal import isal_zlib
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
-FED = 1 << 14  # compressed bytes given to a decompressor at once: zstandard has no limit on what it returns
-IN_MEMORY = 32 << 20  # members of archives up to this size are not written to disk
+FED = 1 << 14  # compressed bytes given to a decompressor at once
+FED_ZSTD = 1 << 10  # it has no limit on what it returns, at most 128 KB for four bytes
+PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
+XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
+MOST_RATIO = 2000  # what unpacks to more times its size is no log: gzip cannot pass 1,032
+RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
+MOST_UNPACKED = 1 << 40
+SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 INFLATE_ERROR: Any = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+
+
+class OutOfTimeError(OSError):
+    """A content takes far longer than its size allows: it was made to, or a format has a defect."""
 
 
 class Source:
@@ -38,6 +46,7 @@ class Source:
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
         self._stored = stored
+        self._began_s: float | None = None  # processor time of this thread at the first block of the content
         self._reported = 0  # bytes that `progress` knows of
 
     @property
@@ -68,15 +77,28 @@ class Source:
         return b"".join(self.chunks())
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """The content in blocks of about `size` bytes, decompressed."""
+        """The content in blocks of about `size` bytes, decompressed.
+
+        Raises OutOfTimeError where what was done with the blocks before took too long.
+        """
+        if self._began_s is None:
+            self._began_s = time.thread_time()
+        content_bytes = 0
+        for block in self._content(size):
+            content_bytes += len(block)
+            yield block
+            if time.thread_time() - self._began_s > SPARE_S + content_bytes / SLOWEST_BYTES_PER_S:
+                raise OutOfTimeError(f"what stands before byte {content_bytes:,} takes far longer than its size allows")
+
+    def _content(self, size: int) -> Iterator[bytes]:
         self.damage = None
         first = next(self._blocks(8), b"")
         if first.startswith(GZIP):
             yield from self._inflate(lambda: isal_zlib.decompressobj(31), GZIP, size)
         elif first.startswith(ZSTD):
-            yield from self._inflate(lambda: zstandard.ZstdDecompressor().decompressobj(), ZSTD, size)
+            yield from self._inflate(lambda: zstandard.ZstdDecompressor().decompressobj(), ZSTD, size, FED_ZSTD)
         elif first.startswith(XZ):
-            yield from self._inflate(lzma.LZMADecompressor, XZ, size)
+            yield from self._inflate(lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY), XZ, size)
         elif first.startswith(BZIP2):
             yield from self._inflate(bz2.BZ2Decompressor, BZIP2, size)
         else:
@@ -106,32 +128,54 @@ class Source:
                 self._reported = at
             yield block
 
-    def _inflate(self, new: Callable[[], Any], magic: bytes, size: int) -> Iterator[bytes]:
-        engine, ended = new(), False
+    def _inflate(self, new: Callable[[], Any], magic: bytes, size: int, fed: int = FED) -> Iterator[bytes]:
+        """The content of a compressed stream, up to its end, its damage, or what no log unpacks to."""
         out: list[bytes] = []
-        out_bytes = 0
+        out_bytes = all_bytes = 0
         try:
-            for block in self._blocks(FED):
-                while block:
-                    if ended:  # more streams may follow, or zeros that fill a tape's block
-                        if not block.startswith(magic[: len(block)][:2]):
-                            if block.strip(b"\0"):
-                                raise ValueError("other bytes follow its end")
-                            break
-                        engine, ended = new(), False
-                    out.append(engine.decompress(block))
-                    out_bytes += len(out[-1])
-                    ended = engine.eof
-                    block = engine.unused_data if ended else b""
-                    if out_bytes >= size:
-                        yield b"".join(out)
-                        out, out_bytes = [], 0
+            for piece, read_bytes in self._pieces(new, magic, fed):
+                out.append(piece)
+                out_bytes += len(piece)
+                all_bytes += len(piece)
+                if all_bytes > max(RATIO_FROM, MOST_RATIO * read_bytes):
+                    raise ValueError(f"it unpacks to more than {MOST_RATIO:,} times its size")
+                if all_bytes > MOST_UNPACKED:
+                    raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 30:,} GB")
+                if out_bytes >= size:
+                    yield b"".join(out)
+                    out, out_bytes = [], 0
         except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, INFLATE_ERROR) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # of the disk, not of the stream
+                raise
             self.damage = f"the compressed stream is damaged ({error})"
-        if not ended and self.damage is None:
-            self.damage = "the compressed stream is cut"
         if out_bytes:
             yield b"".join(out)
+
+    def _pieces(self, new: Callable[[], Any], magic: bytes, fed: int) -> Iterator[tuple[bytes, int]]:
+        """What comes out of decompressors in bounded pieces, and how many stored bytes went in so far."""
+        engine, ended, read_bytes = new(), False, 0
+        for block in self._blocks(FED):
+            while block:
+                if ended:  # more streams may follow, or zeros that fill a tape's block
+                    if not block.startswith(magic[: len(block)][:2]):
+                        if block.strip(b"\0"):
+                            raise ValueError("other bytes follow its end")
+                        break
+                    engine, ended = new(), False
+                taken, block = block[:fed], block[fed:]
+                read_bytes += len(taken)
+                if hasattr(engine, "needs_input"):  # xz and bzip2 unpack to any size, and can be asked for a piece
+                    yield engine.decompress(taken, PIECE), read_bytes
+                    while not (engine.eof or engine.needs_input):
+                        yield engine.decompress(b"", PIECE), read_bytes
+                else:
+                    yield engine.decompress(taken), read_bytes
+                ended = engine.eof
+                if ended:
+                    read_bytes -= len(engine.unused_data)
+                    block = engine.unused_data + block
+        if not ended:
+            self.damage = "the compressed stream is cut"
 
 
 def encoding_of(head: bytes) -> tuple[str | None, int]:
@@ -151,39 +195,8 @@ def encoding_of(head: bytes) -> tuple[str | None, int]:
     return None, 0
 
 
-def is_archive(path: str) -> bool:
-    return path.endswith((".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2"))
-
-
 def open_source(path: Path) -> Source:
     """Opens a file as it is now."""
     stored = path.open("rb")
     status = os.fstat(stored.fileno())
     return Source(str(path), stored, status.st_size, status.st_mtime_ns)
-
-
-def open_members(path: Path) -> Iterator[Source]:
-    """The files of an archive, one after the other.  A cut archive gives those before the cut.
-
-    Raises tarfile.TarError at the damage, or at once where the bytes are not an archive.
-    """
-    with (
-        contextlib.closing(open_source(path)) as archive,
-        tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked,
-    ):
-        for block in archive.chunks():
-            unpacked.write(block)
-        unpacked.seek(0)
-        with tarfile.open(fileobj=unpacked, mode="r:") as tar:
-            for member in tar:
-                if not member.isfile() or member.sparse is not None:
-                    continue
-                content = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (the Source closes it)
-                stored = tar.extractfile(member)
-                assert stored is not None
-                while block := stored.read(CHUNK):
-                    content.write(block)
-                name = member.name.encode("utf-8", "replace").decode()
-                yield Source(f"{path}!{name}", content, content.tell(), archive.modified_ns)  # type: ignore[arg-type]
-        if archive.damage:
-            raise tarfile.ReadError(archive.damage)

@@ -28,7 +28,7 @@ def plot(
     parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters or {})
     queries = load(query_folders)
     check_call(chart.QUERY, parameters, queries, query_folders)
-    connection = connect(root, query_folders, queries=queries)
+    connection = connect(root, query_folders, queries=queries, closed=True)
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"

@@ -20,6 +20,7 @@ import pikepdf
 import vl_convert
 
 from scalelens.errors import UserError
+from scalelens.inert import visible_throughout
 from scalelens.report.provenance import (
     METADATA_NAME,
     NAMESPACE,
@@ -55,6 +56,7 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
         spec: dict[str, Any] = chart.to_dict()
     # vega-embed reads its options here.  The editor would be a link to the network.
     embed = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
+    spec = visible_throughout(spec)  # a control character would end this process in the renderer
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 

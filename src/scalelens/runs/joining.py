@@ -27,7 +27,8 @@ import msgspec
 from scalelens.runs.run import Part, Run, repeats
 from scalelens.runs.sidecar import Sidecars
 from scalelens.runs.submissions import described_results, is_result
-from scalelens.warehouse.log import Entry, Live
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.records import Entry
 
 MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")

@@ -10,7 +10,8 @@ one job made all of them.  A system file is no run: it says on what machine the 
 
 import re
 
-from scalelens.warehouse.log import Entry, Live
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.records import Entry
 
 LOGS = {"mllog", "mllog_old"}
 PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"

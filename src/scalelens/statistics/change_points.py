@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.medians import Values, ranks
+from scalelens.statistics.effective_size import ranks
+from scalelens.statistics.medians import Values
 
 FEWEST = 40  # records of a stretch that is searched: fewer do not tell a change from autocorrelation
 SHORTEST = 5  # records of a level

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.change_points import FEWEST, change_points, long_run_variance
-from scalelens.statistics.medians import Values, ranks
+from scalelens.statistics.effective_size import ranks
+from scalelens.statistics.medians import Values
 
 ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
 EPISODE = 0.05  # share of the records: a shorter level that is not the first is an episode, no state of the run

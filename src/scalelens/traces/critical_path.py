@@ -20,7 +20,9 @@ import polars as pl
 
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
-from scalelens.parsing.source import is_archive, open_members, open_source
+from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.archives import open_members
+from scalelens.parsing.source import open_source
 
 
 def critical_path(

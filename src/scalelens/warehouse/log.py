@@ -1,11 +1,11 @@
 """The warehouse: immutable Parquet segments, and small commit records that say which of them count.
 
-    _log/<time>-<id>.json             commit records
+    _log/<order>-<digest>.json        commit records
     segments/<table>-<id>.parquet     rows
 
 Writers share nothing and take no lock.  Each writes its segments, then its record under a temporary name, and links
-the record into `_log`: from then on it is committed as a whole and never changes.  What is live follows from the
-records alone: for each path the newest entry that names it, for each content the newest batch that holds its rows.
+the record into `_log`: from then on it is committed as a whole and never changes.  A commit comes after all that its
+writer has read: its order is one more than the newest that the writer saw, and no clock is asked.
 """
 
 import contextlib
@@ -13,74 +13,32 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from scalelens.errors import UserError
-from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION
 from scalelens.version import __version__
+from scalelens.warehouse.files import io_errors_explained, write_once
+from scalelens.warehouse.live import FORGOTTEN, Live, live_of, missing_records, order
+from scalelens.warehouse.records import Batch, CommitRecord, Entry, RecordHeader, fits_name, order_of, record_name
 
 FOLD_ABOVE = 1000  # so many records in the log are folded into one at the next ingest
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
+PASSING = (errno.EIO, errno.ESTALE)  # faults of a disk or a server that cost one record, not the whole warehouse
 
 
-class Entry(msgspec.Struct, omit_defaults=True):
-    """What a record says about one path: which content it held, and which batch has the rows of that content."""
+class Damage(NamedTuple):
+    """A record that cannot be used."""
 
-    path: str
-    root: str = ""
-    file_id: str = ""
-    batch: str = ""  # empty where the content was read before under another path
-    size_bytes: int = 0
-    modified_ns: int = 0
-    committed_ns: int = 0
-    status: str = "ok"  # ok partial unknown empty document duplicate; `forgotten` takes the path out
-    formats: list[str] = []
-    parser_version: str = ""
-    rows: int = 0
-    problems: int = 0
-    note: str | None = None
-    parts: dict[int, PartFacts] = {}
-    rows_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="rows_of")
-    problems_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="problems_of")
-    sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened
+    name: str
+    what: str
 
-
-class Batch(msgspec.Struct):
-    """Segments that were written together, and the contents whose rows they hold."""
-
-    id: str
-    tables: dict[str, int]  # number of rows by table
-    file_ids: list[str]
-    schema: int = OLDEST_SCHEMA  # of its segments; records of the oldest schema do not name it
-
-
-class CommitRecord(msgspec.Struct):
-    """One commit, as it is stored."""
-
-    schema: int
-    written_by: str
-    batches: list[Batch] = []
-    entries: list[Entry] = []
-    folds: list[str] = []  # names of the records that this one replaces
-
-
-class RecordHeader(msgspec.Struct):
-    """The part of a commit record that every schema has."""
-
-    schema: int
-
-
-class Live(msgspec.Struct):
-    """What counts now."""
-
-    paths: dict[str, Entry]  # entries by path
-    providers: dict[str, Entry]  # by content, the entry whose batch has its rows
-    batches: dict[str, Batch]  # all batches by id
-    records: list[str]  # names of all records
+    def __str__(self) -> str:
+        return f"commit record {self.name} {self.what}"
 
 
 class Warehouse:
@@ -90,12 +48,22 @@ class Warehouse:
         self.root = root
         self.log = root / "_log"
         self.segments = root / "segments"
+        self._order = 0  # of the next commit; 0 before the log was read
+        self._newest: list[str] = []  # records that the next commit builds on
 
     def exists(self) -> bool:
         return os.path.isdir(self.log)
 
+    def check_name(self) -> None:
+        """Raises UserError for a name that is not UTF-8: DuckDB cannot open what is below it."""
+        try:
+            os.path.abspath(self.root).encode()
+        except UnicodeEncodeError:
+            raise UserError(f"{str(self.root)!a} is not UTF-8", "give -w a folder whose name is") from None
+
     def create(self) -> None:
         """Makes the folders.  Raises UserError where that is not possible."""
+        self.check_name()
         with io_errors_explained(self.root):
             if self.root.is_dir() and not self.exists() and any(self.root.iterdir()):
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
@@ -103,19 +71,61 @@ class Warehouse:
             self.segments.mkdir(exist_ok=True)
 
     def live(self) -> Live:
-        """Reads the log.  Raises UserError where there is no warehouse, or one of another schema."""
+        """Reads the log.  Raises UserError where there is no warehouse, one of another schema, or a damaged record."""
+        live, damages = self.read()
+        if damages:
+            others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
+            raise UserError(
+                f"commit record {self.log / damages[0].name} {damages[0].what}{others}, so rows may be missing",
+                f"what is lost and what mends it says: scalelens check -w {self.root}",
+            )
+        return live
+
+    def read(self) -> tuple[Live, list[Damage]]:
+        """What counts by the records that can be used, and what is wrong with the others."""
+        self.check_name()
         if not self.exists():
             raise UserError(
                 f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
             )
         with io_errors_explained(self.root):
             while True:
-                names = sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
                 with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: look again
-                    return live_of({name: self._record(name) for name in names})
+                    return self._read(self.names())
 
-    def _record(self, name: str) -> CommitRecord:
-        text = (self.log / name).read_bytes()
+    def names(self) -> list[str]:
+        """Names of the records that are there."""
+        return sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
+
+    def _read(self, names: list[str]) -> tuple[Live, list[Damage]]:
+        records: dict[str, CommitRecord] = {}
+        damages: list[Damage] = []
+        for name in names:
+            record = self._record(name)
+            if isinstance(record, Damage):
+                damages.append(record)
+            else:
+                records[name] = record
+        folded = {name for record in records.values() for name in record.folds}
+        damages = [damage for damage in damages if damage.name not in folded]
+        gone = [name for name in missing_records(records) if name not in names]
+        damages += [Damage(name, "is gone") for name in gone]
+        built_on = folded.union(*(record.builds_on for record in records.values()))
+        self._newest = [name for name in names if name not in built_on]
+        entries = (entry for record in records.values() for entry in record.entries)
+        orders = (*map(order_of, (*names, *gone)), *map(order, entries))
+        self._order = 1 + max(orders, default=0)
+        return live_of(records), damages
+
+    def _record(self, name: str) -> CommitRecord | Damage:
+        try:
+            text = (self.log / name).read_bytes()
+        except OSError as error:
+            if error.errno in PASSING:
+                return Damage(name, f"cannot be read ({error.strerror})")
+            raise
+        if not fits_name(name, text):
+            return Damage(name, "is damaged (its bytes are not those that were written)")
         try:
             schema = msgspec.json.decode(text, type=RecordHeader).schema
             if schema > SCHEMA_VERSION:
@@ -130,51 +140,47 @@ class Warehouse:
                 )
             return msgspec.json.decode(text, type=CommitRecord)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UserError(
-                f"commit record {self.log / name} is damaged ({error})",
-                "move it away and ingest again: only the files it names are read once more",
-            ) from None
+            return Damage(name, f"is damaged ({error})")
 
     def commit(self, batches: list[Batch], entries: list[Entry], folds: Iterable[str] = ()) -> str:
         """Links a new record into the log.  Returns its name."""
-        now = time.time_ns()
-        name = f"{now:020d}-{secrets.token_hex(4)}.json"
+        if not self._order:
+            self.read()
         for entry in entries:
-            entry.committed_ns = entry.committed_ns or now
-        record = CommitRecord(SCHEMA_VERSION, f"scalelens {__version__}", batches, entries, list(folds))
-        temporary = self.log / f".{name}.tmp"
-        try:
-            with temporary.open("wb") as file:
-                file.write(msgspec.json.encode(record))
-                file.flush()
-                os.fsync(file.fileno())
-            link_once(temporary, self.log / name)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_folder(self.log)
+            entry.committed_ns = entry.committed_ns or time.time_ns()
+            entry.order = entry.order or self._order
+        folds = list(folds)
+        builds_on = sorted({*self._newest} - {*folds})
+        written_by = f"scalelens {__version__}"
+        content = msgspec.json.encode(CommitRecord(SCHEMA_VERSION, written_by, batches, entries, folds, builds_on))
+        name = record_name(self._order, content)
+        write_once(content, self.log / f".{secrets.token_hex(8)}.tmp", self.log / name)
+        self._newest = [name]
         return name
 
     def forget(self, paths: Iterable[str]) -> None:
         """Commits that these paths no longer count."""
+        self.read()  # so that the commit comes after all that is there now
         with io_errors_explained(self.root):
-            self.commit([], [Entry(path, status="forgotten") for path in paths])
+            self.commit([], [Entry(path, status=FORGOTTEN) for path in paths])
 
-    def fold(self, above: int = FOLD_ABOVE) -> None:
-        """Replaces a long log by one record of the same content, then removes the records that it replaces."""
-        live = self.live()
-        if len(live.records) <= above:
-            return
-        kept = {(entry.path, entry.committed_ns): entry for entry in (*live.paths.values(), *live.providers.values())}
-        needed = {entry.batch for entry in kept.values()}
-        hidden = [  # forgotten paths whose entry must stay, because the content still counts under another path
-            Entry(entry.path, status="forgotten", committed_ns=entry.committed_ns + 1)
-            for entry in live.providers.values()
-            if entry.path not in live.paths
-        ]
-        with io_errors_explained(self.root):
+    def fold(self, above: int = FOLD_ABOVE, *, accept_damage: bool = False) -> None:
+        """Replaces a long log by one record of the same content.
+
+        Raises UserError where a record is damaged.  With `accept_damage`, what it said is given up.
+        """
+        live, damages = self.read() if accept_damage else (self.live(), [])
+        if len(live.records) > above:
+            entries = all_entries(live)
+            needed = {entry.batch for entry in entries}
             batches = [batch for batch in live.batches.values() if batch.id in needed]
-            self.commit(batches, [*kept.values(), *hidden], live.records)
-            for name in live.records:
+            self.replace([*live.records, *(damage.name for damage in damages)], batches, entries)
+
+    def replace(self, records: list[str], batches: list[Batch], entries: list[Entry]) -> None:
+        """Commits a record that stands for others, then removes them."""
+        with io_errors_explained(self.root):
+            self.commit(batches, entries, records)
+            for name in records:
                 (self.log / name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
@@ -186,66 +192,10 @@ class Warehouse:
                         path.unlink()
 
 
-def segment(table: str, batch: str) -> str:
-    """File name of a batch's segment of `table`."""
-    return f"{table}-{batch}.parquet"
+def all_entries(live: Live) -> list[Entry]:
+    """The entries that a record needs to stand for all others, each once.
 
-
-def live_of(records: dict[str, CommitRecord]) -> Live:
-    """What counts, from all records of a log by name."""
-    folded = {name for record in records.values() for name in record.folds}
-    standing = {name: record for name, record in records.items() if name not in folded}
-    entries = sorted(
-        (entry for record in standing.values() for entry in record.entries),
-        key=lambda entry: (entry.committed_ns, entry.batch),
-    )
-    paths = {entry.path: entry for entry in entries}
-    current_paths = {path: entry for path, entry in paths.items() if entry.status != "forgotten"}
-    contents = {entry.file_id for entry in current_paths.values()}
-    providers = {entry.file_id: entry for entry in entries if entry.batch and entry.file_id in contents}
-    batches = {batch.id: batch for record in standing.values() for batch in record.batches}
-    return Live(current_paths, providers, batches, sorted(records))
-
-
-def link_once(temporary: Path, final: Path) -> None:
-    """Gives a finished file its name, by link(), or by rename() where the file system has no links."""
-    try:
-        os.link(temporary, final)
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-            raise
-        os.rename(temporary, final)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder survive a crash, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-@contextlib.contextmanager
-def io_errors_explained(root: Path) -> Iterator[None]:
-    """Turns errors of the file system into a UserError with the remedy."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UserError(
-                f"no space is left for {root}",
-                "free some space and run the same command again: what was committed is kept",
-            ) from None
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise UserError(
-                f"{error.filename or root} cannot be written or read",
-                "check its permissions, or give -w another folder",
-            ) from None
-        if isinstance(error, (NotADirectoryError, FileExistsError)):
-            raise UserError(f"{root} is not a folder", "give -w a folder") from None
-        raise UserError(
-            f"{root} cannot be written or read ({error.strerror or error})",
-            "run the same command again: what was committed is kept",
-        ) from None
+    Forgotten paths stay in it: another process may be writing a record that still knows them.
+    """
+    entries = (*live.paths.values(), *live.providers.values(), *live.forgotten.values())
+    return list({id(entry): entry for entry in entries}.values())

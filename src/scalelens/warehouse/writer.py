@@ -1,6 +1,7 @@
 """Writes rows of many files as segments, one per table, and commits them."""
 
 import contextlib
+import hashlib
 import os
 import secrets
 import time
@@ -12,7 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scalelens.tables import SCHEMA_VERSION, SCHEMAS
-from scalelens.warehouse.log import Batch, Entry, Warehouse, io_errors_explained, segment, sync_folder
+from scalelens.warehouse.files import io_errors_explained, sync_folder
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Batch, Entry, Segment, segment
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
 # Columns that are written with a dictionary.  Numbers, and texts that do not repeat, would lose time and space to one.
@@ -35,7 +38,6 @@ class BatchWriter:
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
         self.id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-        self.entries: list[Entry] = []
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}  # rows of the next row group, by table
         self._pending_bytes: dict[str, int] = {}
@@ -56,7 +58,11 @@ class BatchWriter:
         """Gives the pending rows of `table` to the thread.  Raises what writing the row group before them raised."""
         self._pending_bytes[table] = 0
         self._wait()
-        self._in_writing = self._thread.submit(self._write_pending, table, self._pending.pop(table))
+        pending = self._pending.pop(table)
+        try:
+            self._in_writing = self._thread.submit(self._write_pending, table, pending)
+        except RuntimeError:  # no memory for a thread: slower, and that is all
+            self._write_pending(table, pending)
 
     def _wait(self) -> None:
         in_writing, self._in_writing = self._in_writing, None
@@ -89,8 +95,14 @@ class BatchWriter:
             )  # fmt: skip
         self._writers[table].write_table(rows)
 
-    def commit(self) -> None:
-        """Writes the segments to disk for good, gives them their names, and commits them with all entries."""
+    def commit(self, entries: list[Entry]) -> None:
+        """Commits the rows with the entries of their files."""
+        batch = self.finish({entry.file_id for entry in entries if entry.batch == self.id})
+        with io_errors_explained(self.warehouse.root):
+            self.warehouse.commit([batch] if batch else [], entries)
+
+    def finish(self, file_ids: set[str]) -> Batch | None:
+        """Writes the segments to disk for good and gives them their names.  Nothing to write is no batch."""
         with io_errors_explained(self.warehouse.root):
             for table in [*self._pending]:
                 self._start_writing(table)
@@ -98,16 +110,17 @@ class BatchWriter:
             for table in APART:
                 self._write_apart(table)
             self._thread.shutdown()
+            segments = {}
             for table, writer in self._writers.items():
                 writer.close()
                 with self._temporary(table).open("rb+") as file:
                     os.fsync(file.fileno())
+                    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                    segments[table] = Segment(file.tell(), sha256)
                 self._temporary(table).rename(self.warehouse.segments / segment(table, self.id))
             if self._writers:
                 sync_folder(self.warehouse.segments)
-            file_ids = sorted({entry.file_id for entry in self.entries if entry.batch == self.id})
-            batches = [Batch(self.id, self._rows, file_ids, SCHEMA_VERSION)] if self._rows else []
-            self.warehouse.commit(batches, self.entries)
+        return Batch(self.id, self._rows, sorted(file_ids), SCHEMA_VERSION, segments) if self._rows else None
 
     def abandon(self) -> None:
         """Ends the work without a commit and removes its files."""

@@ -1,0 +1,35 @@
+"""Text of files as it may be shown: nothing in it acts on a terminal, a spreadsheet or a renderer.
+
+A model's name can hold escape sequences that change a terminal, and a control character in a drawing ends the whole
+process that draws it.  JSON and Parquet keep a text as it was: JSON escapes by itself, and Parquet is read by programs.
+"""
+
+import re
+from typing import Any
+
+# Control characters of ASCII and Latin-1, marks that turn the direction of writing, and what XML does not allow.
+CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+EXCEPT_LINES = re.compile(rf"(?![\n\t]){CONTROL.pattern}")
+FORMULA = r"^[=+@-]"  # begins what a spreadsheet computes
+NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)$"
+
+
+def visible(text: str, lines: bool = False) -> str:
+    """A text whose control characters are seen, as `\\x1b`; with `lines`, line feeds and tabs stay."""
+    return (EXCEPT_LINES if lines else CONTROL).sub(escaped, text)
+
+
+def escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return {"\n": r"\n", "\t": r"\t", "\r": r"\r"}.get(match[0], rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}")
+
+
+def visible_throughout(value: Any) -> Any:
+    """The same for all texts in nested lists and dicts, their keys included."""
+    if isinstance(value, str):
+        return visible(value, lines=True)
+    if isinstance(value, dict):
+        return {visible_throughout(key): visible_throughout(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [visible_throughout(item) for item in value]
+    return value

@@ -1,0 +1,133 @@
+"""Finds every altered byte and every missing file of a warehouse, and says what mends it.
+
+A record is held against the digest in its name and against the records that build on it, a segment against the size
+and the hash in its record.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scalelens.parsing.archive_names import archives_of
+from scalelens.warehouse.live import Live, roots
+from scalelens.warehouse.log import Damage, Warehouse
+from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
+
+ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # in a record that is damaged elsewhere
+
+
+class Report(NamedTuple):
+    """What a check found: damages, each with what mends it, and what is no damage and worth saying."""
+
+    damages: list[str]
+    remarks: list[str]
+    records: int
+    segments: int
+
+
+def check(root: Path, quick: bool = False) -> Report:
+    """Checks all records and segments; with `quick`, of segments the size alone.
+
+    Raises UserError where there is no warehouse, or one that cannot be listed.
+    """
+    warehouse = Warehouse(root)
+    live, faults = warehouse.read()
+    damages = [f"_log/{fault.name} {fault.what}: {mend_record(warehouse, live, fault)}" for fault in faults]
+    entries: dict[str, list[Entry]] = defaultdict(list)  # whose rows count, by batch
+    for entry in live.providers.values():
+        entries[entry.batch].append(entry)
+    without_hash = count = 0
+    for batch in live.batches.values():
+        for table in batch.tables:
+            count += 1
+            without_hash += table not in batch.segments
+            path = warehouse.segments / segment(table, batch.id)
+            if fault := fault_of(path, batch.segments.get(table), quick):
+                damages.append(f"segments/{path.name} {fault}{mend_segment(warehouse, entries[batch.id])}")
+    remarks = [*without_checksum(live, without_hash), *without_record(warehouse, live.batches)]
+    return Report(damages, remarks, len(live.records), count)
+
+
+def fault_of(path: Path, written: Segment | None, quick: bool) -> str | None:
+    """What is wrong with a segment; None where it is as it was written."""
+    try:
+        size = path.stat().st_size
+        if written is None:
+            return None
+        if size != written.size_bytes:
+            return f"has {size:,} bytes instead of {written.size_bytes:,}"
+        if not quick:
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != written.sha256:
+                    return "is altered"
+    except FileNotFoundError:
+        return "is missing"
+    except (OSError, ValueError) as error:
+        return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    return None
+
+
+def mend_segment(warehouse: Warehouse, entries: list[Entry]) -> str:
+    """Whose rows are lost, and the command that brings them back."""
+    if not entries:
+        return f", and none of its rows counts: scalelens compact -w {quoted(warehouse.root)}"
+    paths = sorted(entry.path for entry in entries)
+    files = f"{len(paths)} files, such as {paths[0]}" if len(paths) > 1 else paths[0]
+    there = [entry for entry in entries if any(map(is_file, (entry.path, *archives_of(entry.path))))]
+    if not there:
+        gone = " ".join(map(quoted, paths[:5])) + (" ..." if len(paths) > 5 else "")
+        return f", which has rows of {files}, not there any more: scalelens forget {gone} -w {quoted(warehouse.root)}"
+    return f", which has rows of {files}: {ingest_again(warehouse, sorted({entry.root for entry in there}))}"
+
+
+def mend_record(warehouse: Warehouse, live: Live, damage: Damage) -> str:
+    """The command that reads all that a record may have held.  Nobody else knows what it was."""
+    folders = {*roots(live)}
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        folders |= {name.decode() for name in ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
+    return ingest_again(warehouse, sorted(folders)) if folders else "scalelens ingest --again, with your folders"
+
+
+def ingest_again(warehouse: Warehouse, folders: list[str]) -> str:
+    return f"scalelens ingest --again {' '.join(map(quoted, folders))} -w {quoted(warehouse.root)}"
+
+
+def is_file(path: str) -> bool:
+    try:
+        return os.path.isfile(path)
+    except ValueError:
+        return False
+
+
+def quoted(path: Path | str) -> str:
+    return shlex.quote(str(path))
+
+
+def without_checksum(live: Live, segments: int) -> Iterator[str]:
+    """What cannot be checked, because an older version wrote it."""
+    records = sum(not has_digest(name) for name in live.records)
+    if records or segments:
+        yield (
+            f"{records} records and {segments} segments carry no checksum, because an older version wrote them; "
+            "scalelens compact gives them one"
+        )
+
+
+def without_record(warehouse: Warehouse, batches: dict[str, Batch]) -> Iterator[str]:
+    """Segments that no record names."""
+    named = {segment(table, batch.id) for batch in batches.values() for table in batch.tables}
+    try:
+        count = sum(name.endswith(".parquet") and name not in named for name in os.listdir(warehouse.segments))
+    except OSError:
+        count = 0
+    if count:
+        yield (
+            f"{count} segments belong to no record: an ingest runs or was killed, their rows were replaced, "
+            "or the newest record was removed"
+        )

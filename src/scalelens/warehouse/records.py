@@ -1,0 +1,104 @@
+"""Commit records: what they say, and how they are stored.
+
+The name of a record holds its place in the order of commits and a digest of its bytes, so an altered record no longer
+fits its name.  A record also names those that it builds on, so that a missing record is noticed.
+"""
+
+import hashlib
+import re
+
+import msgspec
+
+from scalelens.parsing.part_facts import PartFacts
+from scalelens.tables import OLDEST_SCHEMA
+
+NAME = re.compile(r"(\d{20})-([0-9a-f]{32})\.json")  # records of older versions have eight random digits instead
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """What a record says about one path: which content it held, and which batch has the rows of that content."""
+
+    path: str
+    root: str = ""
+    file_id: str = ""
+    batch: str = ""  # empty where the content was read before under another path
+    size_bytes: int = 0
+    modified_ns: int = 0
+    committed_ns: int = 0  # by the writer's clock, to be shown; `order` decides what is newer
+    order: int = 0  # of its commit; 0 in records of older versions, whose clock decides
+    rewrites: int = 0  # how often `compact` gave its rows another batch
+    status: str = "ok"  # ok partial unknown empty document duplicate; `forgotten` takes the path out
+    formats: list[str] = []
+    parser_version: str = ""
+    rows: int = 0
+    problems: int = 0
+    note: str | None = None
+    parts: dict[int, PartFacts] = {}
+    rows_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="rows_of")
+    problems_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="problems_of")
+    sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened
+
+
+class Segment(msgspec.Struct):
+    """What a segment's bytes must be."""
+
+    size_bytes: int
+    sha256: str
+
+
+class Batch(msgspec.Struct):
+    """Segments that were written together, and the contents whose rows they hold."""
+
+    id: str
+    tables: dict[str, int]  # number of rows by table
+    file_ids: list[str]
+    schema: int = OLDEST_SCHEMA  # of its segments; records of the oldest schema do not name it
+    segments: dict[str, Segment] = {}  # by table; older versions did not write it
+
+
+class CommitRecord(msgspec.Struct):
+    """One commit, as it is stored."""
+
+    schema: int
+    written_by: str
+    batches: list[Batch] = []
+    entries: list[Entry] = []
+    folds: list[str] = []  # names of the records that this one replaces
+    builds_on: list[str] = []  # the newest records that its writer had read
+
+
+class RecordHeader(msgspec.Struct):
+    """The part of a commit record that every schema has."""
+
+    schema: int
+
+
+def record_name(order: int, content: bytes) -> str:
+    """The name under which a record is stored."""
+    return f"{order:020d}-{digest(content)}.json"
+
+
+def order_of(name: str) -> int:
+    """A record's place in the order of commits.  Older versions wrote the time there."""
+    number = name.partition("-")[0]
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
+def has_digest(name: str) -> bool:
+    """Whether a record can be checked: those of older versions cannot."""
+    return NAME.fullmatch(name) is not None
+
+
+def fits_name(name: str, content: bytes) -> bool:
+    """Whether the bytes of a record are those that were written."""
+    found = NAME.fullmatch(name)
+    return found is None or found[2] == digest(content)
+
+
+def segment(table: str, batch: str) -> str:
+    """File name of a batch's segment of `table`."""
+    return f"{table}-{batch}.parquet"
+
+
+def digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -1,0 +1,84 @@
+"""A question reads the warehouse and nothing else: `sql`, `query` and the conditions that go into them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command_line import one_line
+from scalelens.ingestion.ingest import ingest
+from test_warehouse import write_logs
+
+if TYPE_CHECKING:
+    from command_line import Run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    ingest([write_logs(tmp_path / "logs", 2)], tmp_path / "w")
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    return tmp_path / "w"
+
+
+def statements(home: Path) -> list[str]:
+    inside, outside = home / "segments" / "new", home.parent / "new"
+    return [
+        f"FROM read_csv('{home.parent}/secret.csv')",
+        f"FROM '{home.parent}/secret.csv'",
+        f"FROM read_text('{home}/segments/../../secret.csv')",
+        f"FROM glob('{home.parent}/*')",
+        *(
+            statement
+            for place in (inside, outside)
+            for statement in (
+                f"COPY (SELECT 1) TO '{place}'",
+                f"COPY (PIVOT (FROM steps) ON phase USING count(*)) TO '{place}'",
+                f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{place}'",
+                f"EXPLAIN /* */ ANALYZE COPY (SELECT 1) TO '{place}'",
+                f"EXPORT DATABASE '{place}'",
+                f"ATTACH '{place}'",
+                f"SELECT 1; ATTACH '{place}'",
+            )
+        ),
+        "INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "CREATE TABLE t AS SELECT 1",
+        "DROP VIEW steps", "PRAGMA enable_profiling", "PREPARE p AS SELECT 1",
+    ]  # fmt: skip
+
+
+def test_a_statement_reads_the_warehouse_alone(home: Path, run: "Run") -> None:
+    before = sorted(home.parent.rglob("*"))
+    for statement in statements(home):
+        one_line(run("sql", statement, "-w", home), "--unsafe")
+    assert sorted(home.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("statement", [
+    "FROM runs", "SELECT count(*) FROM steps", "WITH s AS (FROM steps) SELECT * FROM s", "DESCRIBE steps",
+    "SUMMARIZE steps", "EXPLAIN FROM steps", "EXPLAIN ANALYZE SELECT count(*) FROM steps", "SHOW TABLES",
+    "PIVOT (SELECT run_id, phase FROM steps) ON phase USING count(*)", "VALUES (1)", "FROM batch_stats()",
+])  # fmt: skip
+def test_what_reads_is_answered(home: Path, run: "Run", statement: str) -> None:
+    ran = run("sql", statement, "-w", home, "--format", "csv")
+    assert ran.code == 0 and ran.out, ran.err
+
+
+def test_a_condition_reads_the_warehouse_alone(home: Path, run: "Run", tmp_path: Path) -> None:
+    condition = f"runs=(SELECT count(*) FROM read_csv('{home.parent}/secret.csv')) = 1"
+    for command in (("query", "batch_stats"), ("plot", "batch_cdf", "-o", tmp_path / "x.svg")):
+        ran = run(*command, condition, "-w", home)
+        assert ran.code == 2 and "secret.csv" in ran.err
+    assert run("query", "batch_stats", condition, "-w", home, "--unsafe").code == 0
+
+
+def test_unsafe_lets_duckdb_do_what_it_can(home: Path, run: "Run") -> None:
+    place = home.parent / "out.csv"
+    assert run("sql", f"COPY (SELECT 1 AS a) TO '{place}'", "-w", home, "--unsafe").code == 0
+    assert place.read_text() == "a\n1\n"
+
+
+def test_a_warehouse_named_from_here_is_read(home: Path, run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home.parent)
+    assert run("sql", "SELECT count(*) AS n FROM steps", "-w", "w", "--format", "csv").out == "n\n10\n"
+    monkeypatch.chdir(home)
+    assert run("sql", "SELECT count(*) AS n FROM steps", "-w", ".", "--format", "csv").out == "n\n10\n"
+    assert run("sql", "SELECT count(*) AS n FROM steps", "-w", "../w", "--format", "csv").out == "n\n10\n"

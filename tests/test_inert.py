@@ -1,0 +1,97 @@
+"""Nothing that a file holds acts on a terminal, a spreadsheet, a document or the process that draws."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from scalelens.cli.text_formats import inert_csv
+from scalelens.inert import visible
+from scalelens.ingestion.ingest import ingest
+from test_warehouse import write_log
+
+if TYPE_CHECKING:
+    from command_line import Run
+
+NAME = "a\x1b[31mred\x07\x9b1m\u202eb"
+SEEN = r"a\x1b[31mred\x07\x9b1m\u202eb"
+
+
+def rows_of(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    ingest([write_log(tmp_path / "logs" / f"{NAME}.log")], tmp_path / "w")
+    return tmp_path / "w"
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex"])
+def test_control_characters_are_seen(home: Path, run: "Run", format: str) -> None:
+    out = run("sql", "SELECT parse_filename(path) AS name, 1 AS n FROM files", "-w", home, "--format", format).out
+    assert not any(character in out for character in "\x1b\x07\x9b\u202e")
+    assert "x1b" in out and "u202e" in out
+
+
+def test_json_and_parquet_keep_the_text(home: Path, run: "Run", tmp_path: Path) -> None:
+    statement = "SELECT parse_filename(path) AS name FROM files"
+    assert json.loads(run("sql", statement, "-w", home, "--format", "json").out) == [{"name": f"{NAME}.log"}]
+    command = "from scalelens.cli import main; main()"
+    arguments = ["sql", statement, "-w", str(home), "--format", "parquet"]
+    content = subprocess.run([sys.executable, "-c", command, *arguments], capture_output=True, check=True).stdout
+    assert pl.read_parquet(io.BytesIO(content))["name"].to_list() == [f"{NAME}.log"]
+
+
+def test_what_ingest_says_is_inert(tmp_path: Path, run: "Run") -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / f"{NAME}.bin").write_bytes(b"\0\1\2" * 100)
+    err = run("ingest", tmp_path / "logs", "-w", tmp_path / "w").err
+    assert SEEN in err and "\x1b" not in err
+    assert "\x1b" not in run("forget", f"{NAME}.no", "-w", tmp_path / "w").err
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)", "-1+1", "=", "--tp 2"])
+def test_a_text_in_csv_is_no_formula(text: str) -> None:
+    rows = pl.DataFrame({"a": [text, None, "x"], "n": [1, 2, 3]})
+    assert rows_of(inert_csv(rows)) == [["a", "n"], [f"'{text}", "1"], ["", "2"], ["x", "3"]]
+
+
+def test_numbers_in_csv_stay_numbers() -> None:
+    texts = ["-1", "+0.5", "-1e-5", "-inf", "-.5"]
+    assert rows_of(inert_csv(pl.DataFrame({"a": texts}))) == [["a"], *([text] for text in texts)]
+    assert inert_csv(pl.DataFrame({"a": [-1.5], "b": [-1]})) == "a,b\n-1.5,-1\n"
+
+
+def test_names_of_columns_and_lists_are_inert_too() -> None:
+    text = inert_csv(pl.DataFrame({"=a": [["=1", "x\x1b"]], "b\x1b": [1]}))
+    assert rows_of(text) == [["'=a", r"b\x1b"], [r"'=1 x\x1b", "1"]]
+
+
+def test_lines_of_a_text_stay_in_csv_alone() -> None:
+    assert rows_of(inert_csv(pl.DataFrame({"a": ["x\ny\tz\r"]}))) == [["a"], ["x\ny\tz\\r"]]
+    assert visible("x\ny\tz\r") == r"x\ny\tz\r"
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png", "html"])
+def test_a_name_with_an_escape_does_not_end_the_process_that_draws(tmp_path: Path, suffix: str) -> None:
+    """In a process of its own: the renderer ends the one that it is in."""
+    script = (
+        "import sys; import altair as alt\n"
+        "from pathlib import Path\n"
+        "from scalelens.report.rendering import save\n"
+        f"chart = alt.Chart(alt.InlineData([{{'a': {NAME!r}, 'b': 1}}])).mark_bar().encode(y='a:N', x='b:Q')\n"
+        "save(chart.properties(title=['\\x1b', '\\x00 \\ud800']), Path(sys.argv[1]), {})\n"
+    )
+    path = tmp_path / f"figure.{suffix}"
+    drawn = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True)
+    assert drawn.returncode == 0, drawn.stderr[-500:]
+    assert not {0x1B, 0x07} & {*path.read_bytes()} or suffix in ("pdf", "png")
+    if suffix == "svg":
+        assert SEEN in path.read_text()
