@@ -30,7 +30,7 @@ def compare(
     format: OutputFormat = None,
     folders: QueryFolders = None,
 ) -> None:
-    """Is b slower than a, by how much, how sure is that, and which settings differ?
+    """Say whether b is slower than a, by how much, how sure that is, and which settings differ.
 
     With --fail-above the exit code is 1 where the lower end of the slowdown's interval lies above the share.  Where
     that cannot be told, the exit code is 0 with a warning, and 1 with --strict.

@@ -26,6 +26,8 @@ REMEDIES = {
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
 
+REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
+
 
 def ask(
     root: Path,
@@ -111,6 +113,9 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
+        if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
+            reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
+            raise UserError(reason, remedy or "see scalelens explain and the query's name") from None
         raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL")) from None
     assert isinstance(frame, pl.DataFrame)
     return frame
