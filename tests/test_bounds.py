@@ -215,7 +215,7 @@ def test_a_file_that_takes_too_long_is_partial_and_the_others_are_read(
     (tmp_path / "formats").mkdir()
     (tmp_path / "formats" / "slow.py").write_text(SLOW_FORMAT)
     (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a.log").write_text("slow step 1\n" + "x" * (2 * MB) + "\nslow step 2\n")
+    (tmp_path / "logs" / "a.log").write_text("slow step 1\n" + "x" * (6 * MB) + "\nslow step 2\n")
     monkeypatch.setattr(sources, "SLOWEST_BYTES_PER_S", 10**9)
     write_log(tmp_path / "logs" / "b.log", 3)
     report = ingest([tmp_path / "logs"], tmp_path / "w", format_folders=(tmp_path / "formats",))

@@ -129,7 +129,7 @@ def test_conditions_reach_runs_of_both_kinds(connection: duckdb.DuckDBPyConnecti
         assert len(answers(connection, "batch_stats(runs := 'devices = 8 OR devices = 9')")) == 1
         assert answers(connection, "batch_stats(runs := 'devices = 4')") == []
         not_plain(connection)
-    with pytest.raises(duckdb.Error, match="exclude is 'rules' or 'none'"):
+    with pytest.raises(duckdb.Error, match="exclude is 'rules', 'steady' or 'none'"):
         answers(connection, "batch_stats(exclude := 'nothing')")
 
 

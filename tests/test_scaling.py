@@ -167,7 +167,7 @@ METRICS = ("t_b", "mean_s", "t_tr", "t_ep", "throughput")
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("factor", [1e-3, 7.0])
+@pytest.mark.parametrize("factor", [1e-3, 0.1])  # times are taken for rounded to decimals
 def test_times_k_scale_as_they_must(metric: str, factor: float) -> None:
     def answer(of: float) -> list[Row]:
         warehouse = Warehouse()

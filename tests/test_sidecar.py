@@ -32,6 +32,12 @@ DONE = "[after training is done] datetime: 2026-06-10 09:31:19 \n"
 POWER = ",timestamps,pynvml:0\n0,1795238790.3,{:.1f}\n"
 
 
+ASK_FOR_RUNS = {
+    "differences", "two_sides", "compare", "compared_runs", "compare_evidence", "next_runs", "compared_traces",
+    "node_scores", "what_if",
+}  # fmt: skip
+
+
 def write_log(path: Path, step_ms: float = 1000.0) -> Path:
     """A log whose content depends on its path, so that no two are the same."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -334,7 +340,7 @@ def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None
     assert len(ask(home, "FROM runs_overview()")) == 4
     connection = database.connect(home)
     connection.execute("CREATE TABLE kept AS FROM runs; DROP VIEW runs; ALTER TABLE kept RENAME TO runs")
-    for query in queries.load().keys() - {"differences"}:  # which takes two runs; labels are gathered once, not by each
+    for query in queries.load().keys() - ASK_FOR_RUNS:  # which takes two runs; labels are gathered once, not by each
         connection.execute(f"FROM {query}()").fetchall()
 
 

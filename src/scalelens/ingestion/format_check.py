@@ -25,7 +25,8 @@ def takers(sample: str, loaded: Formats) -> list[str]:
 
 def recognisers(head: str, loaded: Formats) -> list[str]:
     """Names of the file formats that take a file by its beginning.  Those asked last count where no other takes it."""
-    matching = [format for format in loaded.of_files if format.recognise(head.encode(), "")]
+    owning = [format for format in loaded.of_files if format not in loaded.second]
+    matching = [format for format in owning if format.recognise(head.encode(), "")]
     asked_first = [format for format in matching if format not in loaded.last]
     return [name_of(format) for format in asked_first or matching]
 

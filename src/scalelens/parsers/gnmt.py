@@ -29,7 +29,7 @@ RECORD = re.compile(
     rf"Data {NUMBER} \({NUMBER}\)\tTok/s {NUMBER} \({NUMBER}\)(?:\tLoss/tok {NUMBER} \({NUMBER}\))?(?:\tLR {NUMBER})?\s*\Z"
 )
 BEGUN = re.compile(r"(?:\d+: )?(?:TRAIN|VALIDATION) \[\d+\]\[\d+/\d+\]\tTime ")
-OF_EPOCH = re.compile(r"(?:\d+: )?Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
+OF_EPOCH = re.compile(r"Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
 
 
 class Reader:

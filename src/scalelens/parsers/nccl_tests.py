@@ -6,8 +6,8 @@ Yields: collective_benchmarks, params
 Source: NVIDIA/nccl-tests and ROCm/rccl-tests, src/common.cu and src/util.cu: writeBenchmarkLineBody(), TESTCHECK
 
 A side of the table is a row: times are microseconds and bandwidths 10^9 bytes per second.  `N/A` is NULL.  The mean bus
-bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, the name
-of the file may say it.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
+bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, `test`
+is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
 test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.
 
 Samples:
@@ -32,7 +32,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
 ANCHORS = (
@@ -44,16 +44,15 @@ ANCHORS = (
 VERSIONS = re.compile(r"#? *(nccl-tests version|rccl-tests: Version) (\S+)")
 NAMED = re.compile(r"# Collective test (starting|concluded): (\w+?)(?:_perf)?\s*\Z")
 BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
-DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.+?)\s*\Z")
-PLACES = re.compile(r"#\s+(?:out-of-place\s+)?in-place\s*\Z")
-HEADING = re.compile(r"#\s+size\s+count\s+type\s+.*\btime\s+algbw\s+busbw\s+\S")
-ROW = re.compile(rf"\s*\d+\s+\d+\s+(?:{'|'.join(DTYPES)})\s+[\w.+-]+\s")
+DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.*\S)\s*+\Z")
+PLACES = re.compile(r"#\s++(?:out-of-place\s++)?in-place\s*+\Z")
+HEADING = re.compile(r"#\s++size\s++count\s++type\s.*\btime\s++algbw\s++busbw\s++\S")
+ROW = re.compile(rf"\s*+\d++\s++\d++\s++(?:{'|'.join(DTYPES)})\s++[\w.+-]++\s")
 END = re.compile(r"# Avg bus bandwidth\s*: ")
 CHECKED = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
 FAILURE = re.compile(
     r"(?:\S+: )?Test (?:NCCL|CUDA) failure \S+:\d+|\s*\.\. \S+ pid \d+: Test failure \S+:\d+|.*Test timeout"
 )
-IN_NAME = re.compile(r"([a-z]+(?:_[a-z]+)?)_perf")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z")
 
 
@@ -66,7 +65,7 @@ class Reader:
         self.places: tuple[str, ...] = ()
         self.columns: list[str] = []
         self.hosts: dict[int, tuple[str, str]] = {}  # host and device by rank
-        self.begun = 0  # line in which the test that runs began
+        self.open = False  # a test has begun and not ended
         self.failed = False
 
     def take(self, line: Line) -> bool:
@@ -97,10 +96,10 @@ class Reader:
     def begin(self, line: Line, version: re.Match[str] | None) -> None:
         """A header of a test: its version, or its settings where the version prints nothing before."""
         if self.columns:  # of the test before
-            self.close()
+            self.close(line)
             self.test, self.columns, self.hosts, self.failed = None, [], {}, False
             self.rows.new_part()
-        self.begun = line.number
+        self.open = True
         if version:
             tool = version[1].partition("-")[0]
             self.rows.param(f"{tool}_tests_version", version[2], line.number)
@@ -111,14 +110,12 @@ class Reader:
             return
         if self.columns:
             self.begin(line, None)
-        self.test, self.begun = test, line.number
+        self.test, self.open = test, True
 
     def heading(self, text: str, line: Line) -> None:
         """The columns, and what the ranks said of themselves before."""
         self.columns = text.lstrip("#").split()
-        in_name = IN_NAME.search(self.rows.path.rpartition("/")[2])
-        self.test = self.test or (in_name[1] if in_name else None)
-        self.begun = self.begun or line.number
+        self.open = True
         self.rows.param("framework", "nccl-tests", line.number, origin="inferred")
         if self.hosts:
             hosts = [host for host, _ in self.hosts.values()]
@@ -152,17 +149,20 @@ class Reader:
         return True
 
     def fail(self, outcome: str, line: Line) -> None:
-        self.failed, self.begun = True, 0
+        self.failed, self.open = True, False
         self.rows.param("outcome", outcome, line.number)
 
     def concluded(self, line: Line) -> None:
-        self.begun = 0
+        self.open = False
         if not self.failed:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
 
-    def close(self) -> None:
-        if self.begun and self.columns:
-            self.rows.problem(self.begun, "the test that begins here has no end: it was killed, or the file is cut")
+    def close(self, line: Line | None = None) -> None:
+        """The end of a test, by the line in which the next one begins, or by the end of the file."""
+        if self.open and self.columns:
+            which = "before this one" if line else "at the end of the file"
+            reason = f"the test {which} has no end: it was killed, or the file is cut"
+            self.rows.problem(line.number if line else None, reason)
 
     def finish(self) -> None:
         self.close()

@@ -20,7 +20,7 @@
 --   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
 --                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
 --   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
---   threshold := 0.01       share up to which a difference is of no practical interest
+--   least_of_interest := 0.01  share up to which a difference is of no practical interest
 --
 -- Columns:
 --   measure            VARCHAR      what is compared
@@ -87,8 +87,8 @@ estimated AS (
     FROM groups),
 judged AS (
     SELECT *, CASE WHEN found.unit IS DISTINCT FROM 'runs' OR no_verdict IS NOT NULL THEN 'inconclusive'
-            WHEN slowdown_low > threshold THEN word[1] WHEN 1 / (1 + slowdown_high) - 1 > threshold THEN word[2]
-            WHEN slowdown_high <= threshold AND 1 / (1 + slowdown_low) - 1 <= threshold THEN 'equivalent'
+            WHEN slowdown_low > least_of_interest THEN word[1] WHEN 1 / (1 + slowdown_high) - 1 > least_of_interest THEN word[2]
+            WHEN slowdown_high <= least_of_interest AND 1 / (1 + slowdown_low) - 1 <= least_of_interest THEN 'equivalent'
             ELSE 'inconclusive' END AS verdict
     FROM estimated),
 -- In percent: `faster` compares speeds, `less` compares amounts.
@@ -114,9 +114,9 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
     CASE WHEN found.unit = 'steps' THEN 'within these runs ' || difference
             || '; whether that repeats, one run a side cannot tell'
         WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR found.unit IS NULL THEN difference
-        WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * threshold)
+        WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * least_of_interest)
         WHEN verdict = 'inconclusive'
-            THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * threshold)
+            THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)
         ELSE difference END AS sentence,
     nullif(concat_ws('; ', no_verdict, found.reason,
         CASE WHEN n_without > 0 THEN format('{} runs have no value of this measure', n_without) END,

@@ -41,14 +41,14 @@ points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude,
         metric := CASE statistic WHEN 'median' THEN 't_b' WHEN 'mean' THEN 'mean_s' ELSE statistic END)),
 said AS (
-    SELECT run_id, place, setting, value,
+    SELECT run_id, setting_order, setting, value,
         max(value) FILTER (WHERE setting = 'fp8' AND key <> 'fp8_recipe') OVER of_run AS fp8,
         count(*) FILTER (WHERE setting IN ('micro_batch_size', 'global_batch_size')) OVER of_run = 2 AS has_batches
     FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
     WINDOW of_run AS (PARTITION BY run_id)),
 texts AS (
     SELECT run_id, max(value) FILTER (WHERE setting = 'device_model') AS device_model, list(setting || ' ' || CASE WHEN setting = 'precision' AND fp8 IS NOT NULL THEN value || '+fp8'
-        ELSE value END ORDER BY place) AS settings
+        ELSE value END ORDER BY setting_order) AS settings
     FROM said
     WHERE setting NOT IN ('dp', 'fp8') AND NOT (setting = 'gradient_accumulation' AND has_batches) GROUP BY run_id)
 SELECT min(run_id) AS configuration, settings AS all_settings, concat_ws(', ', labels, study) AS held,

@@ -55,7 +55,7 @@ marked AS (
     SELECT o.*, p.ratio, p.p_value, p.is_weak, count(p.place) OVER (PARTITION BY o.series ORDER BY o.place) AS segment
     FROM ordered AS o LEFT JOIN points AS p ON p.series = o.series AND p.place + 1 = o.place),
 stated AS (
-    SELECT run_id, c.place, setting, value FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
+    SELECT run_id, c.setting_order AS place, setting, value FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
     UNION ALL
     SELECT run_id, 1000, key, min(value) FROM params
     WHERE regexp_matches(key, '_version$|^version$|commit') AND key NOT IN ('framework_version', 'torch_version')

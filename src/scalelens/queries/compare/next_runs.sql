@@ -17,7 +17,7 @@
 --   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
 --                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
 --   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
---   threshold := 0.01       share up to which a difference is of no practical interest
+--   least_of_interest := 0.01  share up to which a difference is of no practical interest
 --   to_within := 0          share to which the ratio shall be known, 0.02 for 2 %; 0 asks for a verdict instead
 --
 -- Columns:
@@ -47,7 +47,7 @@ lists AS (
     FROM compared),
 plans AS (
     SELECT CASE WHEN to_within > 0 THEN repeats_to_size(a_list, b_list, to_within::DOUBLE)
-        ELSE repeats_to_settle(a_list, b_list, threshold::DOUBLE) END AS plan FROM lists),
+        ELSE repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE) END AS plan FROM lists),
 elapsed AS (SELECT run_id, max(elapsed_s) AS elapsed_s FROM jobs WHERE step_id IS NULL GROUP BY run_id),
 costs AS (
     SELECT side, count(run_value) AS runs_done, any_value(nodes) AS nodes, min(m.run_id) AS example,

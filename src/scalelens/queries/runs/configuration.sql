@@ -14,7 +14,7 @@
 --
 -- Columns:
 --   run_id         VARCHAR    run
---   place          INTEGER    order in which settings are shown
+--   setting_order  INTEGER    order in which settings are shown
 --   setting        VARCHAR    canonical name
 --   class          VARCHAR    performance, identity or neutral
 --   varies_with    VARCHAR    size: it follows from the number of devices; model: it grows with the model; else NULL
@@ -64,11 +64,11 @@ chosen AS (
         trust, key_place, file_id, line) = 1),
 devices AS (
     SELECT run_id, lower(device) AS device FROM run_devices(runs := runs) WHERE device IS NOT NULL)
-SELECT run_id, c.place, setting, c.class, varies_with,
+SELECT run_id, c.place AS setting_order, setting, c.class, varies_with,
     CASE setting WHEN 'device_model' THEN coalesce(device, value) ELSE value END AS value, origin, key
 FROM chosen AS c LEFT JOIN devices USING (run_id)
 UNION ALL BY NAME
-SELECT run_id, s.place, setting, s.class, varies_with, device AS value, 'inferred' AS origin, 'system' AS key
+SELECT run_id, s.place AS setting_order, setting, s.class, varies_with, device AS value, 'inferred' AS origin, 'system' AS key
 FROM devices JOIN settings_catalog AS s ON setting = 'device_model'
 WHERE run_id NOT IN (SELECT run_id FROM chosen WHERE setting = 'device_model')
-ORDER BY run_id, place
+ORDER BY run_id, setting_order

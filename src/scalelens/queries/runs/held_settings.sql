@@ -23,9 +23,9 @@
 WITH
 texts AS (
     SELECT run_id,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with IS NULL) AS held,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place) FILTER (varies_with = 'model') AS held_of_model,
-        string_agg(setting || ' ' || value, ', ' ORDER BY place)
+        string_agg(setting || ' ' || value, ', ' ORDER BY setting_order) FILTER (varies_with IS NULL) AS held,
+        string_agg(setting || ' ' || value, ', ' ORDER BY setting_order) FILTER (varies_with = 'model') AS held_of_model,
+        string_agg(setting || ' ' || value, ', ' ORDER BY setting_order)
             FILTER (varies_with = 'size' AND setting <> 'dp') AS layout,  -- dp follows from devices, tp, pp and cp
         bool_or(setting IN ('model', 'num_layers', 'hidden_size')) AS has_model,
         bool_or(setting = 'system') AS has_system
