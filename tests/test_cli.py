@@ -607,7 +607,9 @@ def test_a_format_of_a_user_may_take_the_place_of_ours(run: Run, own: Path, tmp_
     own.joinpath("mytool.py").rename(own / "megatron.py")
     write_log(tmp_path / "job.log")
     run("ingest", tmp_path / "own.log", tmp_path / "job.log", "-w", tmp_path / "w", "--formats", own)
-    assert set(READ.split()) <= set(run(*STEPS, "-w", tmp_path / "w").out.split())
+    header, *steps = run(*STEPS, "-w", tmp_path / "w").out.split()
+    assert [header, *steps[-2:]] == READ.split()
+    assert [float(step.split(",")[1]) for step in steps[:-2]] == pytest.approx([1.001, 1.002, 1.003, 1.004, 1.005])
     formats = run("sql", "SELECT formats[1] FROM files ORDER BY path", "-w", tmp_path / "w", "--format", "csv").out
     assert formats.split()[1:] == ["generic_lines", "megatron"]  # what ours would read is a log that no format knows
 
