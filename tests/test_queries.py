@@ -106,9 +106,23 @@ def dumps_of_a_flight_recorder(little: Warehouse) -> None:
     little.insert("runs", [{"run_id": "hung"}])
 
 
+def inspected_operations(little: Warehouse) -> None:
+    """Two processes; the second takes twice as long."""
+    little.insert("runs", [{"run_id": "inspected"}])
+    common = {"run_id": "inspected", "ph": "X", "name": "AllReduce", "category": "nccl_inspector", "group_size": 2}
+    common |= {"collective": "all_reduce", "message_bytes": 1_000_000}
+    little.insert(
+        "events",
+        [{**common, "file_id": process, "line": line, "process": process, "duration_ns": duration_ns,
+          "args": f'{{"nodes": 1, "busbw_bytes_per_s": {1e15 / duration_ns}}}'}
+         for process, duration_ns in (("n0:1", 100_000), ("n1:2", 200_000)) for line in (1, 2)],
+    )  # fmt: skip
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
+    "inspected_collectives": inspected_operations,
 }  # fmt: skip
 
 
