@@ -1,0 +1,113 @@
+"""The time of a step if something had been otherwise: replay of the kernel traces of a run's ranks.
+
+The replay starts calls and work as soon as what they wait for allows; see kernel_dependencies.py and kernel_graph.py.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalelens.statistics.kernel_graph import MEETING, Graph, graph_of, replay
+from scalelens.statistics.kernel_waits import BEGIN, END, WORK, Events, Rank, rank_of
+
+Times = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+MOST_UNKNOWN = 0.5  # of the works: with more, the host is not known well enough
+
+
+class StepTime(NamedTuple):
+    """The time of a step of a rank, in s."""
+
+    question: str
+    healed: int | None  # the rank that is as others are
+    rank: int
+    train_step: int | None
+    measured_s: float
+    replayed_s: float
+    what_if_s: float
+
+
+class Trace(NamedTuple):
+    """The events of a run, sorted by rank and start; shape (n,)."""
+
+    rank: Whole
+    events: Events
+    collective: Whole  # number of the collective that the work takes part in, -1 for none
+    communicates: Mask
+    train_step: Whole  # of the begin and end of a step, -1 for none
+
+
+def ranks_of(trace: Trace) -> list[Rank]:
+    """The events of each rank.  Raises ValueError where too much work has no launch."""
+    firsts = np.searchsorted(trace.rank, np.arange(trace.rank.max() + 2))
+    pieces = zip(firsts[:-1], firsts[1:], strict=True)
+    ranks = [rank_of(Events(*(column[first:end] for column in trace.events))) for first, end in pieces]
+    unknown = 1 - sum((rank.launch >= 0).sum() for rank in ranks) / max((trace.events.role == WORK).sum(), 1)
+    if unknown > MOST_UNKNOWN:
+        raise ValueError(f"{unknown:.0%} of the work has no launch in the trace: when the host was ready is not known")
+    return ranks
+
+
+def what_if(trace: Trace) -> list[StepTime]:
+    """The time of each step of each rank as it would be, for each question."""
+    ranks = ranks_of(trace)
+    graph = graph_of(ranks, trace.collective)
+    launched_by = np.concatenate([rank.launch for rank in ranks])
+    role, events = trace.events.role, trace.events
+    measured = _steps(trace, launched_by, np.where(role == WORK, events.end, events.start))
+    replayed = _steps(trace, launched_by, replay(graph, graph.edges.host_ns, graph.works))
+    times = []
+    for question, healed, host, works in _asked(graph, trace, launched_by):
+        instead = _steps(trace, launched_by, replay(graph, host, works))
+        for (place, was), (_, again), (_, would) in zip(measured, replayed, instead, strict=True):
+            step = int(trace.train_step[place])
+            times.append(StepTime(
+                question, healed, int(trace.rank[place]), None if step < 0 else step, was / 1e9, again / 1e9, would / 1e9,
+            ))  # fmt: skip
+    return times
+
+
+def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[tuple[str, int | None, Times, Times]]:
+    """Each question, the rank that it heals, and the times of the host and of the nodes that go with it."""
+    host, events = graph.edges.host_ns, len(graph.owner)
+    if trace.communicates.any():
+        free = graph.works.copy()
+        free[:events][trace.communicates] = 0
+        yield "free communication", None, host, free
+    yield "no host gaps", None, np.zeros(len(host)), graph.works
+    if (graph.edges.kind == MEETING).any():
+        alone = replay(graph, np.where(graph.edges.kind == MEETING, -np.inf, host), graph.works)
+        steps = _steps(trace, launched_by, alone)
+        own_ns = np.bincount([trace.rank[begin] for begin, _ in steps], weights=[time for _, time in steps])
+        slowest = int(own_ns.argmax())
+        share = float(np.median(own_ns) / own_ns[slowest])
+        works = graph.works.copy()
+        works[:events][(graph.owner == slowest) & ~trace.communicates] *= share
+        yield "slowest rank", slowest, np.where(graph.owner_of_edges() == slowest, host * share, host), works
+
+
+def _steps(trace: Trace, launched_by: Whole, times: Times) -> list[tuple[int, float]]:
+    """Of each step the place of its begin, and its time, in ns.
+
+    A step lasts until the next one begins.  The last one lasts until its host and the work that it launched are done.
+    """
+    role = trace.events.role
+    steps = []
+    for rank in range(int(trace.rank.max()) + 1):
+        first, end = np.searchsorted(trace.rank, [rank, rank + 1])
+        begins, ends = (first + np.flatnonzero(role[first:end] == mark) for mark in (BEGIN, END))
+        works = first + np.flatnonzero(role[first:end] == WORK)
+        launch = launched_by[works]
+        launched = np.where(launch >= 0, trace.events.start[first + launch], trace.events.start[works])
+        step_of_work = np.searchsorted(trace.events.start[begins], launched, side="right") - 1
+        for place, (begin, over) in enumerate(zip(begins, ends, strict=True)):
+            if place + 1 < len(begins) and trace.train_step[begins[place + 1]] == trace.train_step[begin] + 1:
+                until = times[begins[place + 1]]
+            else:
+                until = max(times[over], times[works[step_of_work == place]].max(initial=-np.inf))
+            steps.append((int(begin), float(until - times[begin])))
+    return steps
