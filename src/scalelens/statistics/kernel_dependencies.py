@@ -53,7 +53,7 @@ def dependencies_of(rank: Rank) -> Edges:
 
 
 def joined(parts: list[Edges]) -> Edges:
-    return Edges(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Edges._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def _edges(kind: int, earlier: Whole, later: Whole, host: Times, device: Times) -> Edges:

@@ -28,22 +28,25 @@ def trace_of(events: pa.StructArray) -> Trace:
     def whole(name: str) -> Any:
         return events.field(name).fill_null(-1).to_numpy(zero_copy_only=False)
 
+    def times(name: str) -> Any:
+        return events.field(name).to_numpy(zero_copy_only=False).astype(float)
+
     def codes(name: str) -> Any:
         return events.field(name).fill_null("").dictionary_encode()
 
     role = codes("role")
     role_of_code = np.array([ROLES.index(name) for name in role.dictionary.to_pylist()])
-    times = (events.field(name).to_numpy(zero_copy_only=False).astype(float) for name in ("begin_ns", "end_ns"))
     return Trace(
         whole("place"),
         Events(
             role_of_code[role.indices.to_numpy()],
-            *times,
+            times("begin_ns"),
+            times("end_ns"),
             codes("thread").indices.to_numpy(),
             whole("stream"),
             whole("correlation"),
             whole("wait_stream"),
-            events.field("recorded_ns").to_numpy(zero_copy_only=False).astype(float),
+            times("recorded_ns"),
         ),
         whole("call"),
         events.field("communicates").to_numpy(zero_copy_only=False).astype(bool),

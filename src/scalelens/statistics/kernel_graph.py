@@ -54,7 +54,7 @@ def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
     place[order] = np.arange(len(order))
     by_later = np.argsort(place[edges.later], kind="stable")
     edges = edges._replace(earlier=place[edges.earlier], later=place[edges.later])
-    edges = Edges(*(column[by_later] for column in edges))
+    edges = Edges._make(column[by_later] for column in edges)
     firsts = np.searchsorted(edges.later, np.arange(len(order) + 1))
     return Graph(np.repeat(np.arange(len(ranks)), sizes), starts, works, waits, edges, order, firsts)
 

@@ -3,6 +3,7 @@
 The replay starts calls and work as soon as what they wait for allows; see kernel_dependencies.py and kernel_graph.py.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -31,6 +32,13 @@ class StepTime(NamedTuple):
     what_if_s: float
 
 
+class Steps(NamedTuple):
+    """Shape (steps,)."""
+
+    begins: Whole  # places of their begins among the events
+    times: Times  # in ns
+
+
 class Trace(NamedTuple):
     """The events of a run, sorted by rank and start; shape (n,)."""
 
@@ -44,8 +52,9 @@ class Trace(NamedTuple):
 def ranks_of(trace: Trace) -> list[Rank]:
     """The events of each rank.  Raises ValueError where too much work has no launch."""
     firsts = np.searchsorted(trace.rank, np.arange(trace.rank.max() + 2))
-    pieces = zip(firsts[:-1], firsts[1:], strict=True)
-    ranks = [rank_of(Events(*(column[first:end] for column in trace.events))) for first, end in pieces]
+    ranks = [
+        rank_of(Events._make(column[first:end] for column in trace.events)) for first, end in itertools.pairwise(firsts)
+    ]
     unknown = 1 - sum((rank.launch >= 0).sum() for rank in ranks) / max((trace.events.role == WORK).sum(), 1)
     if unknown > MOST_UNKNOWN:
         raise ValueError(f"{unknown:.0%} of the work has no launch in the trace: when the host was ready is not known")
@@ -63,11 +72,10 @@ def what_if(trace: Trace) -> list[StepTime]:
     times = []
     for question, healed, host, works in _asked(graph, trace, launched_by):
         instead = _steps(trace, launched_by, replay(graph, host, works))
-        for (place, was), (_, again), (_, would) in zip(measured, replayed, instead, strict=True):
-            step = int(trace.train_step[place])
-            times.append(StepTime(
-                question, healed, int(trace.rank[place]), None if step < 0 else step, was / 1e9, again / 1e9, would / 1e9,
-            ))  # fmt: skip
+        for begin, *in_ns in zip(measured.begins, measured.times, replayed.times, instead.times, strict=True):
+            step = int(trace.train_step[begin])
+            in_s = (float(time) / 1e9 for time in in_ns)
+            times.append(StepTime(question, healed, int(trace.rank[begin]), None if step < 0 else step, *in_s))
     return times
 
 
@@ -82,32 +90,33 @@ def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[tuple[str
     if (graph.edges.kind == MEETING).any():
         alone = replay(graph, np.where(graph.edges.kind == MEETING, -np.inf, host), graph.works)
         steps = _steps(trace, launched_by, alone)
-        own_ns = np.bincount([trace.rank[begin] for begin, _ in steps], weights=[time for _, time in steps])
+        own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times)
         slowest = int(own_ns.argmax())
-        share = float(np.median(own_ns) / own_ns[slowest])
+        share = float(np.median(own_ns) / max(own_ns[slowest], 1))
         works = graph.works.copy()
         works[:events][(graph.owner == slowest) & ~trace.communicates] *= share
         yield "slowest rank", slowest, np.where(graph.owner_of_edges() == slowest, host * share, host), works
 
 
-def _steps(trace: Trace, launched_by: Whole, times: Times) -> list[tuple[int, float]]:
-    """Of each step the place of its begin, and its time, in ns.
+def _steps(trace: Trace, launched_by: Whole, times: Times) -> Steps:
+    """The steps of all ranks, where each event is at a time.
 
-    A step lasts until the next one begins.  The last one lasts until its host and the work that it launched are done.
+    A step ends when its host and the work that it launched are done.  It begins where the one before it ended, else on
+    the host: so the steps add up to the whole, however far the hosts run ahead of their devices.
     """
-    role = trace.events.role
+    role, starts = trace.events.role, trace.events.start
     steps = []
     for rank in range(int(trace.rank.max()) + 1):
         first, end = np.searchsorted(trace.rank, [rank, rank + 1])
         begins, ends = (first + np.flatnonzero(role[first:end] == mark) for mark in (BEGIN, END))
         works = first + np.flatnonzero(role[first:end] == WORK)
         launch = launched_by[works]
-        launched = np.where(launch >= 0, trace.events.start[first + launch], trace.events.start[works])
-        step_of_work = np.searchsorted(trace.events.start[begins], launched, side="right") - 1
-        for place, (begin, over) in enumerate(zip(begins, ends, strict=True)):
-            if place + 1 < len(begins) and trace.train_step[begins[place + 1]] == trace.train_step[begin] + 1:
-                until = times[begins[place + 1]]
-            else:
-                until = max(times[over], times[works[step_of_work == place]].max(initial=-np.inf))
-            steps.append((int(begin), float(until - times[begin])))
-    return steps
+        launched = np.where(launch >= 0, starts[first + launch], starts[works])
+        step_of_work = np.searchsorted(starts[begins], launched, side="right") - 1
+        done = times[ends]
+        np.maximum.at(done, step_of_work[step_of_work >= 0], times[works[step_of_work >= 0]])
+        done = np.maximum.accumulate(done)
+        follows = np.diff(trace.train_step[begins], prepend=trace.train_step[begins[:1]]) == 1
+        begun = np.where(follows, np.roll(done, 1), times[begins])
+        steps.append(Steps(begins, done - begun))
+    return Steps._make(np.concatenate(columns) for columns in zip(*steps, strict=True))

@@ -134,7 +134,7 @@ def _latest(rank: Rank, call: int) -> int:
     """The work that ended last before a call was over."""
     by = rank.events.end[call] + SLACK_NS
     ended = [stream.last(rank.events.start[call], by) for stream in rank.streams.values()]
-    return max(ended, key=lambda work: rank.events.end[work] if work >= 0 else -np.inf)
+    return max(ended, default=-1, key=lambda work: rank.events.end[work] if work >= 0 else -np.inf)
 
 
 def waits_of_streams(rank: Rank) -> Iterator[Pair]:

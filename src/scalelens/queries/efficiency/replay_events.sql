@@ -56,18 +56,18 @@ calls AS (
     FROM events AS e LEFT JOIN told USING (file_id, correlation)
     LEFT JOIN recorders AS r ON r.file_id = e.file_id AND r.correlation = told.recorder
     WHERE regexp_full_match(category, '(\w+_)?(runtime|driver)') AND duration_ns IS NOT NULL
-        AND e.file_id IN (SELECT file_id FROM works)),
+        AND (e.run_id, e.file_id) IN (SELECT (run_id, file_id) FROM works)),
 marks AS (
     SELECT run_id, file_id, line, rank, unnest([
         {role: 'begin', at_ns: start_ns, train_step: train_step},
         {role: 'end', at_ns: start_ns + duration_ns, train_step: NULL}]) AS mark
-    FROM trace_steps(runs := runs) WHERE start_ns IS NOT NULL AND file_id IN (SELECT file_id FROM works)),
+    FROM trace_steps(runs := runs) WHERE start_ns IS NOT NULL AND (run_id, file_id) IN (SELECT (run_id, file_id) FROM works)),
 -- A trace without annotated steps is one.
 spans AS (
     SELECT run_id, file_id, rank, min(start_ns) AS start_ns, max(end_ns) AS end_ns
     FROM (SELECT run_id, file_id, rank, start_ns, end_ns FROM works UNION ALL
         SELECT run_id, file_id, rank, start_ns, end_ns FROM calls)
-    WHERE file_id NOT IN (SELECT file_id FROM marks) GROUP BY ALL),
+    WHERE (run_id, file_id) NOT IN (SELECT (run_id, file_id) FROM marks) GROUP BY ALL),
 found AS (
     SELECT run_id, file_id, line, rank, 'work' AS role, start_ns, end_ns, stream + device * 4294967296 AS stream,
         correlation, class FROM works
@@ -82,5 +82,4 @@ SELECT run_id, f.file_id, f.line, f.rank, role, f.start_ns - coalesce(offset_ns,
     recorded_ns - coalesce(offset_ns, 0) AS recorded_ns, c.call, class, f.train_step
 FROM found AS f LEFT JOIN offsets USING (run_id, rank)
 LEFT JOIN collected AS c USING (run_id, file_id, line)
-WHERE (trim(runs) = '' OR run_id IN (SELECT run_id FROM works))
 ORDER BY run_id, rank, f.file_id, start_ns, end_ns, role, f.line

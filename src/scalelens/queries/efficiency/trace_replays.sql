@@ -15,7 +15,7 @@
 --   collective waits for them stays in its time.
 --   References: Daydream, ATC 2020; Lumos, arXiv 2504.09307, whose replays miss measured steps by 3.3 % on average.
 --
--- Sources: replay_events, trace_steps
+-- Sources: replay_events
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -26,10 +26,11 @@
 --   rank            INTEGER      global rank
 --   train_step      BIGINT       step, NULL where a trace has no annotated steps and is replayed as a whole
 --   question        VARCHAR      free communication: it takes no time, but still waits for all; no host gaps: the hosts
---                                take no time; slowest rank: its host and its device take the median of the ranks
---   healed          VARCHAR      the slowest rank: the others wait longest for it in collectives
---   measured_s      DOUBLE s     time of the step, from its begin on the host to that of the next; the last one until host
---                                and device are done
+--                                take no time; slowest rank: it is faster, by what would make the median of the ranks
+--                                out of its time if none waited for another
+--   healed          VARCHAR      the slowest rank
+--   measured_s      DOUBLE s     time of the step, until its host and the work that it launched are done: since that of
+--                                the step before, else since its begin on the host
 --   replayed_s      DOUBLE s     the same of the unchanged replay
 --   replay_error    DOUBLE       replayed over measured, less 1
 --   what_if_s       DOUBLE s     the same with what is healed
