@@ -16,7 +16,7 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.statistics.kernel_functions import trace_of
 from scalelens.statistics.kernel_graph import Graph, graph_of, replay
 from scalelens.statistics.kernel_replay import Trace, ranks_of
-from scalelens.statistics.kernel_waits import WORK
+from scalelens.statistics.kernel_trace import WORK
 
 DLRM = CORPUS / "traces/facebookresearch__param/et_replay/tests/data/dlrm_kineto.tar.gz"
 US = 1000
@@ -42,13 +42,14 @@ class Rank:
         self.rows.append(row)
         return row
 
-    def call(self, start: float, length: float, name: str, thread: str = "main") -> None:
-        self.row(name, "cuda_runtime", start, length, correlation=next(self.correlations), thread=thread)
+    def call(self, start: float, length: float, name: str) -> int:
+        number = next(self.correlations)
+        self.row(name, "cuda_runtime", start, length, correlation=number, thread="main")
+        return number
 
     def launch(self, called: float, start: float, length: float, stream: int = 7, name: str = "gemm") -> None:
         """A launch of 10 microseconds and its kernel."""
-        number = next(self.correlations)
-        self.row("cudaLaunchKernel", "cuda_runtime", called, 10, correlation=number, thread="main")
+        number = self.call(called, 10, "cudaLaunchKernel")
         self.row(name, "kernel", start, length, correlation=number, stream=stream)
 
     def write(self, warehouse: Warehouse, step_ends: float) -> None:
@@ -62,6 +63,27 @@ def asked(warehouse: Warehouse) -> dict[str, Row]:
     for row in rows:
         row |= {name: row[name] and row[name] * 1e6 for name in ("measured_s", "replayed_s", "what_if_s")}
     return {row["question"]: row for row in rows}
+
+
+def trace_in(connection: duckdb.DuckDBPyConnection) -> Trace:
+    """The events of the only run, as trace_replays hands them over."""
+    table = connection.sql("""
+        SELECT coalesce(rank, 0)::BIGINT AS place, role, start_ns - min(start_ns) OVER () AS begin_ns,
+            end_ns - min(start_ns) OVER () AS end_ns, thread, stream, correlation, wait_stream,
+            recorded_ns - min(start_ns) OVER () AS recorded_ns, call,
+            class IS NOT DISTINCT FROM 'communication' AS communicates, train_step
+        FROM replay_events() ORDER BY place, begin_ns, role = 'work', end_ns DESC, line""").to_arrow_table()
+    return trace_of(
+        pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
+    )
+
+
+def changed(trace: Trace, work: int, factor: float) -> Times:
+    """How much later each event is, in ns, if one work takes a multiple of its time."""
+    graph = graph_of(ranks_of(trace), trace.collective)
+    works = graph.works.copy()
+    works[work] *= factor
+    return replay(graph, graph.edges.host_ns, works) - replay(graph, graph.edges.host_ns, graph.works)
 
 
 @pytest.fixture
@@ -102,6 +124,54 @@ def test_work_that_starts_long_after_another_stream_did_not_wait_for_it(run: War
     rank.call(32, 150, "cudaDeviceSynchronize")
     rank.write(run, 182)
     assert asked(run)["free communication"]["what_if_s"] == pytest.approx(2182)
+
+
+def test_a_host_that_reads_a_result_waits_for_it(run: Warehouse) -> None:
+    """A copy to the host behind a collective, a call that waits for the copy, and 100 microseconds of the host."""
+    rank = Rank()
+    rank.launch(0, 12, 200, name=NCCL)
+    rank.launch(20, 212, 2, name="Memcpy DtoH")
+    rank.call(30, 185, "cudaStreamSynchronize")
+    rank.launch(315, 327, 50)
+    rank.call(326, 52, "cudaDeviceSynchronize")
+    rank.write(run, 378)
+    row = asked(run)["free communication"]
+    assert row["replayed_s"] == pytest.approx(2378)
+    assert row["what_if_s"] == pytest.approx(2378 - 180)  # the copy can start at 32, not at 212
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_event_that_the_trace_names_is_the_one_that_is_waited_for(run: Warehouse, named: bool) -> None:
+    """Work waits for the event of stream 20; without its name, for the stream on which work was launched last."""
+    rank = Rank()
+    rank.launch(0, 12, 100, stream=20, name="first")
+    record = rank.call(11, 1, "cudaEventRecord")
+    rank.launch(20, 32, 100, stream=21, name="second")
+    wait = rank.call(40, 1, "cudaStreamWaitEvent")
+    if named:
+        args = f'{{"wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": {record}}}'
+        rank.row("Stream Wait Event", "cuda_sync", 40, 1, correlation=wait, stream=7, args=args)
+    rank.launch(500, 512, 50, name="last")
+    rank.write(run, 600)
+    trace = trace_in(run.connection)
+    first, second, last = np.flatnonzero((trace.events.role == WORK) & (trace.events.end > 2e6))
+    assert changed(trace, first, 21)[last] == (1_600_000 if named else 0)
+    assert changed(trace, second, 21)[last] == (0 if named else 1_620_000)
+
+
+def test_a_launch_into_a_full_queue_waits_for_the_device(run: Warehouse) -> None:
+    rank = Rank(begin=0)
+    for number in range(400):
+        rank.launch(20 * number, 12 + 100 * number, 100)
+    number = next(rank.correlations)
+    rank.row("cudaLaunchKernel", "cuda_runtime", 8000, 4014, correlation=number, thread="main")  # until work 119 ends
+    rank.row("gemm", "kernel", 40012, 100, correlation=number, stream=7)
+    rank.launch(12200, 40112, 10)
+    rank.write(run, 40122)
+    trace = trace_in(run.connection)
+    first = np.flatnonzero(trace.events.role == WORK)[0]
+    (last_call,) = np.flatnonzero(trace.events.start == 12_200_000)
+    assert changed(trace, first, 2)[last_call] == 100_000
 
 
 def straggler(run: Warehouse) -> None:
@@ -179,16 +249,7 @@ def dlrm(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
 
 @pytest.fixture(scope="module")
 def trace(dlrm: duckdb.DuckDBPyConnection) -> Trace:
-    """The events as the query hands them to the replay."""
-    table = dlrm.sql("""
-        SELECT rank::BIGINT AS place, role, start_ns - min(start_ns) OVER () AS begin_ns,
-            end_ns - min(start_ns) OVER () AS end_ns, thread, stream, correlation, wait_stream,
-            recorded_ns - min(start_ns) OVER () AS recorded_ns, call, class IS NOT DISTINCT FROM 'communication' AS communicates,
-            train_step
-        FROM replay_events() ORDER BY place, begin_ns, role = 'work', end_ns DESC, line""").to_arrow_table()
-    return trace_of(
-        pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
-    )
+    return trace_in(dlrm)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.kernel_waits import COPY, SLACK_NS, WORK, Rank, waits_of_calls, waits_of_streams
+from scalelens.statistics.kernel_trace import COPY, WORK, Rank
+from scalelens.statistics.kernel_waits import SLACK_NS, waits_of_calls, waits_of_streams
 
 Times = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

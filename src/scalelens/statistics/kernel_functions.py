@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.kernel_replay import Trace, what_if
-from scalelens.statistics.kernel_waits import ROLES, Events
+from scalelens.statistics.kernel_trace import ROLES, Events
 
 _TOLD = pa.list_(
     pa.struct([

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalelens.statistics.kernel_dependencies import Edges, dependencies_of, joined
-from scalelens.statistics.kernel_waits import SLACK_NS, WORK, Rank
+from scalelens.statistics.kernel_trace import WORK, Rank
+from scalelens.statistics.kernel_waits import SLACK_NS
 
 Times = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

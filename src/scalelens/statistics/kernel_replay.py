@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalelens.statistics.kernel_graph import MEETING, Graph, graph_of, replay
-from scalelens.statistics.kernel_waits import BEGIN, END, WORK, Events, Rank, rank_of
+from scalelens.statistics.kernel_trace import BEGIN, END, WORK, Events, Rank, rank_of
 
 Times = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

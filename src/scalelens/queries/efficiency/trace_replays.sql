@@ -10,9 +10,10 @@
 --     collectives   all traced ranks wait for the last to arrive, and then take the shortest duration of any of them
 --   Where the trace does not say what a call or a stream waits for, it is the work that ended just before, or was
 --   launched last.
---   What it misses: work that starts late for a reason that the trace does not hold (other processes, work in a CUDA
---   graph that was not recorded, kernels that share a device and slow each other), and ranks that were not traced: what a
---   collective waits for them stays in its time.
+--   What it misses: work that starts late for a reason that the trace does not hold (another process, parts of a CUDA
+--   graph that were not recorded), kernels of several streams that slow each other down, work whose launch was not traced
+--   (it follows its stream alone), collectives of hosts (they are time of the host), and ranks that were not traced: the
+--   time that a collective waits for them stays in it.
 --   References: Daydream, ATC 2020; Lumos, arXiv 2504.09307, whose replays miss measured steps by 3.3 % on average.
 --
 -- Sources: replay_events

@@ -6,8 +6,9 @@
 --     free communication    communication takes no time, but still waits for all
 --     no host gaps          the hosts take no time; they still wait for their devices
 --     slowest rank          the rank that would be the slowest if none waited for another, as fast as the median of them
---   Where hosts never wait, the step of the unchanged replay is theirs as recorded, and its error says little.
---   Beyond an error of 10 % nothing else is told.
+--   Communication with ranks that were not traced holds the waiting for them, which goes with it.
+--   Where hosts never wait, the step of the unchanged replay is theirs as recorded, and its error says little.  With an
+--   error above 10 % no question is answered.
 --   For tables of the operations of pipeline parallel training, such as those of StragglerAnalysis: compute of each
 --   micro-batch, sends, receives and collectives, by stage, replica and step.  The replay starts each operation when all
 --   that it waits for has ended: those before it on its stage, the compute that it belongs to, and for communication all
@@ -80,8 +81,8 @@ UNION ALL BY NAME
 SELECT run_id, question, healed, measured_s, replayed_s, replay_error,
     CASE WHEN abs(replay_error) <= 0.1 THEN what_if_s END AS what_if_s,
     CASE WHEN abs(replay_error) <= 0.1 THEN replayed_s / nullif(what_if_s, 0) END AS slowdown,
-    CASE WHEN abs(replay_error) > 0.1 THEN 'the unchanged replay misses the step by more than 10 %: the device waits for '
-        || 'what the trace does not hold' ELSE reason END AS reason
+    CASE WHEN abs(replay_error) > 0.1 THEN 'the unchanged replay misses the step by more than 10 %: what decides its '
+        || 'time is not in the trace' ELSE reason END AS reason
 FROM of_kernels
 ORDER BY run_id, list_position(['all as usual', 'slowest workers', 'stage', 'slowest rank', 'free communication',
     'no host gaps'], question), healed
