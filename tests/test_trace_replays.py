@@ -311,7 +311,7 @@ def test_more_time_never_shortens_and_fewer_dependencies_never_lengthen(trace: T
     assert (replay(graph, graph.edges.host_ns, free) <= unchanged + 1e-3).all()
     chance = np.random.default_rng(1)
     for _ in range(5):
-        kept = np.where(chance.random(len(graph.edges.kind)) < 0.05, -1e18, graph.edges.host_ns)
+        kept = np.where(chance.random(len(graph.edges.later)) < 0.05, -1e18, graph.edges.host_ns)
         begun = replay(
             graph, np.where(np.diff(graph.firsts)[graph.edges.later] > 1, kept, graph.edges.host_ns), graph.works
         )

@@ -17,7 +17,7 @@ from scalelens.statistics.kernel_waits import SLACK_NS, waits_of_calls, waits_of
 Times = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
-HOST_ORDER, HOST_WAIT, LAUNCHED, STREAM_ORDER, BETWEEN_STREAMS = range(5)
+ENOUGH_IDLE = 10  # works on idle streams, for the median of their latency
 
 
 class Edges(NamedTuple):
@@ -30,7 +30,6 @@ class Edges(NamedTuple):
     later: Whole
     host_ns: Times  # time of the host in between
     device_ns: Times  # latency of the device
-    kind: Whole
 
 
 class Latencies(NamedTuple):
@@ -47,18 +46,17 @@ def dependencies_of(rank: Rank) -> Edges:
     resumed = _resumed(rank, waits)
     latencies = latencies_of(rank)
     between = np.array([*waits_of_streams(rank)], np.int64).reshape(-1, 2)
-    known = [_host_edges(rank, waits, resumed), _launch_edges(rank, waits, resumed, latencies)]
-    known += [_stream_edges(rank, latencies), _edges_between(rank, between, latencies)]
-    edges = joined(known)
-    return joined([edges, _edges_between(rank, observed_waits(rank, edges), latencies)])
+    edges = joined([
+        _host_edges(rank, waits, resumed),
+        _launch_edges(rank, waits, resumed, latencies),
+        _edges_of_works(rank, _pairs_of_streams(rank), latencies),
+        _edges_of_works(rank, between, latencies),
+    ])  # fmt: skip
+    return joined([edges, _edges_of_works(rank, observed_waits(rank, edges), latencies)])
 
 
 def joined(parts: list[Edges]) -> Edges:
     return Edges._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
-
-
-def _edges(kind: int, earlier: Whole, later: Whole, host: Times, device: Times) -> Edges:
-    return Edges(earlier, later, host, device, np.full(len(earlier), kind))
 
 
 def _resumed(rank: Rank, waits: Whole) -> Times:
@@ -69,7 +67,7 @@ def _resumed(rank: Rank, waits: Whole) -> Times:
 
 
 def latencies_of(rank: Rank) -> Latencies:
-    """The latencies of a rank; where no stream was ever idle, the shortest of those that were."""
+    """The latencies of a rank; where its streams were hardly ever idle, a short one of all launches."""
     events = rank.events
     works = np.flatnonzero((events.role == WORK) & (rank.launch >= 0))
     call = rank.launch[works]
@@ -79,7 +77,7 @@ def latencies_of(rank: Rank) -> Latencies:
     idle = free < events.start[call]
     busy = events.end[call] + SLACK_NS < free
     gaps = np.maximum(events.start[works] - free, 0)[busy]
-    launch = np.median(delay[idle]) if idle.sum() >= 10 else np.quantile(delay, 0.05) if len(delay) else 0
+    launch = np.median(delay[idle]) if idle.sum() >= ENOUGH_IDLE else np.quantile(delay, 0.05) if len(delay) else 0
     lasted = np.median(events.end[call] - events.start[call]) if len(call) else 0
     return Latencies(max(float(launch), 0), float(lasted), float(np.median(gaps)) if len(gaps) else 0)
 
@@ -109,8 +107,8 @@ def _host_edges(rank: Rank, waits: Whole, resumed: Times) -> Edges:
     gap = np.maximum(events.start[calls] - resumed[last], 0)
     rest = np.maximum(np.minimum(events.end[own], events.start[calls]) - resumed[own], 0)
     order = [
-        _edges(HOST_ORDER, last[late], calls[late], gap[late], np.zeros(late.sum())),
-        _edges(HOST_ORDER, own[other], calls[other], rest[other], np.zeros(other.sum())),
+        Edges(last[late], calls[late], gap[late], np.zeros(late.sum())),
+        Edges(own[other], calls[other], rest[other], np.zeros(other.sum())),
     ]
     return joined([*order, *(_after_waits(edges, waits) for edges in order)])
 
@@ -122,7 +120,7 @@ def _after_waits(edges: Edges, waits: Whole) -> Edges:
     count = np.searchsorted(waits[order, 0], edges.earlier, side="right") - first
     row = np.repeat(np.arange(len(first)), count)
     place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
-    return _edges(HOST_WAIT, waits[order[place], 1], edges.later[row], edges.host_ns[row], edges.device_ns[row])
+    return Edges(waits[order[place], 1], edges.later[row], edges.host_ns[row], edges.device_ns[row])
 
 
 def _launch_edges(rank: Rank, waits: Whole, resumed: Times, latencies: Latencies) -> Edges:
@@ -136,23 +134,22 @@ def _launch_edges(rank: Rank, waits: Whole, resumed: Times, latencies: Latencies
     lasted = np.where(waits_for_itself[call], latencies.call, events.end[call] - begun)
     lag = np.clip(lasted + latencies.launch, 0, np.maximum(events.start[works] - begun, 0))
     device = np.minimum(lag, latencies.launch)
-    edges = _edges(LAUNCHED, call, works, lag - device, device)
+    edges = Edges(call, works, lag - device, device)
     return joined([edges, _after_waits(edges, waits[~waits_for_itself[waits[:, 0]]])])
 
 
-def _stream_edges(rank: Rank, latencies: Latencies) -> Edges:
-    """Works of a stream follow one another; where they overlapped, they still do."""
+def _pairs_of_streams(rank: Rank) -> Whole:
+    """Each work with the next one of its stream, shape (pairs, 2)."""
     works = np.flatnonzero(rank.events.role == WORK)
     before = _previous(rank.events.stream, works)[works]
-    later = before >= 0
-    pairs = np.stack([before[later], works[later]], axis=1)
-    return _edges_between(rank, pairs, latencies)._replace(kind=np.full(len(pairs), STREAM_ORDER))
+    return np.stack([before[before >= 0], works[before >= 0]], axis=1)
 
 
-def _edges_between(rank: Rank, pairs: Whole, latencies: Latencies) -> Edges:
+def _edges_of_works(rank: Rank, pairs: Whole, latencies: Latencies) -> Edges:
+    """The later work of each pair follows the earlier one; where they overlapped, they still do."""
     earlier, later = pairs[:, 0], pairs[:, 1]
     gap = np.minimum(rank.events.start[later] - rank.events.end[earlier], latencies.works)
-    return _edges(BETWEEN_STREAMS, earlier, later, np.zeros(len(gap)), gap)
+    return Edges(earlier, later, np.zeros(len(gap)), gap)
 
 
 def observed_waits(rank: Rank, edges: Edges) -> Whole:

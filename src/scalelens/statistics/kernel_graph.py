@@ -15,8 +15,7 @@ from scalelens.statistics.kernel_waits import SLACK_NS
 
 Times = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
-
-MEETING, ARRIVED = -1, -2  # kinds of the edges to and from a collective, and from an arrival to its own event
+Mask = npt.NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
@@ -25,15 +24,14 @@ class Graph(NamedTuple):
     owner: Whole  # rank of each event, (events,)
     starts: Times  # recorded, (events,)
     works: Times  # how long each node takes by itself: nothing for a call, a collective without its waiting, (nodes,)
-    waits: Times  # how long each event waited for other ranks, (events,)
     edges: Edges  # sorted by `later`; their nodes are places in `order`
+    meets: Mask  # whether an edge leads from a rank's arrival to the collective, (edges,)
     order: Whole  # nodes such that each comes after what it waits for
     firsts: Whole  # first edge of each place of the order, (nodes + 1,)
 
     def owner_of_edges(self) -> Whole:
-        """The rank in which each edge ends, -1 for those to and from collectives; shape (edges,)."""
-        node = np.minimum(self.order[self.edges.earlier], len(self.owner) - 1)
-        return np.where(self.edges.kind < 0, -1, self.owner[node])
+        """The rank whose host each edge takes time of; shape (edges,).  Those to and from collectives take none."""
+        return self.owner[np.minimum(self.order[self.edges.earlier], len(self.owner) - 1)]
 
 
 def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
@@ -49,7 +47,7 @@ def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
     columns = ([getattr(rank.events, name) for rank in ranks] for name in ("start", "end", "role"))
     starts, ends, roles = (np.concatenate(column) for column in columns)
     works = np.where(roles == WORK, ends - starts, 0)
-    edges, works, waits = _with_collectives(joined(moved), starts, works, collective)
+    edges, works, first_meeting = _with_collectives(joined(moved), starts, works, collective)
     order = _order(edges, len(works))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -57,11 +55,12 @@ def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
     edges = edges._replace(earlier=place[edges.earlier], later=place[edges.later])
     edges = Edges._make(column[by_later] for column in edges)
     firsts = np.searchsorted(edges.later, np.arange(len(order) + 1))
-    return Graph(np.repeat(np.arange(len(ranks)), sizes), starts, works, waits, edges, order, firsts)
+    meets = order[edges.later] >= first_meeting
+    return Graph(np.repeat(np.arange(len(ranks)), sizes), starts, works, edges, meets, order, firsts)
 
 
-def _with_collectives(edges: Edges, starts: Times, works: Times, collective: Whole) -> tuple[Edges, Times, Times]:
-    """Edges and works with the nodes of arrivals and collectives, and how long each event waits in its collective.
+def _with_collectives(edges: Edges, starts: Times, works: Times, collective: Whole) -> tuple[Edges, Times, int]:
+    """Edges and works with the nodes of arrivals and collectives, and the first node of the collectives.
 
     Where a rank left before the last one came, it did not wait for it: there each rank goes on by itself.
     """
@@ -73,22 +72,18 @@ def _with_collectives(edges: Edges, starts: Times, works: Times, collective: Who
     np.minimum.at(shortest, group, works[members])
     met = ((left >= last - SLACK_NS) & (size > 1))[group]
     members, group = members[met], group[met]
-    waits = np.zeros(len(starts))
-    waits[members] = works[members] - shortest[group]
+    works = works.copy()
+    works[members] = shortest[group]
     arrivals = len(starts) + np.arange(len(members))
-    meetings = len(starts) + len(members) + group
+    first_meeting = len(starts) + len(members)
     arrival_of = np.arange(len(starts))
     arrival_of[members] = arrivals
-    nothing = np.zeros(3 * len(members))
-    meet = Edges(
-        np.concatenate([arrivals, meetings, arrivals]),
-        np.concatenate([meetings, members, members]),
-        nothing,
-        nothing,
-        np.repeat([MEETING, MEETING, ARRIVED], len(members)),
-    )
-    works = np.concatenate([works - waits, np.zeros(len(members) + len(size))])
-    return joined([edges._replace(later=arrival_of[edges.later]), meet]), works, waits
+    # From arrival to collective, from there to the event, and from arrival to event for ranks that do not wait.
+    earlier = np.concatenate([arrivals, first_meeting + group, arrivals])
+    later = np.concatenate([first_meeting + group, members, members])
+    nothing = np.zeros(len(earlier))
+    edges = joined([edges._replace(later=arrival_of[edges.later]), Edges(earlier, later, nothing, nothing)])
+    return edges, np.concatenate([works, np.zeros(len(members) + len(size))]), first_meeting
 
 
 def _order(edges: Edges, count: int) -> Whole:

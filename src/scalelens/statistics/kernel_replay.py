@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.kernel_graph import MEETING, Graph, graph_of, replay
+from scalelens.statistics.kernel_graph import Graph, graph_of, replay
 from scalelens.statistics.kernel_trace import BEGIN, END, WORK, Events, Rank, rank_of
 
 Times = npt.NDArray[np.float64]
@@ -87,9 +87,8 @@ def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[tuple[str
         free[:events][trace.communicates] = 0
         yield "free communication", None, host, free
     yield "no host gaps", None, np.zeros(len(host)), graph.works
-    if (graph.edges.kind == MEETING).any():
-        alone = replay(graph, np.where(graph.edges.kind == MEETING, -np.inf, host), graph.works)
-        steps = _steps(trace, launched_by, alone)
+    if graph.meets.any():
+        steps = _steps(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
         own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times)
         slowest = int(own_ns.argmax())
         share = float(np.median(own_ns) / max(own_ns[slowest], 1))

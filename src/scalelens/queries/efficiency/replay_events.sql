@@ -35,7 +35,8 @@ offsets AS (
     SELECT run_id, rank, max_by(offset_ns, collectives)::BIGINT AS offset_ns
     FROM clock_offsets(runs := runs, calls := 'collected') WHERE offset_ns <> 0 GROUP BY run_id, rank),
 works AS (
-    SELECT w.*, dense_rank() OVER (PARTITION BY w.file_id ORDER BY w.process) - 1 AS device FROM gpu_work(runs := runs) AS w),
+    SELECT *, dense_rank() OVER (PARTITION BY run_id, file_id, rank ORDER BY process) - 1 AS device
+    FROM gpu_work(runs := runs)),
 recorders AS (
     SELECT file_id, correlation, min(start_ns) AS start_ns FROM events
     WHERE correlation >= 0 AND regexp_matches(name, '(?i)eventrecord') GROUP BY ALL),
