@@ -316,3 +316,14 @@ def test_more_time_never_shortens_and_fewer_dependencies_never_lengthen(trace: T
             graph, np.where(np.diff(graph.firsts)[graph.edges.later] > 1, kept, graph.edges.host_ns), graph.works
         )
         assert (begun <= unchanged + 1e-3).all()
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of real files beside the project")
+def test_one_training_with_a_slow_and_a_fast_input_is_the_same_without_its_hosts(tmp_path: Path) -> None:
+    """PyTorch's samples of ResNet-50 on a V100: without workers that load data a step takes half as long again."""
+    ingest([CORPUS / "traces/pytorch__kineto/tb_plugin/samples"], tmp_path / "w", jobs=1)
+    rows = scalelens.query("what_if", tmp_path / "w").rows(named=True)
+    slow, fast = sorted((row for row in rows if row["question"] == "no host gaps"), key=lambda row: -row["measured_s"])
+    assert slow["measured_s"] > 1.4 * fast["measured_s"]
+    assert slow["what_if_s"] == pytest.approx(fast["what_if_s"], rel=0.1)
+    assert max(abs(row["replay_error"]) for row in (slow, fast)) < LUMOS
