@@ -46,13 +46,13 @@ parts AS MATERIALIZED (
 names AS (
     SELECT *, sum(lasted_ns) FILTER (class = 'communication') OVER (PARTITION BY run_id, file_id, rank, process, stream)
         / sum(lasted_ns) OVER (PARTITION BY run_id, file_id, rank, process, stream) AS communication_share
-    FROM (SELECT run_id, file_id, rank, process, stream, class, name, collective IS NOT NULL AS is_collective,
+    FROM (SELECT run_id, file_id, rank, process, stream, class, name[:60] AS label, collective IS NOT NULL AS is_collective,
             sum(duration_ns) AS lasted_ns
         FROM events WHERE class IS NOT NULL AND run_id IN (SELECT run_id FROM parts) GROUP BY ALL)),
 doubts AS (
     SELECT run_id, file_id, rank, 'may be communication, but counts as compute: '
-        || array_to_string(list(DISTINCT name[:60] ORDER BY name[:60])[:3], ', ')
-        || CASE WHEN count(DISTINCT name) > 3 THEN format(' and {} more', count(DISTINCT name) - 3) ELSE '' END AS remark
+        || array_to_string(list(DISTINCT label ORDER BY label)[:3], ', ')
+        || CASE WHEN count(DISTINCT label) > 3 THEN format(' and {} more', count(DISTINCT label) - 3) ELSE '' END AS remark
     FROM names WHERE class = 'compute' AND (is_collective OR communication_share > 0.5) GROUP BY run_id, file_id, rank)
 SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
     exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
