@@ -30,15 +30,14 @@ def compared(warehouse: Warehouse, cause: str, seed: int) -> tuple[list[Row], st
         GeneratedJob(run, slow_for, seed).insert(warehouse)
     signs = [row for row in warehouse.ask("FROM compare_evidence(a := 'before', b := 'after')") if row["is_there"]]
     grown = warehouse.column(
-        f"""SELECT after.part FROM waterfall(runs := 'name = ''after''') AS after
-        LEFT JOIN waterfall(runs := 'name = ''before''') AS before USING (source, part)
-        WHERE part NOT IN ('left', 'rest') AND after.percent - coalesce(before.percent, 0) > {GROWN}
-        ORDER BY source, after.percent - coalesce(before.percent, 0) DESC"""
+        f"""SELECT part FROM waterfall() WHERE part NOT IN ('left', 'rest') GROUP BY source, part
+        HAVING sum(if(name = 'after', percent, -percent)) > {GROWN}
+        ORDER BY source, sum(if(name = 'after', percent, -percent)) DESC"""
     )
     return signs, grown[0] if grown else None
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 25), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 22), marks=pytest.mark.slow)])
 def test_each_cause_is_named_and_no_other(seeds: range) -> None:
     named, parts = Counter[tuple[str, str | None]](), Counter[tuple[str, str | None]]()
     others = 0
