@@ -86,16 +86,6 @@ def test_steps_done_again_after_a_restart_are_lost(warehouse: Warehouse) -> None
     assert row["lost_hours"] == pytest.approx(24 * 8 / 3600)
 
 
-def test_steps_that_count_anew_in_each_epoch_are_not_repeated(warehouse: Warehouse) -> None:
-    warehouse.run("r")
-    common = {"run_id": "r", "file_id": "r", "attempt": 0, "averaged_steps": 1, "value_kind": "instant", "step_s": 1.0}
-    rows = [common | {"line": 30 * e + k, "epoch": float(e), "step": k} for e in range(3) for k in range(1, 31)]
-    warehouse.insert("step_times", rows)
-    again = [row | {"attempt": 1, "epoch": 2.0} for row in rows[:30]]
-    warehouse.insert("step_times", again)
-    assert parts(warehouse) == pytest.approx({"repeated": 30, "left": 90})
-
-
 def test_the_scheduler_knows_the_whole(warehouse: Warehouse) -> None:
     """Both allocations of the job count; where another run was in it, nobody knows which had how long."""
     warehouse.run("r", [1.0] * 50, job_id="7")

@@ -45,14 +45,15 @@ epochs AS (
         AND run_id NOT IN (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous')),
 trained AS (
     SELECT run_id, sum(spent_s) AS spent_s, sum(spent_s * thrown_away) AS repeated_s, sum(stands_for) AS n_steps,
-        sum(stands_for * thrown_away) AS repeated_steps, sum(wait_s * (1 - thrown_away)) AS wait_s, any_value(usual_s) AS usual_s,
-        max(stands_for) FILTER (is_sample) AS stride
+        sum(stands_for * thrown_away) AS repeated_steps, sum(wait_s * (1 - thrown_away)) AS wait_s,
+        any_value(usual_s) AS usual_s, max(stands_for) FILTER (is_sample) AS stride
     FROM records GROUP BY run_id
     UNION ALL BY NAME
-    SELECT run_id, sum(train_s) AS spent_s, coalesce(sum(train_s) FILTER (is_repeated), 0) AS repeated_s FROM epochs GROUP BY run_id),
+    SELECT run_id, sum(train_s) AS spent_s, coalesce(sum(train_s) FILTER (is_repeated), 0) AS repeated_s
+    FROM epochs GROUP BY run_id),
 within AS (
-    SELECT run_id, part, sum(excess_s * (1 - thrown_away)) AS lost_s, count(*) AS n_records, mode(period_steps) AS period_steps,
-        count(period_steps) AS n_periodic
+    SELECT run_id, part, sum(excess_s * (1 - thrown_away)) AS lost_s, count(*) AS n_records,
+        mode(period_steps) AS period_steps, count(period_steps) AS n_periodic
     FROM records WHERE part IS NOT NULL GROUP BY run_id, part),
 -- The clock of each attempt.  Times of two kinds, of a known and an unknown zone, are never mixed.
 stamped AS (
@@ -60,7 +61,8 @@ stamped AS (
         ends - CASE WHEN value_kind IN ('instant', 'interval_mean') THEN step_s * coalesce(averaged_steps, 1) ELSE 0 END AS begins
     FROM steps
     UNION ALL
-    SELECT run_id, file_id, coalesce(attempt, 0), ts_origin, phase, epoch_us(ts) / 1e6 AS ends, ends - coalesce(span_s, 0) FROM phases),
+    SELECT run_id, file_id, coalesce(attempt, 0), ts_origin, phase, epoch_us(ts) / 1e6 AS ends, ends - coalesce(span_s, 0)
+    FROM phases),
 clocks AS (
     SELECT run_id, attempt, max(ends) - min(begins) AS span_s, coalesce(
         min(begins) FILTER (what IN ('step', 'train', 'epoch')), max(ends) FILTER (what = 'startup')) - min(begins) AS startup_s,
@@ -90,7 +92,8 @@ held AS (
         SELECT DISTINCT j.run_id, j.job_id, j.started_at, j.elapsed_s FROM jobs AS j JOIN runs AS r USING (run_id)
         WHERE step_id IS NULL AND elapsed_s > 0 AND r.job_id IN (FROM alone)) GROUP BY run_id),
 timed AS (
-    SELECT run_id, sum(span_s) FILTER (n_after > 0) AS clock_s, sum(startup_s) AS startup_s, count(*) AS attempts FROM clocks GROUP BY run_id),
+    SELECT run_id, sum(span_s) FILTER (n_after > 0) AS clock_s, sum(startup_s) AS startup_s, count(*) AS attempts
+    FROM clocks GROUP BY run_id),
 -- What a part takes outside of the steps: not what was found within them already.
 wanted AS (
     SELECT t.*, held_s, clock_s, run_s, attempts, coalesce(held_s, nullif(clock_s, 0), run_s) AS said_s,
@@ -105,7 +108,8 @@ fitted AS (
     SELECT *, said_s IS NULL OR said_s < 0.99 * spent_s AS is_sum,
         CASE WHEN is_sum THEN spent_s + startup_s + validation_s + checkpoint_s
             ELSE greatest(said_s, spent_s) END AS allocated_s,
-        CASE WHEN is_sum THEN 'parts' WHEN held_s IS NOT NULL THEN 'scheduler' WHEN clock_s > 0 THEN 'clock' ELSE 'run' END AS time_origin,
+        CASE WHEN is_sum THEN 'parts' WHEN held_s IS NOT NULL THEN 'scheduler' WHEN clock_s > 0 THEN 'clock' ELSE 'run' END
+            AS time_origin,
         least(startup_s, allocated_s - spent_s) AS startup_taken,
         least(validation_s, allocated_s - spent_s - startup_taken) AS validation_taken,
         least(checkpoint_s, allocated_s - spent_s - startup_taken - validation_taken) AS checkpoint_taken,
@@ -128,9 +132,11 @@ outside AS (
     UNION ALL
     SELECT run_id, 'validation', validation_taken, if(validation_is_gap, 'gaps between records', 'spans in the log') FROM fitted
     UNION ALL
-    SELECT run_id, 'checkpoints', checkpoint_taken, if(checkpoint_is_gap, 'gaps between records', 'spans in the log') FROM fitted
+    SELECT run_id, 'checkpoints', checkpoint_taken,
+        if(checkpoint_is_gap, 'gaps between records', 'spans in the log') FROM fitted
     UNION ALL
-    SELECT run_id, 'repeated', CASE WHEN repeated_s > 0 THEN repeated_s END, 'steps beyond the one that a later attempt began from' FROM fitted
+    SELECT run_id, 'repeated', CASE WHEN repeated_s > 0 THEN repeated_s END,
+        'steps beyond the one that a later attempt began from' FROM fitted
     UNION ALL
     SELECT run_id, 'data wait', wait_s, 'the wait of the slowest rank, as logged' FROM fitted
     UNION ALL

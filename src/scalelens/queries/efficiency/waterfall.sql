@@ -37,7 +37,8 @@ traced AS (
         {'part_order': 3, 'part': 'orchestration', 'factor': orchestration_efficiency}], recursive := true)
     FROM efficiency_tree(runs := runs, steps := steps) WHERE parallel_efficiency > 0),
 factored AS (
-    SELECT *, CASE WHEN parallel_efficiency < 1 THEN (1 - parallel_efficiency) * abs(ln(factor) / ln(parallel_efficiency)) ELSE 0 END AS lost
+    SELECT *, CASE WHEN parallel_efficiency < 1
+        THEN (1 - parallel_efficiency) * abs(ln(factor) / ln(parallel_efficiency)) ELSE 0 END AS lost
     FROM traced),
 shares AS (
     SELECT run_id, 'log' AS source, part_order, if(part = 'useful', 'left', part) AS part, lost_s,
