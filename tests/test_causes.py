@@ -61,12 +61,8 @@ def test_each_cause_is_named_and_no_other(seeds: range) -> None:
 
 def test_some_device_is_always_the_slowest(warehouse: Warehouse) -> None:
     """Rank 2 computes 1.018 times as long as its peers and is last at each collective: true, and no cause."""
-    [late] = warehouse_of_late_rank(warehouse)
-    assert (late["rank"], late["cause"]) == (2, "gpu")
-    assert not [row for row in warehouse.ask("FROM compare_evidence(a := 'before', b := 'after')") if row["is_there"]]
-
-
-def warehouse_of_late_rank(warehouse: Warehouse) -> list[Row]:
     for run in ("before", "after"):
         GeneratedJob(run, "nothing", seed=4).insert(warehouse)
-    return warehouse.ask("FROM outlier_gpus(runs := 'name = ''after''') WHERE verdict = 'late'")
+    [late] = warehouse.ask("FROM outlier_gpus(runs := 'name = ''after''') WHERE verdict = 'late'")
+    assert (late["rank"], late["cause"]) == (2, "gpu")
+    assert not any(row["is_there"] for row in warehouse.ask("FROM compare_evidence(a := 'before', b := 'after')"))

@@ -31,7 +31,8 @@
 --   remark          VARCHAR     what should be known of the run's parts
 WITH
 traced AS (
-    SELECT *, CASE WHEN ranks < devices THEN format('{} of {} devices were traced', ranks, devices) END AS traced_remark,
+    SELECT *, CASE WHEN ranks < devices THEN format('{} of {} devices were traced', ranks, devices)
+            WHEN ranks = 1 AND devices IS NULL THEN 'how many devices took part is not known: one is assumed' END AS traced_remark,
         unnest([{'part_order': 1, 'part': 'load balance', 'factor': load_balance},
         {'part_order': 2, 'part': 'communication', 'factor': communication_efficiency},
         {'part_order': 3, 'part': 'orchestration', 'factor': orchestration_efficiency}], recursive := true)
