@@ -8,6 +8,7 @@ import pytest
 
 from generated_jobs import CAUSES, GeneratedJob
 from little_warehouse import Warehouse
+from scalelens.queries.load import load
 
 START = datetime(2026, 11, 20)
 
@@ -207,3 +208,8 @@ def test_the_parts_of_any_job_add_up(warehouse: Warehouse, cause: str) -> None:
     GeneratedJob("r", cause, seed=1).insert(warehouse)
     assert sum(parts(warehouse).values()) > 50
     assert "load balance" in parts(warehouse, "trace")
+
+
+def test_the_question_alone_brings_all_queries_that_it_needs() -> None:
+    """gpu_classes names gpu_events in a text, which a caller with `per := 'step'` needs."""
+    assert "gpu_events" in load(asked="FROM waterfall()")
