@@ -48,6 +48,7 @@ NUMBERS = {
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
+    "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}

@@ -126,6 +126,14 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
 }  # fmt: skip
 
 
+def test_an_optional_source_is_read_through_a_text_alone() -> None:
+    """One in brackets is not made for a statement without a text, so that the SQL itself must not name it."""
+    for name, query in QUERIES.items():
+        code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", query.sql)
+        parameters = {parameter.name for parameter in query.parameters}
+        assert not query.optional & queries.names_in(code) - parameters, name
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_golden(little: Warehouse, name: str, request: pytest.FixtureRequest) -> None:
     query = QUERIES[name]
