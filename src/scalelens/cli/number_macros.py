@@ -40,7 +40,7 @@ class Number(NamedTuple):
     value: Any
     ends: tuple[float, float, str] | None  # of its interval, and the kind
     unit: str | None
-    run_ids: list[str]
+    run_ids: list[str]  # of all rows of its query, because an efficiency rests on its base; empty: of all
     doubt: str
 
 
@@ -131,19 +131,18 @@ def number_of(root: Path, name: str, selector: str, statement: str, folders: tup
             f"{name}: {found['query'] if found else ''} has no column '{column}'", f"it has {', '.join(columns)}"
         )
     rows = answer_of(root, statement, folders)
+    whole = answer_of(root, statement.partition(" WHERE ")[0], folders) if found else rows.clear()
     column = column or rows.columns[0]
     if rows.height != 1:
         asked = values_of(found["where"]) if found else {}
-        there = rows if rows.height or not found else answer_of(root, statement.partition(" WHERE ")[0], folders)
-        raise UserError(
-            f"{name}: {rows.height or 'no'} rows match {selector.strip()}", choices(there, rows.height > 0, asked)
-        )
+        choice = choices(rows if rows.height else whole, rows.height > 0, asked)
+        raise UserError(f"{name}: {rows.height or 'no'} rows match {selector.strip()}", choice)
     value = rows[column][0]
     if value is None:
         raise UserError(f"{name}: the value of {selector.strip()} is not known", "see the row: scalelens query")
     doubt = "; ".join(str(rows[key][0]) for key in ("warning", "note") if key in rows.columns and rows[key][0])
     number = Number(
-        name, selector.strip(), value, intervals(rows, column)[0], columns.get(column), run_ids(rows), doubt
+        name, selector.strip(), value, intervals(rows, column)[0], columns.get(column), run_ids(whole), doubt
     )
     return converted(number, found["unit"]) if found and found["unit"] else number
 

@@ -30,7 +30,7 @@ class Fault(NamedTuple):
 def inputs_of(connection: duckdb.DuckDBPyConnection, root: Path, rows: pl.DataFrame) -> dict[str, str]:
     """Ids and names of the files of the runs that rows are about, with the sidecars that say something of them.
 
-    Rows that name no run rest on all files.
+    Rows that name no run, and no rows, rest on all files.
     """
     chosen = ", ".join(map(sql_text, run_ids(rows)))
     of_runs = f"run_id IN ({chosen})" if chosen else "true"

@@ -18,6 +18,7 @@ class Findings(NamedTuple):
     differences: Texts
     doubts: Texts  # what cannot be checked
     remarks: Texts  # what is worth knowing, and no difference
+    is_identical: bool = False  # made again byte for byte
 
     @property
     def verdict(self) -> str:
@@ -31,7 +32,7 @@ def compared(old: Provenance, new: Provenance, old_bytes: bytes, new_bytes: byte
         return Findings([*different_rows(old, rows), *different_inputs(old, new), *changes], [], [])
     differences = different_inputs(old, new)
     if old_bytes == new_bytes or differences:
-        return Findings(differences, [], changes)
+        return Findings(differences, [], changes, old_bytes == new_bytes)
     if changes:
         remark = "what is drawn or printed was not compared, because another version made it"
         return Findings([], [], [*changes, remark])
