@@ -1,7 +1,7 @@
 """A figure, a table or a file of numbers made again from what it says of itself."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ ASKED = ("query", "parameters", "refined", "statement", "format", "glance")
 class Remade(NamedTuple):
     content: bytes
     provenance: Mapping[str, Any]
-    rows: "pl.DataFrame"
+    rows: Callable[[], "pl.DataFrame"]
 
 
 def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...] = ()) -> Remade:
@@ -35,7 +35,7 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
         if "numbers" in said:
             return numbers(said, root, folders)
         text, answer = write(root, {key: said[key] for key in ASKED if key in said}, folders)
-        return Remade(text.encode(), answer.provenance, answer.rows)
+        return Remade(text.encode(), answer.provenance, lambda: answer.rows)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
 
@@ -49,14 +49,14 @@ def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
         again = Path(folder, f"again{path.suffix}")
         plot(root, said["chart"], again, said["parameters"], said["width"], folders)
         made = provenance_of(again)
-        return Remade(again.read_bytes(), made, answer_of(root, made["sql"], folders))
+        return Remade(again.read_bytes(), made, lambda: answer_of(root, made["sql"], folders))
 
 
 def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
     from scalelens.cli.number_macros import numbers_text
 
     text, made, rows = numbers_text(root, dict(said["numbers"]), folders)
-    return Remade(text.encode(), made, rows)
+    return Remade(text.encode(), made, lambda: rows)
 
 
 def verified(

@@ -1,6 +1,7 @@
 """Whether a file is still what the warehouse gives: what differs between two provenances, in sentences."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 import polars as pl
@@ -25,11 +26,13 @@ class Findings(NamedTuple):
         return "different" if self.differences else "cannot" if self.doubts else "same"
 
 
-def compared(old: Provenance, new: Provenance, old_bytes: bytes, new_bytes: bytes, rows: pl.DataFrame) -> Findings:
-    """A file and its provenance, against those of the same made again; `rows` are those of the new one."""
+def compared(
+    old: Provenance, new: Provenance, old_bytes: bytes, new_bytes: bytes, rows: Callable[[], pl.DataFrame]
+) -> Findings:
+    """A file and its provenance, against those of the same made again; `rows` gives those of the new one."""
     changes = changed_definitions(old, new)
     if old["rows_sha256"] != new["rows_sha256"]:
-        return Findings([*different_rows(old, rows), *different_inputs(old, new), *changes], [], [])
+        return Findings([*different_rows(old, rows()), *different_inputs(old, new), *changes], [], [])
     differences = different_inputs(old, new)
     if old_bytes == new_bytes or differences:
         return Findings(differences, [], changes, old_bytes == new_bytes)
