@@ -87,8 +87,8 @@ def check_names(selectors: Mapping[str, str]) -> None:
                 raise UserError(f"'{name}{suffix}' is a macro of '{name}' already", "rename one of them")
 
 
-def statement_of(name: str, selector: str) -> str:
-    """The SQL of a selector."""
+def statement_of(name: str, selector: str, whole: bool = False) -> str:
+    """The SQL of a selector; that of all rows of its query with `whole`."""
     from scalelens.database.ask import call, literal
 
     if SQL.match(selector):
@@ -102,7 +102,7 @@ def statement_of(name: str, selector: str) -> str:
         else f"{key} = {literal(value)}"
         for key, value in values_of(found["where"]).items()
     ]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    where = f" WHERE {' AND '.join(conditions)}" if conditions and not whole else ""
     return f"SELECT * FROM {call(found['query'], values_of(found['parameters']))}{where}"
 
 
@@ -131,7 +131,7 @@ def number_of(root: Path, name: str, selector: str, statement: str, folders: tup
             f"{name}: {found['query'] if found else ''} has no column '{column}'", f"it has {', '.join(columns)}"
         )
     rows = answer_of(root, statement, folders)
-    whole = answer_of(root, statement.partition(" WHERE ")[0], folders) if found else rows.clear()
+    whole = answer_of(root, statement_of(name, selector, whole=True), folders) if found else rows.clear()
     column = column or rows.columns[0]
     if rows.height != 1:
         asked = values_of(found["where"]) if found else {}
