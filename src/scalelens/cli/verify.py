@@ -32,7 +32,7 @@ def verify(
 
     scalelens verify scaling.pdf table.tex numbers.tex
 
-    scalelens verify scaling.pdf -w study --no-sources
+    scalelens verify scaling.pdf -w study --remade again
     """
     from scalelens.cli.remaking import verified
 
