@@ -13,7 +13,8 @@ from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
-from scalelens.report.provenance import make_provenance
+from scalelens.report.inputs import inputs_of
+from scalelens.report.provenance import make_provenance, renderer
 
 
 def plot(
@@ -25,7 +26,7 @@ def plot(
     Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
     """
     chart = find(name)
-    parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters or {})
+    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters or {})).items()))
     queries = load(query_folders)
     check_call(chart.QUERY, parameters, queries, query_folders)
     connection = connect(root, query_folders, queries=queries, closed=True)
@@ -33,10 +34,11 @@ def plot(
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
-    inputs = answer(connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({drawn_runs}) ORDER BY 1")
     texts = {key: str(value) for key, value in parameters.items()}
     figure = chart.draw(rows, left_out, texts, width)
-    rendering.save(figure, path, make_provenance(name, statement, texts, inputs["file_id"], rows))
+    made = {"chart": name, "parameters": texts, "width": width, "renderer": renderer()}
+    inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
+    rendering.save(figure, path, make_provenance(made, statement, inputs, rows, needed))
     return rows.height
 
 
