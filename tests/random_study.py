@@ -19,7 +19,7 @@ EPOCHS, BATCHES = 3, 40  # of a run
 N_KEPT = (BATCHES - 2) * EPOCHS - 1  # records that no rule leaves out
 PARTS = 4  # of a validation, each of one batch more than the one before
 SLOWER_FROM, SLOWER = 4, 1.2  # the runs in fp32 get slower
-SEQ_LENGTH, PARAMETERS = 128, 1.5e9
+SEQ_LENGTH, PARAMETERS = 128, 1e6
 PEAK_TFLOPS, POWER_LIMIT_W = 250.0, 400.0
 FACTS: Row = {
     "system": "s", "model": "m", "device_model": "oracle", "seq_length": SEQ_LENGTH, "parameters": PARAMETERS,
@@ -117,7 +117,8 @@ def rows_of(run: Run) -> dict[str, list[Row]]:
     facts: Row = {**FACTS, "run_id": run.run_id, "name": run.run_id, "devices": run.devices, "precision": run.precision,
         "nodes": max(run.devices // 4, 1), "global_batch_size": run.batch,
         "started_at": (20_000 + run.day) * 86_400 * 10**6}  # fmt: skip
-    params: list[Row] = [{**common, "line": 1, "key": "recompute", "value": "none", "origin": "log"}]
+    params: list[Row] = [{**common, "line": 1, "key": "recompute", "value": "none", "origin": "log"},
+        {**common, "line": 1, "key": "cooling", "value": "air", "origin": "sidecar"}]  # fmt: skip
     return {"runs": [facts], "step_times": times, "steps": printed, "phases": phases, "params": params}
 
 

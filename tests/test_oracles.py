@@ -27,6 +27,10 @@ ELSEWHERE = {  # tests of the function itself: test_statistics, test_elbows, tes
     "diminishing_returns": {"devices_low", "devices_high"},
 }
 ROOTS = {"fitted_low": 1e-9, "fitted_high": 1e-9}  # two searches for a root of a flat function
+DIFFERENCES = {  # of like numbers: their last digits are gone
+    "first_batch_s", "tail_s", "rest_s", "extra_s", "difference", "largest_difference", "autocorrelation",
+    "largest_residual",
+}  # fmt: skip
 
 
 class Oracle(NamedTuple):
@@ -85,5 +89,6 @@ def test_every_number_is_that_of_numpy_and_scipy(seed: int, call: str) -> None:
         expected = oracle.expected(study, row)
         assert numbers - GIVEN - ELSEWHERE.get(name, set()) <= set(expected)
         for column, value in expected.items():
-            close = None if value is None else pytest.approx(value, rel=ROOTS.get(column, 1e-12), abs=1e-13)
-            assert row[column] == close, (column, row)
+            close = ROOTS.get(column, 1e-12)
+            near = None if value is None else pytest.approx(value, rel=close, abs=1e-13 if column in DIFFERENCES else 0)
+            assert row[column] == near, (column, row)
