@@ -25,7 +25,13 @@ def integral(times: Values, watts: Values, begins: float, ends: float) -> float:
 
 
 def fill(warehouse: Warehouse, sensors: list[tuple[Values, Values]], steps: Values, until: Values) -> None:
-    facts: Row = {"devices": 2, "nodes": 1, "device_model": "oracle", "global_batch_size": BATCH, "seq_length": SEQ_LENGTH}
+    facts: Row = {
+        "devices": 2,
+        "nodes": 1,
+        "device_model": "oracle",
+        "global_batch_size": BATCH,
+        "seq_length": SEQ_LENGTH,
+    }
     warehouse.run("a", **facts)
     common: Row = {"run_id": "a", "file_id": "a", "attempt": 0, "ts_origin": "utc"}
     records = [{**common, "line": k, "step": k + 1, "step_s": steps[k], "averaged_steps": 1, "value_kind": "instant",

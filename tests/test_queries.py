@@ -953,7 +953,7 @@ def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_pat
 
 ENDINGS = {
     "s": "s", "ns": "ns", "us": "us", "W": "w", "J": "j", "Wh": "wh", "bytes": "bytes", "MB": "mb", "GB": "gb",
-    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
+    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s", "MHz": "mhz",
     "bytes/s": "bytes_per_s", "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
 }  # fmt: skip
 COUNTED = {
