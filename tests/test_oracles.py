@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import oracles_of_comparisons as comparisons
@@ -70,7 +71,7 @@ ORACLES = {
 def answers(seed: int) -> tuple[Study, dict[str, list[Row]]]:
     study = random_study(seed)
     warehouse = fill(study)
-    found = {call: warehouse.ask(f"FROM {call}") for call in ORACLES}
+    found = {call: warehouse.ask(f"FROM {call}") for call in (*ORACLES, "elbow()")}
     for row in found["batch_stats()"]:
         study[row["run_id"]].n_eff = row["n_eff"]
     return study, found
@@ -92,3 +93,16 @@ def test_every_number_is_that_of_numpy_and_scipy(seed: int, call: str) -> None:
             close = ROOTS.get(column, 1e-12)
             near = None if value is None else pytest.approx(value, rel=close, abs=1e-13 if column in DIFFERENCES else 0)
             assert row[column] == near, (column, row)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_slow_step_is_told_and_no_other(seed: int) -> None:
+    """Of the records that count and the first batches of epochs, those beyond the departure of the elbow or 1.05."""
+    study, found = answers(seed)
+    told: dict[str, set[int]] = {}
+    for row in found["slow_steps()"]:
+        told.setdefault(row["run_id"], set()).add(row["step"])
+    limits = {row["run_id"]: max(row["departure_s"], 1.05 * row["fast_s"]) for row in found["elbow()"]}
+    for run_id, run in study.items():
+        slow = steps.looked_at(run) & (run.steps > limits[run_id])
+        assert told[run_id] == set((np.flatnonzero(slow) + 1).tolist())
