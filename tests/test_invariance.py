@@ -2,14 +2,14 @@
 
 import re
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
-from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse
+from little_warehouse import QUERIES, TABLES, Row, Warehouse, little_warehouse
 from oracles_of_comparisons import COMPARED
 from random_study import fill, random_study
+from scalelens.queries.load import Column
 from test_queries import ADDED
 from test_queries import ARGUMENTS as OF_GOLDENS
 
@@ -30,7 +30,7 @@ NOT_HERE = {
 }
 LOGARITHMS = {"a_mean", "b_mean", "ratio", "ratio_low", "ratio_high", "level", "slowdown", "slowdown_low",
     "slowdown_high", "between_runs", "within_runs", "p_value"}  # fmt: skip
-POWERS = {  # of the factor, by which a number changes, where its unit does not say it
+POWERS = {  # where the unit of a column does not say it
     "device_hours": 1, "money": 1, "run_value": 1, "low": 1, "high": 1, "level": 1, "a_mean": 1, "b_mean": 1,
     "mfu": -1, "mfu_low": -1, "mfu_high": -1, "hfu": -1,
 }  # fmt: skip
@@ -39,7 +39,8 @@ OF_UNIT = {"s": 1, "samples/s": -1, "tokens/s": -1, "TFLOP/s": -1, "GFLOP/s/W": 
 ASKED = [name for name, query in QUERIES.items() if query.topic in TOPICS and name not in NOT_HERE]
 
 
-def power(name: str, column: Any) -> int:
+def power(column: Column) -> int:
+    """Of the factor, by which a column changes."""
     return 0 if column.name in FIXED else POWERS.get(column.name, OF_UNIT.get(column.unit, 0))
 
 
@@ -69,10 +70,7 @@ def test_rows_in_another_order_give_the_same_answer(name: str, order: int) -> No
 @pytest.mark.parametrize("name", QUERIES)
 def test_rows_of_the_little_warehouse_in_another_order_give_the_same_answer(name: str) -> None:
     """Every query, on the rows of its golden."""
-    little = Warehouse()
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
-    little.connection.execute(MEMBERS_OF_RUNS)
+    little = little_warehouse()
     if name in ADDED:
         ADDED[name](little)
     before = asked(little, name, OF_GOLDENS.get(name, ""))
@@ -91,7 +89,7 @@ def test_times_k_change_numbers_as_they_must(name: str, factor: float) -> None:
     assert len(after) == len(before)
     is_exact = float(np.log2(factor)).is_integer()
     for column in QUERIES[name].columns:
-        by = factor ** power(name, column)
+        by = factor ** power(column)
         for old, new in zip(before, after, strict=True):
             a, b = old[column.name], new[column.name]
             if isinstance(a, float) or (isinstance(a, list) and column.type == "DOUBLE[]"):

@@ -293,8 +293,8 @@ def drawing(warehouse: Warehouse, watts: npt.NDArray[np.float64], run: str = "r"
         [
             {
                 "run_id": run, "file_id": f"{run}-power", "node": f"n{device // 4}", "device": f"pynvml:{device % 4}",
-                "scope": "gpu", "line": device * watts.shape[1] + second, "ts": datetime(2026, 1, 2) + timedelta(seconds=second), "ts_origin": "utc",
-                "power_w": watt,
+                "scope": "gpu", "ts": datetime(2026, 1, 2) + timedelta(seconds=second), "ts_origin": "utc",
+                "power_w": watt, "line": device * watts.shape[1] + second,
             }
             for (device, second), watt in np.ndenumerate(watts)
         ],

@@ -7,7 +7,7 @@ import csv
 import io
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import Run
-from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse, empty_warehouse
+from little_warehouse import (
+    FIXTURES,
+    MEMBERS_OF_RUNS,
+    QUERIES,
+    TABLES,
+    Row,
+    Warehouse,
+    empty_warehouse,
+    little_warehouse,
+)
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.statistics.medians import median_interval
 
 
 @pytest.fixture
-def little() -> Iterator[Warehouse]:
-    """The warehouse of the goldens."""
-    little = Warehouse()
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
-    little.connection.execute(MEMBERS_OF_RUNS)
-    yield little
+def little() -> Warehouse:
+    return little_warehouse()
 
 
 # What holds for every query
