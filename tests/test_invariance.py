@@ -9,7 +9,7 @@ import pytest
 from little_warehouse import QUERIES, TABLES, Row, Warehouse, little_warehouse
 from oracles_of_comparisons import COMPARED
 from random_study import fill, random_study
-from scalelens.queries.load import Column
+from scalelens.queries.header import QueryColumn
 from test_queries import ADDED
 from test_queries import ARGUMENTS as OF_GOLDENS
 
@@ -39,7 +39,7 @@ OF_UNIT = {"s": 1, "samples/s": -1, "tokens/s": -1, "TFLOP/s": -1, "GFLOP/s/W": 
 ASKED = [name for name, query in QUERIES.items() if query.topic in TOPICS and name not in NOT_HERE]
 
 
-def power(column: Column) -> int:
+def power(column: QueryColumn) -> int:
     """Of the factor, by which a column changes."""
     return 0 if column.name in FIXED else POWERS.get(column.name, OF_UNIT.get(column.unit, 0))
 
