@@ -7,7 +7,7 @@ import csv
 import io
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import Run
-from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse, empty_warehouse
+from little_warehouse import (
+    FIXTURES,
+    MEMBERS_OF_RUNS,
+    QUERIES,
+    TABLES,
+    Row,
+    Warehouse,
+    empty_warehouse,
+    little_warehouse,
+)
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.statistics.medians import median_interval
 
 
 @pytest.fixture
-def little() -> Iterator[Warehouse]:
-    """The warehouse of the goldens."""
-    little = Warehouse()
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
-    little.connection.execute(MEMBERS_OF_RUNS)
-    yield little
+def little() -> Warehouse:
+    return little_warehouse()
 
 
 # What holds for every query
@@ -990,7 +994,7 @@ def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_pat
 
 ENDINGS = {
     "s": "s", "ns": "ns", "us": "us", "W": "w", "J": "j", "Wh": "wh", "bytes": "bytes", "MB": "mb", "GB": "gb",
-    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
+    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s", "MHz": "mhz",
     "bytes/s": "bytes_per_s", "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
 }  # fmt: skip
 COUNTED = {
