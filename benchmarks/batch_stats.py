@@ -26,7 +26,8 @@ import pyarrow as pa
 from scalelens.database.connect import connect
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import SCHEMAS
-from scalelens.warehouse.log import Entry, Warehouse
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
 
 FILES_OF_A_SEGMENT = 1000
@@ -40,15 +41,15 @@ def write_warehouse(root: Path, runs: int, steps: int) -> None:
     warehouse.create()
     rng = np.random.default_rng(1)
     for first in range(0, runs, FILES_OF_A_SEGMENT):
-        writer = BatchWriter(warehouse)
+        writer, entries = BatchWriter(warehouse), []
         for k in range(first, min(first + FILES_OF_A_SEGMENT, runs)):
             file_id = hashlib.sha256(str(k).encode()).hexdigest()
             writer.write("steps", steps_of(file_id, steps, rng))
             parts = {0: PartFacts(rows={"steps": steps}, steps={"0": (1, steps)}, attempts=1)}
-            writer.entries.append(
+            entries.append(
                 Entry(f"/logs/{k}.log", "/logs", file_id, writer.id, formats=["megatron"], rows=steps, parts=parts)
             )
-        writer.commit()
+        writer.commit(entries)
 
 
 def steps_of(file_id: str, steps: int, rng: np.random.Generator) -> pa.RecordBatch:

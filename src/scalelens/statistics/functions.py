@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -21,7 +21,7 @@ from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.series_functions import SERIES_FUNCTIONS
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
 from scalelens.statistics.spans import class_spans, innermost, nested
-from scalelens.statistics.steps import quantiles, slowest_by_step
+from scalelens.statistics.steps import Records, kept_records, quantiles
 
 FUNCTIONS: dict[str, Callable[[Values], Interval]] = {
     "median_interval": median_interval,
@@ -75,14 +75,29 @@ def _ratio_interval(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Arr
     return pa.array(results, type=_ARROW)
 
 
-def _slowest_by_step(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
-    """`slowest_by_step` of Arrow columns of lists; NULL where one is NULL."""
-    rows = zip(_lists(steps), _lists(times), strict=True)
-    series = [None if k is None or t is None else slowest_by_step(k, t) for k, t in rows]
-    known = [values for values in series if values is not None]
-    ends = np.cumsum([0, *(0 if values is None else len(values) for values in series)], dtype=np.int32)
-    missing = pa.array([values is None for values in series])
-    return pa.ListArray.from_arrays(ends, np.concatenate(known) if known else np.zeros(0), mask=missing)
+def _kept_records(
+    steps: pa.ChunkedArray,
+    times: pa.ChunkedArray,
+    epochs: pa.ChunkedArray,
+    tflops: pa.ChunkedArray,
+    left_out: pa.ChunkedArray,
+    warmups: pa.ChunkedArray,
+) -> pa.Array:
+    """`kept_records` of Arrow columns of lists, and one of numbers; NULL where it is None."""
+    lists = (_lists(column) for column in (steps, times, epochs, tflops, left_out))
+    found = [kept_records(*row) for row in zip(*lists, warmups.to_pylist(), strict=True)]
+    missing = pa.array([records is None for records in found])
+    times = _array_of_lists([records and records.times_s for records in found])
+    tflops = _array_of_lists([records and records.tflops_per_device for records in found])
+    counts = pa.array([records and records.n_excluded for records in found], pa.int64())
+    return pa.StructArray.from_arrays([times, tflops, counts], list(Records._fields), mask=missing)
+
+
+def _array_of_lists(lists: Sequence[npt.NDArray[Any] | None]) -> pa.ListArray:
+    """An Arrow array of lists of floating-point numbers; None is NULL."""
+    known = [np.zeros(0), *(values for values in lists if values is not None)]
+    ends = np.cumsum([0, *(0 if values is None else len(values) for values in lists)], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends, np.concatenate(known), mask=pa.array([values is None for values in lists]))
 
 
 def _fit_laws(devices: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
@@ -265,7 +280,11 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
             "operators_of": (_operators_of, ["VARCHAR"], "VARCHAR[]"),
             "quantiles": (_quantiles, ["DOUBLE[]"] * 2, "DOUBLE[]"),
             "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_STRUCT})"),
-            "slowest_by_step": (_slowest_by_step, ["BIGINT[]", "DOUBLE[]"], "DOUBLE[]"),
+            "kept_records": (
+                _kept_records,
+                ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT"],
+                "STRUCT(times_s DOUBLE[], tflops_per_device DOUBLE[], n_excluded BIGINT)",
+            ),
             "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
             "pipeline_what_if": (
                 _pipeline_what_if,
