@@ -4,7 +4,7 @@
 --
 -- Helper: used by selected_steps and work_done
 --
--- Sources: steps, members, selected_runs
+-- Sources: step_times, [runs]
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -15,24 +15,20 @@
 --   epoch              DOUBLE     epoch; one that is a fraction numbers no batches, and is not here
 --   first_step         BIGINT     smallest step of a record
 --   last_step          BIGINT     largest step of a record
---   n_steps            BIGINT     steps that have a record
+--   n_steps            BIGINT     records
 --   has_every_batch    BOOLEAN    no step is missing in between, and there are three or more
 --   starts_in_log      BOOLEAN    the first batch is there: the step is 0 or 1, or another epoch comes before
 --   ends_in_log        BOOLEAN    the last batch is there: another epoch follows, or a whole one before is as long
 WITH
-counted AS (
-    SELECT run_id, coalesce(attempt, 0) AS attempt, epoch,
-        min(step) AS first_step, max(step) AS last_step, list_unique(list(step)) AS n_steps
-    -- `main`: a query that calls this one may have a table of its own called steps or members.
-    FROM main.steps
-    WHERE phase = 'train' AND value_kind = 'instant' AND epoch = floor(epoch)
-        AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')
-        AND run_id IN (FROM selected_runs(runs := runs))
-    GROUP BY run_id, coalesce(attempt, 0), epoch),
 epochs AS (
-    SELECT *, first_step <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
+    SELECT run_id, coalesce(attempt, 0) AS attempt, epoch,
+        min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
+        min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
         lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
-    FROM counted WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch))
+    FROM _step_times_of(runs := runs)
+    WHERE value_kind = 'instant' AND epoch = floor(epoch)
+    GROUP BY run_id, coalesce(attempt, 0), epoch
+    WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))
 SELECT run_id, attempt, epoch, first_step, last_step, n_steps,
     n_steps = last_step - first_step + 1 AND n_steps >= 3 AS has_every_batch,
     starts_in_log,
