@@ -12,6 +12,7 @@ from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
 from scalelens.statistics.functions_of_steps import FUNCTIONS_OF_STEPS
 from scalelens.statistics.functions_of_traces import FUNCTIONS_OF_TRACES
 from scalelens.statistics.functions_of_work import FUNCTIONS_OF_WORK
+from scalelens.statistics.kernel_functions import KERNEL_FUNCTIONS
 from scalelens.statistics.series_functions import SERIES_FUNCTIONS
 
 # By name: a function of Arrow columns, the SQL types that it takes, and the one that it gives.
@@ -22,6 +23,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = (
     | FUNCTIONS_OF_STEPS
     | FUNCTIONS_OF_TRACES
     | FUNCTIONS_OF_WORK
+    | KERNEL_FUNCTIONS
     | SERIES_FUNCTIONS
 )
 
