@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scalelens.cli.column_texts import NAME_RUNS
 from scalelens.cli.options import (
     WAREHOUSE,
     Columns,
@@ -59,11 +60,13 @@ def query(
     glance = load(tuple(folders or ()), name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if glance.glance and for_people and not everything and not columns and not rows.is_empty():
-        units = {column.name: column.unit for column in glance.columns}
-        show_at_a_glance(rows, glance.glance, units, names_of_runs(warehouse, glance), limit)
+        columns_of = {column.name: column for column in glance.columns}
+        show_at_a_glance(rows, glance.glance, columns_of, names_of_runs(warehouse, glance), limit)
     else:
         show(rows, format)
-    if rows.is_empty():
+    if rows.is_empty() and has_no_runs(warehouse):
+        errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
+    elif rows.is_empty():
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
 
 
@@ -76,15 +79,24 @@ def refinement(columns: str | None, where: str | None, sort: str | None, limit: 
 
 
 def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
-    """Names of the runs by their id, where the glance of a query shows runs."""
+    """Names of the runs by their id, where the glance of a query shows runs.
+
+    Runs of one name and system on other devices are told apart by the model of the device.
+    """
     from scalelens.database.ask import answer
     from scalelens.database.connect import connect
 
-    if "run_id" not in query.glance:
+    if not any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance):
         return {}
-    statement = "SELECT run_id, name FROM runs"
-    rows = answer(connect(warehouse, (), statement), statement)
-    return {run_id: name for run_id, name in rows.iter_rows() if name}
+    statement = """SELECT run_id, CASE WHEN count(DISTINCT device_model) OVER (PARTITION BY name, system) > 1
+        THEN concat_ws(' ', name, device_model) ELSE name END FROM runs WHERE name IS NOT NULL"""
+    return dict(answer(connect(warehouse, (), statement), statement).iter_rows())
+
+
+def has_no_runs(warehouse: Path) -> bool:
+    from scalelens.database.ask import answer_of
+
+    return answer_of(warehouse, "SELECT 1 AS one FROM runs LIMIT 1").is_empty()
 
 
 def print_reasons(name: str, warehouse: Path, parameters: dict[str, str], folders: tuple[Path, ...]) -> None:

@@ -9,6 +9,8 @@
 --   There is no verdict where the runs of a side are no repeats of each other, where a step is not the same work on both
 --   sides, and where means of several steps would have to say how slow single steps are.
 --
+-- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
+--
 -- Sources: two_sides, run_values, differences
 --
 -- Parameters:

@@ -12,6 +12,8 @@
 --   periodic    every nth step of b takes 1.5 times the median or more, for one n; with saving checkpoints where the log
 --               says so
 --
+-- Glance: cause is_there evidence a_sign b_sign
+--
 -- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
 --
 -- Parameters:

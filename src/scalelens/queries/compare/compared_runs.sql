@@ -2,6 +2,8 @@
 --
 -- Answers: Which values do `compare` and its interval rest on?
 --
+-- Glance: side run_id run_value n_steps started_at
+--
 -- Sources: two_sides, run_values, runs
 --
 -- Parameters:

@@ -5,6 +5,8 @@
 --   Times are per annotated step and rank, so that traces of different length can be compared.  Traces without annotated
 --   steps count as one step, and `note` says so.  `trace_diff` shows the same two sides name by name.
 --
+-- Glance: part name a_step_ns b_step_ns diff_ns diff_share% note
+--
 -- Sources: two_sides, temporal_breakdown, trace_steps, gpu_events, events
 --
 -- Parameters:

@@ -7,6 +7,8 @@
 --   hundred, not one in twenty, were to have a point by chance.  Both levels have two runs or more.  Runs without a
 --   time are not here.
 --
+-- Glance: series started_at name run_value level change slowdown% p_value changed
+--
 -- Sources: runs, run_values, configuration, params
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
 --   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.
 --
+-- Glance: side runs_done more_runs repeats even_repeats chance% between_runs% within_runs% run_s nodes node_hours note
+--
 -- Sources: two_sides, run_values, runs, jobs, repeat_commands
 --
 -- Parameters:

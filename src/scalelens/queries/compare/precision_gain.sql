@@ -9,6 +9,8 @@
 --
 -- Limits: A narrower format often allows a larger batch, and that gain is not in it: the batches are equal.
 --
+-- Glance: from_precision to_precision speedup from_step_s to_step_s model system devices device_model warning
+--
 -- Sources: ablation
 --
 -- Parameters:

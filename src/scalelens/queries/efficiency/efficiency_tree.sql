@@ -19,6 +19,8 @@
 --   mean over ranks.  Its other factor, of MPI, needs a trace of MPI.
 --   Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
 --
+-- Glance: run_id train_step parallel_efficiency% load_balance% communication_efficiency% orchestration_efficiency% computation_scalability% global_efficiency% offload_efficiency% ranks devices elapsed_ns remark
+--
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series
 --
 -- Parameters:

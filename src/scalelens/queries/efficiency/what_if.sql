@@ -16,6 +16,8 @@
 --   Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713.
 --   Other traces have no row here: what their operations wait for is not recorded in such a table.
 --
+-- Glance: run_id question healed slowdown what_if_s healed_share% measured_s replayed_s replay_error% reason
+--
 -- Sources: events, selected_runs
 --
 -- Parameters:

@@ -18,6 +18,8 @@
 -- Limits: An odd run is one that misses the robust line by more than five median misses; it is named, and left out of
 --   the fit.  Runs of too similar length give a wide interval of the fixed part.
 --
+-- Glance: settings devices n_runs fixed_wh work_w odd_runs note
+--
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --
 -- Parameters:

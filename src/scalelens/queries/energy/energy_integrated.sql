@@ -18,6 +18,8 @@
 -- Limits: Sensors average over windows that the tools do not name, or see a part of the time only; that error is not in
 --   coverage.  Work shorter than a sampling period has no energy of its own.
 --
+-- Glance: run_id node device scope energy_j mean_w coverage% reported_j sampling_s span_s readings part_of flags
+--
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
 -- Parameters:

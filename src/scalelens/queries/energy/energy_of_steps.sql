@@ -15,6 +15,8 @@
 -- Limits: Steps shorter than a sampling period share readings, so that neighbours look alike.  A counter that is
 --   averaged by the driver lags behind the step.
 --
+-- Glance: run_id step energy_j power_w sensors energy_kind averaged_steps left_out line
+--
 -- Sources: selected_steps, power_intervals, steps, runs
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --   cover the same scope for the same time, within 5 %, and differ by more than 10 %.  A row contradicts itself where a
 --   device draws less than 5 W or more than 2800 W on average.  Rows that cover other scopes or times may differ.
 --
+-- Glance: run_id said_by scope energy_j mean_w how covers span_s coverage% contradiction
+--
 -- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, power, files, selected_runs
 --
 -- Parameters:

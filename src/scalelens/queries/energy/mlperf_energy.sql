@@ -11,6 +11,8 @@
 --
 -- Limits: The official number is mean power times time to train: it is not the energy of the run.
 --
+-- Glance: run_id node scope official_j energy_j time_to_train_s coverage% conversion_eff% measured_s device note
+--
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
 -- Parameters:

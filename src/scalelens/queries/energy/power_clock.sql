@@ -5,6 +5,8 @@
 --   of the run was measured.  Where several zones fit, or none, there is no offset, and nothing is joined by time:
 --   `ingest --tz` or a sidecar can say the zone.
 --
+-- Glance: run_id offset_s evidence power_origin log_origin
+--
 -- Sources: power, steps, phases, selected_runs
 --
 -- Parameters:

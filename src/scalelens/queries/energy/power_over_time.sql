@@ -6,6 +6,8 @@
 --   Steps that follow each other are one phase; pauses that are shorter than two records, or than a 500th of the run, are
 --   closed.  Where the clocks of readings and log do not join (power_clock) there are no phases.
 --
+-- Glance: run_id phase node device power_w~ begins_s~ scope
+--
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --
 -- Parameters:

@@ -11,6 +11,8 @@
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
 --   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
 --
+-- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s q network_ratio process_group
+--
 -- Sources: rank_work, collective_arrivals
 --
 -- Parameters:

@@ -8,6 +8,8 @@
 --   A node is slow if it is longer by the threshold, q is below 0.03 and, of three nodes or more, z above 2.  Of two,
 --   the one is slow beside the other.
 --
+-- Glance: run_id node is_slow ratio z q ranks compared stage
+--
 -- Sources: work_ratios
 --
 -- Parameters:

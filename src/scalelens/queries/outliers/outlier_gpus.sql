@@ -20,6 +20,8 @@
 --   whose power stands out (power_scores) are named beside ranks that are slow, intermittent or unknown.  Power files do
 --   not say which rank has such a device.
 --
+-- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z node_ratio reason
+--
 -- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
 --
 -- Parameters:

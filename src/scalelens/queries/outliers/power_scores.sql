@@ -6,6 +6,8 @@
 --   work_scores; of three devices or more one stands out with z beyond 3.5 and x beyond 10 %, to either side.  A power
 --   of zero is not a measurement.  Power files do not say which rank has the device.
 --
+-- Glance: run_id node device power_w ratio stands_out z n_samples compared scope
+--
 -- Sources: power_readings
 --
 -- Parameters:

@@ -4,6 +4,8 @@
 --   Two texts that are the same number do not disagree, nor does a short name of the device in a path (A100), or amp
 --   in a path with fp16 or bf16.
 --
+-- Glance: key value chosen origin run_id~ line~
+--
 -- Sources: params, runs, selected_runs
 --
 -- Parameters:

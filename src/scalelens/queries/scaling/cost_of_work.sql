@@ -8,6 +8,8 @@
 --
 -- Limits: A price in a currency of yours is not in the log; give it as price_per_device_hour
 --
+-- Glance: work_unit run_id device_hours energy_wh money devices precision model work_units run_s run_origin energy_kind note
+--
 -- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
 --
 -- Parameters:

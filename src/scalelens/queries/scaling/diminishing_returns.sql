@@ -6,6 +6,8 @@
 --
 -- Assumptions: those of scaling_fit; the interval is of the same kind
 --
+-- Glance: series devices_worth devices_low devices_high gain_wanted% last_doubling% law largest_devices n_sizes n_runs note
+--
 -- Sources: fit_points
 --
 -- Parameters:

@@ -7,6 +7,8 @@
 --   What the first epoch took beyond that median is the cost of compiling, filling caches and tuning, if it is outside
 --   of the range: within it, it is an epoch as any other.
 --
+-- Glance: run_id n_epochs first_epoch_s later_epoch_s extra_s first_batch_s first_over_later is_apart time_of attempt
+--
 -- Sources: epoch_times
 --
 -- Parameters:

@@ -9,6 +9,8 @@
 --
 -- Reference: EPICURE, Best Practice Guide on AI Workloads, 5.2: t_ep, t_tr and the median batch time t_b
 --
+-- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s is_cut train_origin attempt
+--
 -- Sources: phases, members, runs, selected_runs, selected_steps
 --
 -- Parameters:

@@ -19,6 +19,8 @@
 --
 -- Limits: No interval: the rule gives a mean of few runs.  Compliance of the results is not checked.
 --
+-- Glance: submitter system benchmark minutes n_results n_converged nodes devices division note
+--
 -- Sources: files, params, phases, members, runs
 --
 -- Columns:

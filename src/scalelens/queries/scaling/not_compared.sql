@@ -4,6 +4,8 @@
 --   The first reason that applies: no step was timed, or rates alone were logged; the devices or the batch are not known; no other size was run;
 --   another size was run with other settings, of which the nearest run is named.
 --
+-- Glance: run_id nearest~ differs reason remedy
+--
 -- Sources: runs, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
 --
 -- Parameters:

@@ -18,6 +18,8 @@
 --
 -- Limits: a law that does not hold has narrow intervals too; beyond twice the largest size nothing is known
 --
+-- Glance: series law parameter fitted largest_residual% n_sizes n_runs baseline_devices largest_devices note
+--
 -- Sources: fit_points
 --
 -- Parameters:

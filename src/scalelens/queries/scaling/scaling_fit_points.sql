@@ -5,6 +5,8 @@
 --   those beyond twice the largest, which `up_to` asks for, are marked.
 --   Karp and Flatt's fraction, per point, stands beside (fit_points).
 --
+-- Glance: series law devices speedup fitted_speedup residual% karp_flatt mark
+--
 -- Sources: fit_points, scaling_fit
 --
 -- Parameters:

@@ -5,6 +5,8 @@
 --   epochs, and each epoch alone.  Series, base and work stay as they are; of repeats the median over the runs counts.
 --   A choice that leaves nothing of a run, or of the base, is not here.
 --
+-- Glance: series devices efficiency%~ difference%~ step_s~
+--
 -- Sources: scaling, selected_steps
 --
 -- Parameters:

@@ -4,6 +4,8 @@
 --   Only single steps show their tail.  Means over an interval are given and labelled; running means, and means of an
 --   epoch or a run, are refused, as are runs of which nothing is left: one row without numbers that says why.
 --
+-- Glance: run_id label n_steps step_s~ refusal elbow_reason
+--
 -- Sources: selected_steps, elbow
 --
 -- Parameters:

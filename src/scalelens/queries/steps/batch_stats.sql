@@ -6,7 +6,7 @@
 --   what changes in it: docs/statistics.md shows what it covers.  It is about this run only: another may differ by more.
 --   A run of which `epochs` selects nothing is here, without numbers, and says which epochs it has.
 --
--- Glance: run_id n_steps step_s p95_s p99_s mean_s samples_per_s tokens_per_s n_excluded value_kinds note
+-- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
 -- Sources: selected_steps, plain_runs, step_times, selected_runs
 --

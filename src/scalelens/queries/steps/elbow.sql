@@ -6,6 +6,8 @@
 --   chord from there on, winsorised at 0.999; where the tail has no mode of its own, the end of the fast mode.
 --   (statistics/elbows.py.)  Without an elbow there is one row that says why.
 --
+-- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
+--
 -- Sources: selected_steps
 --
 -- Parameters:

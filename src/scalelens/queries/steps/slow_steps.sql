@@ -9,6 +9,8 @@
 --   isolated         none of these
 --   A run without slow steps has one row that says why.
 --
+-- Glance: run_id step step_s fast_s cost_s cost_percent class period_steps epoch line reason
+--
 -- Sources: selected_steps, epochs_logged
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --   (statistics/change_points.py).  Levels within 1 % are one level; one of less than 5 % of the records is an
 --   episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before `steady_from_step`.
 --
+-- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
+--
 -- Sources: step_times, selected_runs
 --
 -- Parameters:

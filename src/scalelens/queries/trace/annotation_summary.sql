@@ -4,6 +4,8 @@
 --   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
 --   Ranges of NVTX have no twin: kernel_tree has the work that was launched within them.
 --
+-- Glance: run_id rank side name calls total_ns mean_ns max_ns
+--
 -- Sources: events, selected_runs, step_annotations
 --
 -- Parameters:

@@ -11,6 +11,8 @@
 --
 -- Limits: Offsets are known between hosts that share a collective only.
 --
+-- Glance: run_id rank host offset_ns spread_ns collectives process_group note
+--
 -- Sources: collective_calls, params
 --
 -- Parameters:

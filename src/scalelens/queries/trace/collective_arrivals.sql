@@ -6,6 +6,8 @@
 --   Blame: the last to arrive is charged, for each of the others, what it is later than the last but one: the waiting
 --   that would not have been, had it come with the rest.  Where two come last together, no one is charged.
 --
+-- Glance: run_id call kind rank lateness_ns wait_ns blame_ns duration_ns in_bytes train_step process_group note
+--
 -- Sources: collective_calls, clock_offsets
 --
 -- Parameters:

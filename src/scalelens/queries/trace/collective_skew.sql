@@ -4,6 +4,8 @@
 --   Blame is that of collective_arrivals.  Why a rank is late, by its GPU, its host, its data or because it waits for
 --   another rank itself, `outlier_gpus` says.
 --
+-- Glance: run_id rank times_last last_share% blame_ns blame_share% wait_ns mean_wait_ns collectives busy_ns note
+--
 -- Sources: collective_arrivals
 --
 -- Parameters:

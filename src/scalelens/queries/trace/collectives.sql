@@ -8,6 +8,8 @@
 --   in; for all_gather what it gets out, so that both count the whole array (as nccl-tests do).  GB are 1e9 bytes.
 --   Calls that are not matched stand alone, with the reason.
 --
+-- Glance: run_id kind message_bytes time_ns bus_gb_per_s skew_ns last_rank mean_wait_ns group_size ranks dtype train_step process_group note
+--
 -- Sources: collective_calls, collective_arrivals, runs
 --
 -- Parameters:

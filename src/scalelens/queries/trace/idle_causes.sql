@@ -5,6 +5,8 @@
 --   ended; else `kernel`, what it takes to start the next one, if it is shorter than kernel_wait_us; else `other`: work
 --   that was launched in time and waited, for another stream or an event.
 --
+-- Glance: run_id rank stream cause idle_ns share% gaps median_ns max_ns train_step
+--
 -- Sources: gpu_events
 --
 -- Parameters:

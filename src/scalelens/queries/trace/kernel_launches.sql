@@ -3,6 +3,8 @@
 -- Answers: How long did a call take, how long the work that it launched, and how long was it between the two?
 --   Work without a launching call in the trace is not here.
 --
+-- Glance: run_id name duration_ns delay_ns launch_duration_ns launch_name rank train_step class
+--
 -- Sources: gpu_events
 --
 -- Parameters:

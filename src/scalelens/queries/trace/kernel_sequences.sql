@@ -7,6 +7,8 @@
 --   operators. This is what HTA's frequent sequences and
 --   operator delays are about.
 --
+-- Glance: run_id name calls kernel_ns sequence op_ns op_delay_ns launch_delay_ns n_kernels rank
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters:

@@ -4,6 +4,8 @@
 --   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
 --   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
 --
+-- Glance: run_id rank kind mean_gb_per_s median_gb_per_s max_gb_per_s changes
+--
 -- Sources: memory_events
 --
 -- Parameters:

@@ -5,6 +5,8 @@
 --   queue with its first kernel. As in HTA the statistics are over the changes of the length; `time_mean_length` weighs each
 --   length with the time that it lasted. HTA leaves graphs out.
 --
+-- Glance: run_id rank stream time_mean_length max_length median_length full_ns changes
+--
 -- Sources: gpu_events
 --
 -- Parameters:

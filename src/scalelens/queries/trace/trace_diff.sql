@@ -4,6 +4,8 @@
 --   Each side is a condition over run_id, file_id, path and rank; without any, rank 0 is held against rank 1. Several
 --   traces on a side are added up. The change is one of the number of calls, as in HTA's trace diff.
 --
+-- Glance: side name change total_diff_ns total_a_ns total_b_ns calls_a calls_b mean_ratio
+--
 -- Sources: events, files, gpu_events
 --
 -- Parameters:

@@ -3,6 +3,8 @@
 -- Answers: Which steps does a trace hold, when did each begin on host and device, how long did it take?
 --   From the annotations ProfilerStep#N of PyTorch's profiler, or NVTX ranges such as `step 12`.
 --
+-- Glance: run_id rank train_step duration_ns device_duration_ns complete
+--
 -- Sources: step_annotations, selected_runs
 --
 -- Parameters:
