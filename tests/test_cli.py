@@ -393,7 +393,9 @@ ASKED = sorted(name for name, query in queries.load().items() if not query.is_he
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
-    asks_for_sides = {"a", "b"} <= {parameter.name for parameter in queries.load()[name].parameters} and name != "trace_diff"
+    asks_for_sides = {"a", "b"} <= {
+        parameter.name for parameter in queries.load()[name].parameters
+    } and name != "trace_diff"
     ask(home, name, {"a": "devices > 0", "b": "devices = 0"} if asks_for_sides else {})
 
 

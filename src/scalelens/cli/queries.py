@@ -30,8 +30,8 @@ def queries(
         {
             "topic": f"{query.topic} (helper)" if query.is_helper else query.topic,
             "name": query.name,
-            "question": query.question,
             "answers": query.title,
+            "question": query.question,
             "parameters": " ".join(parameter.name for parameter in query.parameters),
         }
         for query in ordered
@@ -39,7 +39,7 @@ def queries(
     if format is Format.table or (format is None and sys.stdout.isatty()):
         print_by_topic(rows)
     else:
-        names = ("topic", "name", "question", "answers", "parameters")
+        names = ("topic", "name", "answers", "question", "parameters")
         show(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)), format)
 
 

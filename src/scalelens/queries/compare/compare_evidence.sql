@@ -1,6 +1,6 @@
 -- What speaks for a cause where b is slower than a: input, a GPU, a node, throttling, memory, something periodic.
 --
--- Answers: Where should I look first?
+-- Answers: Where should I look first when b is slower than a?
 --   A sign counts where b shows it and a does not.  It is no proof, and several may be there.
 --   input       the wait for data of a step grew by half of what the step grew by, or more, and by 1 % of a step
 --   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; the same of network, and of

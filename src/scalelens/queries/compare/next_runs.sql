@@ -1,7 +1,8 @@
 -- How many repeats would settle a comparison, and what they cost.
 --
--- Answers: How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an
---   efficiency, is known to a share?
+-- Answers: How many more runs would settle a comparison?
+--   How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an efficiency,
+--   is known to a share?
 --   Continuations of what was measured are simulated, with difference and scatter as uncertain as the runs so far leave
 --   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
 --   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.

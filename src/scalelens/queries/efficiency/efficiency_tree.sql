@@ -1,6 +1,7 @@
 -- Efficiency of the devices as a product of factors, in the terms of POP and of TALP for accelerators.
 --
--- Answers: What ate the efficiency: unequal work, communication, or devices that wait for their hosts?
+-- Answers: What ate the efficiency of the devices?
+--   Unequal work, communication, or devices that wait for their hosts?
 --   Of each device, K is the time in which kernels compute, C the time of communication and copies that no kernel hides,
 --   T the elapsed time of the slowest.  They are those of temporal_breakdown: K its compute_ns, C its exposed
 --   communication and memory.

@@ -1,6 +1,7 @@
 -- The time of a step if the slowest workers, a stage or communication were as usual, by replay of its operations.
 --
--- Answers: How much faster would steps be without stragglers, and is it workers, a stage, or communication?
+-- Answers: How much faster would steps be without stragglers?
+--   Is it workers, a stage, or communication?
 --   For tables of the operations of pipeline parallel training, such as those of StragglerAnalysis: compute of each
 --   micro-batch, sends, receives and collectives, by stage, replica and step.  The replay starts each operation when all
 --   that it waits for has ended: those before it on its stage, the compute that it belongs to, and for communication all

@@ -1,6 +1,6 @@
 -- Throughput and energy against batch size: the three panels of CARAML.
 --
--- Answers: Which batch gives most throughput, and which most work for a watt-hour?
+-- Answers: Which batch gives most throughput, and most work for a watt-hour?
 --   One row for each batch of runs that are equal but for it; of repeats the median, with their range.
 --   A tool's watt-hours may mostly be start-up, which a larger batch only spreads over more work: energy_fixed_part.
 --

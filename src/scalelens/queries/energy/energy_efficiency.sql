@@ -1,6 +1,7 @@
 -- What the energy gave: samples and tokens per watt-hour, joules per step.
 --
--- Answers: How many watt-hours did a unit take, how many samples or tokens did one give, how much was idling?
+-- Answers: How much work did a watt-hour give?
+--   How many watt-hours did a unit take, and how much was idling?
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --

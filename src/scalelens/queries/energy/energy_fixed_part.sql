@@ -1,6 +1,7 @@
 -- Energy of start-up and energy of work, separated by runs of several sizes.
 --
--- Answers: How much of a tool's watt-hours would be there without any work, and what do the devices draw at work?
+-- Answers: How much of the energy would be there without any work?
+--   What do the devices draw at work?
 --   Energy of a device = fixed + power * time of the steps, over runs that are equal but for their batch or their
 --   number of steps.  It takes four times that differ.  Time is that of all steps, as logged.
 --   First a line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move,

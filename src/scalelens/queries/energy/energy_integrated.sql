@@ -1,6 +1,7 @@
 -- Energy of each sensor, integrated over its power readings.
 --
--- Answers: How much energy did each device take, how well was it measured, and what does the tool itself say?
+-- Answers: How much energy did each device take, and how well was it measured?
+--   What does the tool itself say?
 --   Time-weighted, so that uneven sampling changes nothing; one row per sensor, however many ranks measured it
 --   (power_readings).  Sensors nest: add up rows whose `part_of` is NULL.
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,

@@ -1,6 +1,7 @@
 -- All that is said of a run's energy, side by side: who says it, what it covers, and what cannot all be true.
 --
--- Answers: The scheduler, the node's sensors, DCGM, jpwr, nvidia-smi and the log: do their energies agree?
+-- Answers: Do all that measure the energy of a run agree?
+--   The scheduler, the node's sensors, DCGM, jpwr, nvidia-smi and the log.
 --   A row per source and scope, summed over its sensors.  Two rows contradict each other where a whole is less than 95 %
 --   of a part of it that was not measured for longer (a job and its steps, a node and its devices), or where two sources
 --   cover the same scope for the same time, within 5 %, and differ by more than 10 %.  A row contradicts itself where a

@@ -1,6 +1,7 @@
 -- MLPerf's official energy of each node and switch, beside the integral over the run.
 --
--- Answers: What energy does MLPerf Training's rule give, and what was measured while the run took place?
+-- Answers: What energy does MLPerf Training's rule give?
+--   What was measured while the run took place?
 --   Official: conversion efficiency times the right Riemann sum of the readings since power_measurement_start, over the
 --   time measured, times the time to train (mlcommons/logging, result_summarizer); a switch is its estimate times the
 --   time to train.  That is mean power, idle time before and after the run included, for as long as the run.

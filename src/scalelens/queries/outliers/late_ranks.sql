@@ -1,6 +1,7 @@
 -- Ranks that keep the others waiting at collectives, and what they do meanwhile.
 --
--- Answers: Why does a rank arrive late: its GPU, its host, its data, the network, or a rank that it waits for itself?
+-- Answers: Why does a rank arrive late at collectives?
+--   Its GPU, its host, its data, the network, or a rank that it waits for itself?
 --   A rank is late if it arrives last at half of its collectives or more (too often for an accident: q below 0.05, by
 --   the binomial distribution at one in n for n ranks, after Benjamini and Hochberg), the waiting that it causes is at
 --   least 2/n of all (3/4 is always enough), and its lateness is at least 1 % of its steps.

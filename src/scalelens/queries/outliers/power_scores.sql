@@ -1,6 +1,7 @@
 -- Each device's power while it works, beside that of the other devices of the run.
 --
--- Answers: Does a device draw less than the others, as one does that is throttled or has less to do?
+-- Answers: Does a device draw less than the others?
+--   So does one that is throttled or has less to do.
 --   A device works where it draws more than the middle between its resting and its highest power, the 5 % and 95 %
 --   quantiles of its samples.  x = (power - median over the devices) / median, z = x / max(1.4826 MAD of x, 0.02), as in
 --   work_scores; of three devices or more one stands out with z beyond 3.5 and x beyond 10 %, to either side.  A power

@@ -1,6 +1,7 @@
 -- What work cost: device hours, watt-hours and, with a price, money.
 --
--- Answers: What did a run take, and an epoch, a million samples or a billion tokens of it?
+-- Answers: What did a run cost in device hours, energy and money?
+--   What did an epoch, a million samples or a billion tokens of it?
 --   One row for each run and unit of work that is known of it; the unit `run` is the run itself.  The time is that of the
 --   job where one run was in it, else of the run as it says, else from its first to its last time, else of its steps
 --   alone.  All devices count for all of it, start-up too: so it was paid.  Energy is that of energy_of_runs; devices

@@ -1,6 +1,7 @@
 -- The first epoch of each attempt against the later ones.
 --
--- Answers: How much longer did the first epoch take, through compilation and cold caches, and what is an epoch after it?
+-- Answers: How much longer did the first epoch take than the later ones?
+--   Compilation and cold caches make it longer. What is an epoch after it?
 --   The epoch as a whole where the log has it, else its training part (`time_of`).  One epoch has nothing to compare,
 --   and a last one that was broken off does not count.
 --   The later epochs have their median and their range, no interval: epochs are few.

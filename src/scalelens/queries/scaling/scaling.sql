@@ -1,6 +1,6 @@
 -- Scaling: what more devices gave, against the smallest size of the series.
 --
--- Answers: How well does training scale, weakly and strongly, and against which base?
+-- Answers: How well does training scale, and against which base?
 --   Efficiency E = (W / t) / ((n / n0) (W0 / t0)), with W the work, t its time, n the devices, and n0, W0, t0 those of
 --   the base: the smallest size, of several configurations there the fastest.  `metric` says what W and t are: the
 --   global batch and a step; an epoch and its samples, or one data set where no log says how many; a rate's samples.

@@ -1,6 +1,7 @@
 -- Measured and fitted speedup at each size, with the residual; and what a law says of larger sizes.
 --
--- Answers: How well does each law fit, and what would it say of twice the largest size?
+-- Answers: How well does each law of scaling fit?
+--   What would it say of twice the largest size?
 --   The line of a law is drawn no further than twice the largest size; rows beyond the largest have nothing measured, and
 --   those beyond twice the largest, which `up_to` asks for, are marked.
 --   Karp and Flatt's fraction, per point, stands beside (fit_points).

@@ -1,6 +1,7 @@
 -- Time of a step, run by run: median with its interval, mean, percentiles, rates.
 --
--- Answers: How long does a step take, how sure is that, and what was left out of it?
+-- Answers: How long does a step take, and how sure is that?
+--   What was left out of it?
 --   The interval of the median is distribution-free, allows for steps that are alike, near ones and far ones, and for
 --   the rounding of the times (`median_interval` in statistics/medians.py).  It assumes that the run is long against
 --   what changes in it: docs/statistics.md shows what it covers.  It is about this run only: another may differ by more.

@@ -1,6 +1,6 @@
 -- Elbows of the distribution of step times, and where it leaves the fast mode.
 --
--- Answers: Which share of the steps is as fast as the run can be, and from where on is there a tail?
+-- Answers: Which share of the steps is fast, and where does the tail begin?
 --   Two questions apart.  Departure: where records leave the fast mode, the median of its records and 4 robust sigma;
 --   below a half, the median is a time of slow steps.  Elbow: the largest distance between the distribution and its
 --   chord from there on, winsorised at 0.999; where the tail has no mode of its own, the end of the fast mode.

@@ -1,6 +1,6 @@
 -- Slow steps: which they are, what they cost, and whether they come one by one, in a rhythm or for a time.
 --
--- Answers: Which steps are slower than the fast mode, and what do they have in common?
+-- Answers: Which steps are slow, and what do they have in common?
 --   A record is slow beyond the departure from the fast mode (see elbow) and beyond 1.05 of its median.  Looked at are
 --   the records that the statistics read, and the first batches of epochs.  The classes (statistics/slow_classes.py):
 --   first_of_epoch   first batch of an epoch whose start is in the log

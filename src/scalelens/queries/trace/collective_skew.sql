@@ -1,6 +1,7 @@
 -- Which rank keeps the others waiting at collectives.
 --
--- Answers: Who arrives last, how often, and how much waiting of the others does that cost?
+-- Answers: Who arrives last at collectives, and what does that cost?
+--   How often, and how much waiting of the others is it?
 --   Blame is that of collective_arrivals.  Why a rank is late, by its GPU, its host, its data or because it waits for
 --   another rank itself, `outlier_gpus` says.
 --

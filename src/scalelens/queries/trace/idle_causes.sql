@@ -1,6 +1,7 @@
 -- Gaps between the work of a stream, by what the stream waited for.
 --
--- Answers: Is a stream idle because the host launches too late, because kernels are short, or for another reason?
+-- Answers: Why is a stream idle?
+--   Because the host launches too late, because kernels are short, or for another reason?
 --   A gap ends where work starts. It is the host's if the call that launched that work began after the work before had
 --   ended; else `kernel`, what it takes to start the next one, if it is shorter than kernel_wait_us; else `other`: work
 --   that was launched in time and waited, for another stream or an event.

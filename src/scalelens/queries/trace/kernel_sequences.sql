@@ -1,6 +1,7 @@
 -- Sequences of kernels that operators launch.
 --
--- Answers: Which kernels does an operator run, in which order, how often, and how long do they take to start?
+-- Answers: Which kernels does an operator run, and in which order?
+--   How often, and how long do they take to start?
 --   Every call of an operator that launched work is one sequence, kernels in the order in which they start. Without `op`
 --   the innermost operator around a launch owns it; with it the outermost whose name holds that text, so that
 --   op := 'aten::linear' gathers the kernels of the operators within as well. Ranges of NVTX count as

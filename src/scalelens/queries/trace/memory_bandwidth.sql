@@ -1,6 +1,7 @@
 -- Rate at which device memory is copied and filled, over time.
 --
--- Answers: How is the bandwidth of copies distributed, copies at the same time taken together?
+-- Answers: At which rate is device memory copied and filled over time?
+--   Copies at the same time are taken together.
 --   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
 --   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
 --

@@ -1,6 +1,6 @@
 -- How much launched work waits on each stream.
 --
--- Answers: Is the host ahead of the device, or is a queue full so that the host is blocked?
+-- Answers: Is the host ahead of the device, or blocked by a full queue?
 --   The length rises by one at each launching call and falls when its work starts; a graph is one entry, which leaves the
 --   queue with its first kernel. As in HTA the statistics are over the changes of the length; `time_mean_length` weighs each
 --   length with the time that it lasted. HTA leaves graphs out.
