@@ -13,11 +13,13 @@ from scalelens.queries.page import page
 
 ASKED = sorted(name for name, query in QUERIES.items() if not query.is_helper)
 
-STATISTICS = [  # these carry figures into papers: a reader must find what they rest on
-    "ablation", "batch_device_grid", "batch_size_curve", "energy_by_batch", "energy_efficiency", "energy_fixed_part",
-    "energy_integrated", "energy_of_steps", "energy_scaling", "mfu", "mlperf_scores", "model_flops", "precision_gain", "roofline",
-    "temporal_breakdown", "throughput", "time_to_accuracy",
-]  # fmt: skip
+LISTINGS = {  # they show, count or add up what is recorded; whatever else is asked computes, and must explain itself
+    "annotation_summary", "collective_benchmarks", "compared_runs", "compared_traces", "configuration", "contradictions",
+    "differences", "exclusions", "kernel_launches", "kernel_sequences", "kernel_summary", "kernel_tree", "launch_stats",
+    "memory_copies", "not_compared", "op_summary", "power_clock", "power_over_time", "run_matrix", "runs_overview",
+    "trace_diff", "trace_steps",
+}  # fmt: skip
+STATISTICS = sorted({*ASKED, "accuracy_curve", "model_flops"} - LISTINGS)
 
 MINE = """\
 -- Runs of one size.

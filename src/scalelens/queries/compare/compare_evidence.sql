@@ -12,6 +12,11 @@
 --   periodic    every nth step of b takes 1.5 times the median or more, for one n; with saving checkpoints where the log
 --               says so
 --
+-- Formula: a_sign and b_sign are the share, ratio or count that the rule of the cause looks at, on either side;
+--   is_there where that of b passes its limit and that of a does not.
+--
+-- Limits: A sign is no proof.  Where nothing was recorded for a cause it is NULL, not absent.
+--
 -- Glance: cause is_there evidence a_sign b_sign
 --
 -- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs

@@ -14,8 +14,18 @@
 --                           the steps with its stage, or its replica, as measured, and all else as usual
 --     stage                 one row each; the healed share of the last stage is M_S
 --     free communication    communication takes no time, but still waits for all
---   Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713.
 --   Other traces have no row here: what their operations wait for is not recorded in such a table.
+--
+-- Formula: slowdown = t / t_healed, healed share = (t - t_healed) / (t - t_ideal), with t the replayed time of the
+--   steps, t_healed that with some operations as usual, t_ideal that with all of them.
+--
+-- Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713: S, M_W and
+--   M_S.  statistics/pipeline_replay.py.
+--
+-- Assumptions: An operation starts as soon as its dependencies allow.
+--
+-- Limits: Only tables of pipeline operations are replayed, no traces of kernels.  replay_error says how far the
+--   replay is off.
 --
 -- Glance: run_id question healed slowdown what_if_s healed_share% measured_s replayed_s replay_error% reason
 --

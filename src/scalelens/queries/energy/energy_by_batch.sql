@@ -11,7 +11,8 @@
 --
 -- Limits: The range of repeats is no 95 % interval.
 --
--- Glance: series global_batch_size devices samples_per_s unit_wh samples_per_wh tokens_per_wh n_runs rate_of unit energy_kind note
+-- Glance: series global_batch_size devices samples_per_s unit_wh samples_per_wh tokens_per_wh n_runs rate_of unit
+--   energy_kind note
 --
 -- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --

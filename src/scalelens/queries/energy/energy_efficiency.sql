@@ -17,7 +17,8 @@
 --
 -- Limits: Energy of devices is not that of nodes: hosts, fans and network are in it only with per := 'node'.
 --
--- Glance: run_id system precision devices global_batch_size energy_j unit_w tdp_share% coverage% samples_per_wh tokens_per_wh step_j energy_kind note
+-- Glance: run_id system precision devices global_batch_size energy_j unit_w tdp_share% coverage% samples_per_wh
+--   tokens_per_wh step_j energy_kind note
 --
 -- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --

@@ -8,6 +8,10 @@
 --   Integrated: trapezoids from run_start to run_stop, without the initialisation before it that energy_integrated
 --   counts to the log, times the conversion efficiency.
 --
+-- Formula: official_j = c (sum of P dt) T / M, with P each reading, dt the time since the one before (right Riemann
+--   sum), M the time measured, T the time to train, c the conversion efficiency.  energy_j = c times the trapezoids
+--   from run_start to run_stop.
+--
 -- Reference: MLCommons, training_policies/power_measurement.adoc and mlcommons/logging, result_summarizer.
 --
 -- Limits: The official number is mean power times time to train: it is not the energy of the run.

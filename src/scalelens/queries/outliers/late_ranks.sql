@@ -12,7 +12,21 @@
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
 --   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
 --
--- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s q network_ratio process_group
+-- Formula:
+--   lateness = sum over the collectives of a group of arrival - arrival of the last but one, where it comes last
+--   alone.  p = P(X >= times_last), X binomial with 1 / n for n ranks; q after Benjamini and Hochberg.
+--   network: (t - m) / max(1.4826 MAD, 2 % of m) above 3.5 and t > 1.1 m, with t the group's time for a message and m
+--   the median of the groups.
+--
+-- Reference: Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
+--
+-- Assumptions: Clocks of the hosts are right after clock_offsets, or equal.
+--
+-- Limits: The first cause that explains half of the lateness is named; two together may have made it.  Ranks that
+--   were not traced are not seen.
+--
+-- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s
+--   q network_ratio process_group
 --
 -- Sources: rank_work, collective_arrivals
 --

@@ -7,9 +7,18 @@
 --   alone.  All devices count for all of it, start-up too: so it was paid.  Energy is that of energy_of_runs; devices
 --   that were not measured take as much as those that were.
 --
--- Limits: A price in a currency of yours is not in the log; give it as price_per_device_hour
+-- Formula: device_hours = n T / 3600 / u, energy_wh = E / p / 3600 / u, money = device_hours * price, with n the
+--   devices, T the time that they were held, E the joules measured, p the share of the devices that were measured, u
+--   the units of work.
 --
--- Glance: work_unit run_id device_hours energy_wh money devices precision model work_units run_s run_origin energy_kind note
+-- Assumptions: All devices are paid for as long as the run lasts.  Devices that were not measured took as much
+--   energy as the others.
+--
+-- Limits: A price is not in the log: give it as price_per_device_hour.  Where only steps have times, start-up is
+--   missing, and the note says so.  Energy is that of energy_of_runs, mostly without hosts.
+--
+-- Glance: work_unit run_id device_hours energy_wh money devices precision model work_units run_s run_origin
+--   energy_kind note
 --
 -- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
 --

@@ -8,6 +8,12 @@
 --   What the first epoch took beyond that median is the cost of compiling, filling caches and tuning, if it is outside
 --   of the range: within it, it is an epoch as any other.
 --
+-- Formula: extra_s = t1 - m and first_over_later = t1 / m, with t1 the first epoch and m the median of the later
+--   ones; is_apart where t1 exceeds each of three later ones or more.
+--
+-- Limits: The range of the later epochs is no 95 % interval.  Why the first took longer cannot be told from times:
+--   compilation, caches and start-up look alike.
+--
 -- Glance: run_id n_epochs first_epoch_s later_epoch_s extra_s first_batch_s first_over_later is_apart time_of attempt
 --
 -- Sources: epoch_times

@@ -9,6 +9,18 @@
 --   isolated         none of these
 --   A run without slow steps has one row that says why.
 --
+-- Formula:
+--   slow: t > max(end of the fast mode, 1.05 of its median), as in `elbow`.  cost_s = (t - fast_s) k, with k the
+--   steps of the record; cost_percent = 100 cost_s / sum(t k).
+--   periodic: the steps of one remainder at a distance, of which 60 % or more are slow, and more than chance makes
+--   slow.  regime_shift: a level of ten records or more that is slow as a whole, or a row of slow records too long
+--   for chance (probability 0.001).
+--
+-- Reference: statistics/slow_classes.py, statistics/change_points.py.
+--
+-- Limits: Below 40 records nothing is called slow.  A rhythm must be exact in steps: one that comes about every
+--   hundred is isolated.
+--
 -- Glance: run_id step step_s fast_s cost_s cost_percent class period_steps epoch line reason
 --
 -- Sources: selected_steps, epochs_logged

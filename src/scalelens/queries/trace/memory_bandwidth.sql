@@ -5,6 +5,13 @@
 --   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
 --   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
 --
+-- Formula: rate = sum of bytes / duration over the copies of a kind that run at an instant; statistics over the
+--   instants at which it changes and is above 0.
+--
+-- Reference: Meta, HolisticTraceAnalysis, get_memory_bw_summary.
+--
+-- Limits: The mean is over changes, not over bytes or time: memory_copies has that mean.
+--
 -- Glance: run_id rank kind mean_gb_per_s median_gb_per_s max_gb_per_s changes
 --
 -- Sources: memory_events

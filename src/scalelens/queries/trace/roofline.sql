@@ -19,7 +19,8 @@
 -- Limits: Operators whose shapes the trace lacks, or that this house has no formula for, are not here (op_work).
 --   Float32 is held against full fp32, though TF32 may have been on.
 --
--- Glance: run_id name bound roofline_share% share% kernel_s tflops_per_s gb_per_s calls dtype intensity shapes peak bandwidth
+-- Glance: run_id name bound roofline_share% share% kernel_s tflops_per_s gb_per_s calls dtype intensity shapes peak
+--   bandwidth
 --
 -- Sources: op_work, run_devices
 --

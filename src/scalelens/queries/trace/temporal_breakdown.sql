@@ -13,7 +13,8 @@
 -- Limits: What a kernel's name does not tell is compute.  Kernels that wait, such as a collective for a late rank, are
 --   busy.
 --
--- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns compute_ns exposed_comm_ns idle_ns
+-- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
+--   compute_ns exposed_comm_ns idle_ns
 --
 -- Sources: class_times
 --
