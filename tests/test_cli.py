@@ -31,6 +31,7 @@ from conftest import answer
 from logs import megatron_line
 from recipes import recipe
 from scalelens.cli import app
+from scalelens.database.ask import ask
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
 from scalelens.tables import documented
@@ -387,6 +388,17 @@ def test_queries_answer(run: Run, home: Path) -> None:
     ran = run("query", "batch_stats", "warmup=0", "exclude=none", "-w", home, "--format", "json")
     (row,) = json.loads(ran.out)
     assert (ran.code, row["n_steps"]) == (0, 5)
+
+
+ASKED = sorted(name for name, query in queries.load().items() if not query.is_helper)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
+    asks_for_sides = {"a", "b"} <= {
+        parameter.name for parameter in queries.load()[name].parameters
+    } and name != "trace_diff"
+    ask(home, name, {"a": "devices > 0", "b": "devices = 0"} if asks_for_sides else {})
 
 
 def test_the_environment_may_name_the_warehouse(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,15 @@ from scalelens.errors import UserError
 from scalelens.queries.header import NOTES
 from scalelens.queries.page import page
 
-STATISTICS = [  # these carry figures into papers: a reader must find what they rest on
-    "ablation", "batch_device_grid", "batch_size_curve", "energy_by_batch", "energy_efficiency", "energy_fixed_part",
-    "energy_integrated", "energy_of_steps", "energy_scaling", "mfu", "mlperf_scores", "model_flops", "precision_gain", "roofline",
-    "temporal_breakdown", "throughput", "time_to_accuracy",
-]  # fmt: skip
+ASKED = sorted(name for name, query in QUERIES.items() if not query.is_helper)
+
+LISTINGS = {  # they show, count or add up what is recorded; whatever else is asked computes, and must explain itself
+    "annotation_summary", "collective_benchmarks", "compared_runs", "compared_traces", "configuration", "contradictions",
+    "differences", "exclusions", "kernel_launches", "kernel_sequences", "kernel_summary", "kernel_tree", "launch_stats",
+    "memory_copies", "not_compared", "op_summary", "power_clock", "power_over_time", "run_matrix", "runs_overview",
+    "trace_diff", "trace_steps",
+}  # fmt: skip
+STATISTICS = sorted({*ASKED, "accuracy_curve", "model_flops"} - LISTINGS)
 
 MINE = """\
 -- Runs of one size.
@@ -106,3 +110,16 @@ def test_a_name_that_is_nearly_one_is_suggested(run: Run) -> None:
         scalelens.explain("througput")
     with pytest.raises(UserError, match="there are ablation, "):
         scalelens.explain("zzzzzz")
+
+
+def test_queries_are_listed_by_topic_with_their_question(run: Run, mine: Path) -> None:
+    shown = run("queries", "--format", "table").out
+    assert "\nscaling\n" in shown and "  sensitivity" in shown
+    assert "scaling_points" not in shown and "scaling_points" in run("queries", "--format", "table", "--all").out
+    assert "Which runs are of this size?" in run("queries", "--format", "table", "--queries", mine).out
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_question_fits_a_line(name: str) -> None:
+    assert QUERIES[name].question.endswith("?")
+    assert len(QUERIES[name].question) <= 70

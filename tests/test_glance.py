@@ -16,21 +16,32 @@ from rich.console import Console
 
 from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
 from scalelens.cli import output
-from scalelens.cli.glance import Block, Shown, blocks, decimals_of, fitted, shortened
+from scalelens.cli.column_texts import Shown, decimals_of
+from scalelens.cli.glance import Block, blocks, first_rows, fitted, shortened
 from scalelens.database.ask import answer
+from scalelens.queries.header import QueryColumn
 
 GOLDENS = Path(__file__).parent / "fixtures" / "glance"
+PRINTED = [
+    "batch_stats", "cost_of_work", "elbow", "energy_efficiency", "epoch_times", "exclusions", "kernel_summary", "mfu",
+    "outlier_gpus", "runs_overview", "scaling", "temporal_breakdown", "throughput",
+]  # fmt: skip
 SHOWN = sorted(name for name, query in QUERIES.items() if query.glance)
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_glance_names_columns_of_the_query(name: str) -> None:
     columns = {column.name for column in QUERIES[name].columns}
-    assert {word.removesuffix("%") for word in QUERIES[name].glance} <= columns
+    assert {word.rstrip("%~") for word in QUERIES[name].glance} <= columns
+
+
+@pytest.mark.parametrize("name", sorted(name for name, query in QUERIES.items() if not query.is_helper))
+def test_what_people_ask_has_a_glance(name: str) -> None:
+    assert QUERIES[name].glance
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-@pytest.mark.parametrize("name", ["batch_stats", "energy_efficiency", "runs_overview", "scaling"])
+@pytest.mark.parametrize("name", PRINTED)
 def test_printed_table(
     warehouse: Warehouse, name: str, width: int, monkeypatch: pytest.MonkeyPatch, golden: Any
 ) -> None:
@@ -47,15 +58,16 @@ def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.Monke
     console = Console(file=io.StringIO(), width=width, highlight=False)
     monkeypatch.setattr(output, "Console", lambda **_: console)
     monkeypatch.setattr(output, "errors", console)
-    units = {column.name: column.unit for column in QUERIES[name].columns}
-    output.show_at_a_glance(rows, QUERIES[name].glance, units, {})
+    columns = {column.name: column for column in QUERIES[name].columns}
+    output.show_at_a_glance(rows, QUERIES[name].glance, columns, {})
     file = console.file
     assert isinstance(file, io.StringIO)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 def one_block(rows: pl.DataFrame, *names: str, unit: str | None = "s") -> Block:
-    (only,) = blocks(rows, names, dict.fromkeys(rows.columns, unit), {"r1": "first", "r2": "second"})
+    columns = {name: QueryColumn(name, "", unit, "") for name in rows.columns}
+    (only,) = blocks(rows, names, columns, {"r1": "first", "r2": "second"})
     return only
 
 
@@ -78,11 +90,72 @@ def test_units_are_those_of_the_middle() -> None:
     assert (share.header, share.texts) == ("share [%]", ["50.0", "25.0", "100.0"])
 
 
-def test_what_all_rows_share_is_the_heading_and_equal_rows_fold() -> None:
-    rows = pl.DataFrame({"model": ["a", "a", "b"], "system": ["lumi"] * 3, "devices": [8, 8, 8], "nodes": [1, 1, 2]})
-    given = one_block(rows, "model", "system", "devices", "nodes", unit=None)
+def test_times_of_traces_and_bytes_have_units_that_people_read() -> None:
+    rows = pl.DataFrame({"n": [1, 2], "busy_ns": [2_500_000, 1_500_000]})
+    assert one_block(rows, "n", "busy_ns", unit="ns").columns[1] == Shown(
+        "busy_ns", "busy [ms]", ["2.500", "1.500"], True
+    )
+    rows = pl.DataFrame({"n": [1, 2], "message_bytes": [2_000_000, 64_000_000]})
+    assert one_block(rows, "n", "message_bytes", unit="bytes").columns[1].texts == ["2", "64"]
+
+
+def test_what_all_rows_share_is_the_heading() -> None:
+    rows = pl.DataFrame({"model": ["a", "b"], "system": ["lumi"] * 2, "devices": [8, 8], "attempt": [0, 0]})
+    given = one_block(rows, "model", "system", "devices", "attempt", unit=None)
     assert given.heading == "lumi · devices 8"
+    assert [column.texts for column in given.columns] == [["a", "b"]]
+
+
+def test_rows_that_differ_in_nothing_shown_are_one() -> None:
+    rows = pl.DataFrame({"model": ["a", "b", "a"], "nodes": [1, 2, 1], "loss": [0.1, 0.2, 0.3]})
+    given, dropped = fitted(one_block(rows, "model", "nodes", "loss", unit=None), 18)
     assert [column.texts for column in given.columns] == [["a", "b"], ["1", "2"], ["×2", ""]]
+    assert dropped == ["loss"]
+
+
+def test_marked_columns_show_their_range() -> None:
+    rows = pl.DataFrame({
+        "run_id": ["r1", "r2", "r3", "r4"], "model": ["bert"] * 3 + ["ssd"], "step_s": [0.25, None, 0.3, 0.5],
+        "outcome": ["a", "b", "a", "a"],
+    })  # fmt: skip
+    given = one_block(rows, "model", "step_s~", "outcome~")
+    assert [(column.header, column.texts) for column in given.columns] == [
+        ("model", ["bert", "ssd"]), ("n", ["3", "1"]), ("step [s]", ["0.2500 – 0.3000", "0.5000"]),
+        ("outcome", ["a and 1 more", "a"]),
+    ]  # fmt: skip
+
+
+def test_rows_of_a_run_stand_below_its_name_wherever_they_were() -> None:
+    rows = pl.DataFrame(
+        {"run_id": ["r2", "r1"] * 3, "rank": [0, 1, 2, 3, 4, 5], "share": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]}
+    )
+    columns = {name: QueryColumn(name, "", None, "") for name in rows.columns}
+    second, first = blocks(rows, ("run_id", "rank", "share%"), columns, {"r1": "first", "r2": "second"})
+    assert (second.heading, first.heading) == ("second", "first")
+    assert [column.texts for column in second.columns] == [["0", "2", "4"], ["0.0", "20.0", "40.0"]]
+    assert [column.texts for column in first.columns] == [["1", "3", "5"], ["10.0", "30.0", "50.0"]]
+
+
+def test_of_each_run_the_first_rows_are_shown() -> None:
+    rows = pl.DataFrame({"run_id": [f"r{k % 3}" for k in range(60)], "rank": range(60)})
+    shown = first_rows(rows, ("run_id", "rank"), 30)
+    assert shown["run_id"].value_counts().sort("run_id").rows() == [("r0", 10), ("r1", 10), ("r2", 10)]
+    assert first_rows(rows, ("rank",), 30).height == 30
+
+
+def test_an_interval_without_a_kind_is_what_the_header_says() -> None:
+    rows = pl.DataFrame({"n": [1], "gain": [2.0], "gain_low": [1.5], "gain_high": [2.5]})
+    columns = {name: QueryColumn(name, "", None, "lower end of its 95 % interval") for name in rows.columns}
+    (sure,) = blocks(rows, ("n", "gain"), columns, {})
+    assert sure.columns[1].texts == ["2.000 ± 0.500"]
+    assert one_block(rows, "n", "gain").columns[1].texts == ["2.000 (range 1.500 – 2.500)"]
+
+
+def test_small_probabilities_and_zeros_have_no_odd_signs() -> None:
+    rows = pl.DataFrame({"n": [1, 2, 3], "q": [1e-9, 0.25, None], "difference": [-1e-9, 0.5, 0.25]})
+    _, q, difference = one_block(rows, "n", "q", "difference%").columns
+    assert q.texts == ["<0.001", "0.250", ""]
+    assert difference.texts == ["0.0", "50.0", "25.0"]
 
 
 def test_remarks_stand_below() -> None:
@@ -90,13 +163,23 @@ def test_remarks_stand_below() -> None:
     assert one_block(rows, "devices", "warning", unit=None).remarks == {"a stall": ["2", "4"]}
 
 
+def test_sentences_that_differ_in_their_number_are_one() -> None:
+    rows = pl.DataFrame(
+        {"run": ["a", "b", "c"], "note": ["7 records are few; a stall", "9 records are few", "a stall"]}
+    )
+    remarks = one_block(rows, "run", "note", unit=None).remarks
+    assert remarks == {"7 – 9 records are few": ["a", "b"], "a stall": ["a", "c"]}
+
+
 @given(st.lists(st.text("abc/-_", max_size=40), min_size=1, max_size=6), st.integers(20, 120))
 def test_a_block_fits_any_width(texts: list[str], width: int) -> None:
     columns = [Shown(f"column{k}", f"column{k}", [text, "x" * (k % 30)], k % 2 == 0) for k, text in enumerate(texts)]
-    fitting, dropped = fitted(Block("", columns, {}), width)
+    fitting, dropped = fitted(Block("", columns, {}, 2), width)
     widths = [max(len(column.header), *map(len, column.texts)) for column in fitting.columns]
     assert sum(widths) + 2 * max(len(widths) - 1, 0) <= width or len(widths) <= 1
-    assert [*(column.name for column in fitting.columns), *dropped] == [column.name for column in columns]
+    assert [*(column.name for column in fitting.columns if column.name), *dropped] == [
+        column.name for column in columns
+    ]
 
 
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1))

@@ -930,7 +930,7 @@ def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
 
 
 def test_helpers_are_listed_last(run: Run) -> None:
-    listed = list(csv.DictReader(io.StringIO(run("queries", "--format", "csv").out)))
+    listed = list(csv.DictReader(io.StringIO(run("queries", "--all", "--format", "csv").out)))
     assert {row["name"] for row in listed} == set(QUERIES)
     helpers = [QUERIES[row["name"]].is_helper for row in listed]
     assert helpers == sorted(helpers) and 0 < sum(helpers) < len(helpers)

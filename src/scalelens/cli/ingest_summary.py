@@ -20,6 +20,8 @@ REASONS_SHOWN = 5  # of one status
 
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     """Prints the whole summary."""
+    if not (report.entries or report.unreadable or report.unchanged):
+        errors.print("there are no files in what was named")
     print_formats(report.entries)
     print_columns(report.entries)
     print_not_understood(report.entries)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scalelens.cli.glance import SCALES, intervals
+from scalelens.cli.column_texts import SCALES, intervals
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def number_of(root: Path, name: str, selector: str, statement: str, folders: tup
     queries = load(folders, statement)
     if found:
         check_call(found["query"], values_of(found["parameters"]), queries, folders)
-    columns = {column.name: column.unit for column in queries[found["query"]].columns} if found else {}
+    columns = {column.name: column for column in queries[found["query"]].columns} if found else {}
     column = found["column"] if found else None
     if column and column not in columns:
         raise UserError(
@@ -141,9 +141,8 @@ def number_of(root: Path, name: str, selector: str, statement: str, folders: tup
     if value is None:
         raise UserError(f"{name}: the value of {selector.strip()} is not known", "see the row: scalelens query")
     doubt = "; ".join(str(rows[key][0]) for key in ("warning", "note") if key in rows.columns and rows[key][0])
-    number = Number(
-        name, selector.strip(), value, intervals(rows, column)[0], columns.get(column), run_ids(whole), doubt
-    )
+    unit = columns[column].unit if column in columns else None
+    number = Number(name, selector.strip(), value, intervals(rows, column, columns)[0], unit, run_ids(whole), doubt)
     return converted(number, found["unit"]) if found and found["unit"] else number
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scalelens.cli.glance import Block, blocks, fitted
+from scalelens.cli.glance import Block, blocks, first_rows, fitted, within
 from scalelens.cli.text_formats import cell, cells, inert_csv, json_text, latex, markdown
 from scalelens.errors import UserError
 from scalelens.inert import visible
@@ -19,9 +19,13 @@ from scalelens.inert import visible
 if TYPE_CHECKING:
     import polars as pl
 
+    from scalelens.queries.header import QueryColumn
+
 WIDEST = 44  # characters of a text; longer ones are shortened
 ROWS_SHOWN = 1000  # on a terminal
 ROWS_AT_A_GLANCE = 40
+ROWS_FOLDED = 20_000  # looked at where many rows may be one
+REMARKS_AT_A_GLANCE = 6  # of a block
 ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
 
 
@@ -50,6 +54,8 @@ class Format(StrEnum):
 
 def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; without a format as a table on a terminal, else as CSV."""
+    if format is Format.parquet and sys.stdout.isatty():
+        raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
     to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
 
 
@@ -88,25 +94,38 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
 
 
 def show_at_a_glance(
-    rows: "pl.DataFrame", names: Sequence[str], units: Mapping[str, str | None], runs: Mapping[str, str],
+    rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
     most: int | None = None,
 ) -> None:  # fmt: skip
-    """Prints the columns that matter, in one block for each series, whatever the width of the terminal."""
+    """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal."""
     console = Console(highlight=False)
     most = ROWS_AT_A_GLANCE if most is None else most
+    folds = any("~" in name for name in names)
+    shown = rows.head(ROWS_FOLDED) if folds else first_rows(rows, names, most)
     without_room: list[str] = []
-    for given in blocks(rows.head(most), names, units, runs):
+    more = rows.height - shown.height
+    for whole in blocks(shown, names, columns, runs):
+        given, cut = within(whole, most)
+        more += cut
         fitting, dropped = fitted(given, console.width)
         without_room += [name for name in dropped if name not in without_room]
         if given.heading:
             console.print(Text(given.heading, style="bold"))
         console.print(table_of(fitting))
-        for text, keys in given.remarks.items():
-            console.print(Text(f"{few_of(keys)}: {text}", style="dim"))
-    if rows.height > most:
-        errors.print(f"{rows.height - most:,} more rows: --limit {rows.height}", style="dim")
+        print_remarks(console, given)
+    if more:
+        errors.print(f"{more:,} more rows: --limit {rows.height}", style="dim")
     hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
     errors.print(f"{hidden}{len(rows.columns)} columns in all: --all", style="dim", markup=False)
+
+
+def print_remarks(console: Console, given: Block) -> None:
+    """Prints each sentence once, behind the rows that it is about, unless it is about all of them."""
+    for text, keys in list(given.remarks.items())[:REMARKS_AT_A_GLANCE]:
+        about = f"{few_of(list(dict.fromkeys(keys)))}: " if len(keys) < given.height else ""
+        console.print(Text(f"{about}{text}", style="dim"))
+    if len(given.remarks) > REMARKS_AT_A_GLANCE:
+        console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: --all", style="dim"))
 
 
 def table_of(given: Block) -> Table:

@@ -66,11 +66,13 @@ def query(
     glance = load(tuple(folders or ()), name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if glance.glance and for_people and not everything and not columns and not rows.is_empty():
-        units = {column.name: column.unit for column in glance.columns}
-        show_at_a_glance(rows, glance.glance, units, names_of_runs(warehouse, glance), limit)
+        columns_of = {column.name: column for column in glance.columns}
+        show_at_a_glance(rows, glance.glance, columns_of, names_of_runs(warehouse, glance), limit)
     else:
         show(rows, format)
-    if rows.is_empty():
+    if rows.is_empty() and has_no_runs(warehouse):
+        errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
+    elif rows.is_empty():
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
 
 
@@ -80,6 +82,12 @@ def refinement(columns: str | None, where: str | None, sort: str | None, limit: 
     parts = [f"{columns or '*'} FROM {{}}", f"WHERE {where}" if where else ""]
     parts += [f"ORDER BY {', '.join(order)}" if order else "", f"LIMIT {limit}" if limit is not None else ""]
     return " ".join(filter(None, parts))
+
+
+def has_no_runs(warehouse: Path) -> bool:
+    from scalelens.database.ask import answer_of
+
+    return answer_of(warehouse, "SELECT 1 AS one FROM runs LIMIT 1").is_empty()
 
 
 def print_reasons(name: str, warehouse: Path, parameters: dict[str, str], folders: tuple[Path, ...]) -> None:

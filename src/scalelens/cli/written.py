@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
-from scalelens.cli.glance import shown
+from scalelens.cli.column_texts import NAME_RUNS, shown
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import Format, to_stdout
 from scalelens.cli.text_formats import latex, markdown
@@ -53,22 +53,25 @@ def show_with_provenance(
 
 def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
-    units = {column.name: column.unit for column in query.columns}
+    of_query = {column.name: column for column in query.columns}
     runs = names_of_runs(root, query)
-    if query.glance[0] == "run_id":  # the ids say nothing, so the names give the order
+    if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
         rows = rows[sorted(range(rows.height), key=lambda k: runs.get(rows["run_id"][k], rows["run_id"][k]))]
-    columns = [shown(rows, name, units, runs) for name in query.glance if name.rstrip("%") in rows.columns]
+    columns = [shown(rows, name, of_query, runs) for name in query.glance if name.rstrip("%~") in rows.columns]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)
 
 
 def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
-    """Names of the runs by their id, where the glance of a query shows runs."""
+    """Names of the runs by their id, where the glance of a query shows runs.
+
+    Runs of one name and system on other devices are told apart by the model of the device.
+    """
     from scalelens.database.ask import answer
     from scalelens.database.connect import connect
 
-    if "run_id" not in query.glance:
+    if not any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance):
         return {}
-    statement = "SELECT run_id, name FROM runs"
-    rows = answer(connect(warehouse, (), statement), statement)
-    return {run_id: name for run_id, name in rows.iter_rows() if name}
+    statement = """SELECT run_id, CASE WHEN count(DISTINCT device_model) OVER (PARTITION BY name, system) > 1
+        THEN concat_ws(' ', name, device_model) ELSE name END FROM runs WHERE name IS NOT NULL"""
+    return dict(answer(connect(warehouse, (), statement), statement).iter_rows())

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import polars as pl
 from scalelens.database.connect import connect
 from scalelens.database.views import sql_text
 from scalelens.errors import UserError
-from scalelens.queries.header import Query
+from scalelens.queries.header import Query, is_ours
 from scalelens.queries.load import load
+from scalelens.queries.page import suggestion
+from scalelens.queries.parameter_values import check_value
 from scalelens.warehouse.log import Warehouse
 
 UNSAFE = "--unsafe lets it do what DuckDB can"
@@ -27,6 +30,9 @@ REMEDIES = {
     "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
     "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
 }
+
+NO_RUN = re.compile(r"[ab] := '(.*)' is no run")  # says two_sides
+NAMES_TRIED = 4
 
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 
@@ -47,7 +53,24 @@ def ask(
     statement = f"SELECT {refined.replace('{}', call(name, parameters or {}))}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
-    return answer_of(root, statement, query_folders, queries, unsafe)
+    try:
+        return answer_of(root, statement, query_folders, queries, unsafe)
+    except UserError as error:
+        if NO_RUN.search(str(error)):
+            raise UserError(f"{str(error).partition(';')[0]}", names_to_try(root, str(error))) from None
+        raise
+
+
+def names_to_try(root: Path, complaint: str) -> str:
+    """Names of runs of the warehouse that may be meant, those first that are like the wrong one."""
+    names = answer_of(root, "SELECT DISTINCT name FROM runs WHERE name IS NOT NULL ORDER BY name")["name"].to_list()
+    found = NO_RUN.search(complaint)
+    near = get_close_matches(found[1], names, NAMES_TRIED) if found else []
+    tried = near or names[:NAMES_TRIED]
+    if not tried:
+        return "the warehouse has no runs"
+    more = f" and {len(names) - len(tried)} more (FROM runs)" if len(names) > len(tried) else ""
+    return f"name one of {', '.join(tried)}{more}, or write key=value or a condition"
 
 
 def answer_of(
@@ -83,14 +106,19 @@ def call(name: str, parameters: Mapping[str, Any]) -> str:
 def check_call(
     name: str, parameters: Mapping[str, Any], queries: Mapping[str, Query], query_folders: tuple[Path, ...] = ()
 ) -> None:
-    """Raises UserError for a query or parameter that does not exist."""
+    """Raises UserError for a query or parameter that does not exist, and for a value that a parameter cannot have."""
     if name not in queries:
-        raise UserError(f"there is no query '{name}'", f"there are: {', '.join(sorted(load(query_folders)))}")
-    allowed = [parameter.name for parameter in queries[name].parameters]
-    for key in parameters:
+        names = load(query_folders)
+        raise UserError(
+            f"there is no query '{name}'", suggestion(name, names) or f"there are: {', '.join(sorted(names))}"
+        )
+    allowed = {parameter.name: parameter for parameter in queries[name].parameters}
+    for key, value in parameters.items():
         if key not in allowed:
             takes = f"it takes {', '.join(allowed)}" if allowed else "it takes no parameters"
             raise UserError(f"'{key}' is not a parameter of {name}", takes)
+        if is_ours(queries[name].path):
+            check_value(allowed[key], value)
 
 
 def literal(value: Any) -> str:

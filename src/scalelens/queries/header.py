@@ -19,8 +19,9 @@ A source in brackets is read only where some parameter is given a text.  A query
 for people, has a heading `Helper:` that names them.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
-in per cent.  A query that computes a statistic may say more below the headings `Formula`, `Reference`, `Assumptions`
-and `Limits`, in indented lines: `scalelens explain` prints each of them as a part of its page.
+in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
+that computes a statistic says more below the headings `Formula`, `Reference`, `Assumptions` and `Limits`, in indented
+lines: `scalelens explain` prints each of them as a part of its page.
 
     -- Glance: run_id devices step_s efficiency%
     --
@@ -83,6 +84,11 @@ class Query(NamedTuple):
     def topic(self) -> str:
         """Name of its folder."""
         return self.path.parent.name
+
+    @property
+    def question(self) -> str:
+        """The first sentence of what it answers."""
+        return re.split(r"(?<=[.?])\s", " ".join(self.answers.split()), maxsplit=1)[0]
 
     @property
     def macro(self) -> str:

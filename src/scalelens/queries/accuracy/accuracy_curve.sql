@@ -14,6 +14,8 @@
 --
 -- Helper: of time_to_accuracy
 --
+-- Glance: run_id elapsed_s epoch step score phase n_records clock
+--
 -- Sources: steps, metrics, phases, runs, selected_steps, selected_runs
 --
 -- Parameters:

@@ -14,6 +14,9 @@
 --   sample: MLPerf takes 3 to 40.  A `clock` of `sum of steps` holds no start-up, validation or checkpoint, and is not to
 --   be compared with a wall clock.
 --
+-- Glance: run_id devices global_batch_size is_reached time_to_target_s~ score~ best_score~ epoch~ step~
+--   device_hours~ decided_by clock
+--
 -- Sources: accuracy_curve, runs
 --
 -- Parameters:

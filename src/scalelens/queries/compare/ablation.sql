@@ -15,6 +15,9 @@
 -- Limits: No interval without repeats on both sides.  Repeats that differ by half have no speedup.  A setting that only
 --   one log states counts as the change, since what is off is often not printed.
 --
+-- Glance: setting from_value to_value speedup from_step_s to_step_s model system devices device_model from_run_ids
+--   to_run_ids warning
+--
 -- Sources: configurations, settings_catalog
 --
 -- Parameters:

@@ -9,6 +9,21 @@
 --   There is no verdict where the runs of a side are no repeats of each other, where a step is not the same work on both
 --   sides, and where means of several steps would have to say how slow single steps are.
 --
+-- Formula:
+--   ratio = exp(mean ln b - mean ln a) over the runs.  Its interval: Welch's t interval of the difference of the mean
+--   logarithms; a side scatters at least as much as its runs do within.
+--   slowdown = ratio - 1, of rates 1 / ratio - 1.  With one run a side: both intervals within the runs, as
+--   logarithms, added in quadrature.
+--
+-- Reference: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013; Welch, Biometrika 34, 1947; Zou and
+--   Donner, Statistics in Medicine 27, 2008.  statistics/comparisons.py.
+--
+-- Assumptions: The runs of a side are independent, and their values are lognormal.
+--
+-- Limits: One run a side has no verdict.  One run against repeats is taken to scatter as they do.
+--
+-- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
+--
 -- Sources: two_sides, run_values, differences
 --
 -- Parameters:

@@ -1,6 +1,6 @@
 -- What speaks for a cause where b is slower than a: input, a GPU, a node, throttling, memory, something periodic.
 --
--- Answers: Where should I look first?
+-- Answers: Where should I look first when b is slower than a?
 --   A sign counts where b shows it and a does not.  It is no proof, and several may be there.
 --   input       the wait for data of a step grew by half of what the step grew by, or more, and by 1 % of a step
 --   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; the same of network, and of
@@ -12,6 +12,13 @@
 --   allocator   memory reserved over memory allocated is 1.2 times that of a, or an allocation was retried in b alone
 --   periodic    every nth step of b takes 1.5 times the median or more, for one n; with saving checkpoints where the log
 --               says so
+--
+-- Formula: a_sign and b_sign are the share, ratio or count that the rule of the cause looks at, on either side;
+--   is_there where that of b passes its limit and that of a does not.
+--
+-- Limits: A sign is no proof.  Where nothing was recorded for a cause it is NULL, not absent.
+--
+-- Glance: cause is_there evidence a_sign b_sign
 --
 -- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
 --

@@ -1,6 +1,9 @@
 -- The runs of both sides of a comparison, one by one.
 --
--- Answers: Which values do `compare` and its interval rest on?
+-- Answers: Which values of which runs does a comparison rest on?
+--   They are those of `compare` and of its interval.
+--
+-- Glance: side run_id run_value n_steps started_at
 --
 -- Sources: two_sides, run_values, runs
 --

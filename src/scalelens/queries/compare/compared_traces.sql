@@ -1,9 +1,12 @@
 -- Where two sides differ on the devices: time of a step by class, collective, kernel and operator, of the runs with traces.
 --
--- Answers: The difference between a and b: is it computation, communication that nothing hides, copies or idling, and
---   in which collectives, kernels and operators does it lie?
+-- Answers: In what do two sides differ on the devices?
+--   Is it computation, communication that nothing hides, copies or idling, and in which collectives, kernels and
+--   operators does it lie?
 --   Times are per annotated step and rank, so that traces of different length can be compared.  Traces without annotated
 --   steps count as one step, and `note` says so.  `trace_diff` shows the same two sides name by name.
+--
+-- Glance: part name a_step_ns b_step_ns diff_ns diff_share% note
 --
 -- Sources: two_sides, temporal_breakdown, trace_steps, gpu_events, events
 --

@@ -7,6 +7,20 @@
 --   hundred, not one in twenty, were to have a point by chance.  Both levels have two runs or more.  Runs without a
 --   time are not here.
 --
+-- Formula: Cut where the energy distance k m / (k + m) (2 E|x - y| - E|x - x'| - E|y - y'|) of both parts is
+--   largest; keep a cut whose t-test of the logarithms, its p times the places where it could be, is at most 0.05.
+--   slowdown = new level / old level - 1, of rates its reciprocal.
+--
+-- Reference: Matteson and James, J. American Statistical Association 109, 2014 (E-divisive); Hunter, arXiv
+--   2301.03034.  statistics/histories.py.
+--
+-- Assumptions: Runs are independent of each other.
+--
+-- Limits: A level has two runs or more, so a single slow run is none.  A change is seen some runs after it came: at
+--   a scatter of 2 % one of 5 % after five.
+--
+-- Glance: series started_at name run_value level change slowdown% p_value changed
+--
 -- Sources: runs, run_values, configuration, params
 --
 -- Parameters:

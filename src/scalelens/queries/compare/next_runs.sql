@@ -1,10 +1,24 @@
 -- How many repeats would settle a comparison, and what they cost.
 --
--- Answers: How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an
---   efficiency, is known to a share?
+-- Answers: How many more runs would settle a comparison?
+--   How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an efficiency,
+--   is known to a share?
 --   Continuations of what was measured are simulated, with difference and scatter as uncertain as the runs so far leave
 --   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
 --   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.
+--
+-- Formula: The least number of runs a side of which nine in ten of 1,000 simulated continuations settle the question
+--   (`even_repeats`: one in two).  Difference and scatter are drawn from what the runs so far leave possible.
+--   node_hours = more_runs * nodes * run_s / 3600.
+--
+-- Reference: Spiegelhalter et al., Bayesian Approaches to Clinical Trials, 2004, section 6.6 (assurance).
+--   statistics/repeats.py.
+--
+-- Assumptions: New runs are like those that are there.
+--
+-- Limits: Needs repeats on a side; from one run each it asks for three.  200 runs a side at most.
+--
+-- Glance: side runs_done more_runs repeats even_repeats chance% between_runs% within_runs% run_s nodes node_hours note
 --
 -- Sources: two_sides, run_values, runs, jobs, repeat_commands
 --

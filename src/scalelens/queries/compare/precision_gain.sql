@@ -1,6 +1,7 @@
 -- Gain by precision: what a narrower number format gave, where all else is equal.
 --
--- Answers: How much faster is training in bf16, fp16, amp or fp8 than in the wider format?
+-- Answers: How much faster is training in a narrower number format?
+--   From the wider format to bf16, fp16, amp or fp8.
 --   The rows of `ablation` whose one changed setting is the precision.
 --
 -- Formula: speedup = (W1 / t1) / (W0 / t0), with W the global batch and t the time of a step, 0 before and 1 after.
@@ -8,6 +9,8 @@
 -- Reference: see ablation
 --
 -- Limits: A narrower format often allows a larger batch, and that gain is not in it: the batches are equal.
+--
+-- Glance: from_precision to_precision speedup from_step_s to_step_s model system devices device_model warning
 --
 -- Sources: ablation
 --

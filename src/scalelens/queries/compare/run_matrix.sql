@@ -7,6 +7,8 @@
 --   system or lie in like folders (held_settings).  A configuration is every performance setting but those that follow
 --   from the size, and whether it scales weakly or strongly where the log says so.
 --
+-- Glance: study configuration devices state n_done n_runs why
+--
 -- Sources: runs, step_times, held_settings, params, selected_runs, labels
 --
 -- Parameters:

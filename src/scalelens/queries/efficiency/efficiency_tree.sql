@@ -1,23 +1,30 @@
 -- Efficiency of the devices as a product of factors, in the terms of POP and of TALP for accelerators.
 --
--- Answers: What ate the efficiency: unequal work, communication, or devices that wait for their hosts?
+-- Answers: What ate the efficiency of the devices?
+--   Unequal work, communication, or devices that wait for their hosts?
 --   Of each device, K is the time in which kernels compute, C the time of communication and copies that no kernel hides,
 --   T the elapsed time of the slowest.  They are those of temporal_breakdown: K its compute_ns, C its exposed
 --   communication and memory.
---     load balance   = mean K / max K
---     communication  = max K / max (K + C)
---     orchestration  = max (K + C) / T
---     parallel       = load balance * communication * orchestration = mean K / T
---   A device that waits in a collective communicates: a late host of one is communication of the others.
 --   The elapsed time of a step is that until the first work of the next step on the device, where the trace holds it.
---   Of several devices of a run one traced rank alone says nothing of the balance: then it is unknown, and the parallel
---   efficiency as well.
 --   Computation scalability is K of a sample, a device's, at the base over that here; the base is the smallest traced size
 --   of its series (scaling_series), its steps being annotated in the trace.  Global = parallel * computation scalability.
 --   The host has a tree of its own, never multiplied with that of the devices.  Its offload efficiency is the share of
 --   its annotated steps in which none of its threads is in a call of the device's runtime, launches and waits alike, as
---   mean over ranks.  Its other factor, of MPI, needs a trace of MPI.
---   Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
+--   mean over ranks.
+--
+-- Formula:
+--   load balance = mean K / max K; communication = max K / max(K + C); orchestration = max(K + C) / T; parallel =
+--   their product = mean K / T; global = parallel * computation scalability.
+--
+-- Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
+--
+-- Assumptions: A device that waits in a collective communicates.
+--
+-- Limits: One traced rank of several has no load balance, and no parallel efficiency.  A late host of one rank is communication of the others.
+--   The factor of MPI needs a trace of MPI.
+--
+-- Glance: run_id train_step parallel_efficiency% load_balance% communication_efficiency% orchestration_efficiency%
+--   computation_scalability% global_efficiency% offload_efficiency% ranks devices elapsed_ns remark
 --
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series
 --

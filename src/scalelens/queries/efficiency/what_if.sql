@@ -1,6 +1,7 @@
 -- The time of a step if the slowest workers, a stage, communication or hosts were as usual, by replay of its operations.
 --
--- Answers: How much faster would steps be without stragglers, and is it workers, a stage, communication or the host?
+-- Answers: How much faster would steps be without stragglers?
+--   Is it workers, a stage, communication or the host?
 --   For kernel traces (Kineto, Nsight Systems) it is the replay of trace_replays, which says what is replayed and what is
 --   missed; times are means over the complete steps of the ranks:
 --     free communication    communication takes no time, but still waits for all
@@ -21,7 +22,18 @@
 --                           the steps with its stage, or its replica, as measured, and all else as usual
 --     stage                 one row each; the healed share of the last stage is M_S
 --     free communication    communication takes no time, but still waits for all
---   Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713.
+--
+-- Formula: slowdown = t / t_healed, healed share = (t - t_healed) / (t - t_ideal), with t the replayed time of the
+--   steps, t_healed that with some operations as usual, t_ideal that with all of them.
+--
+-- Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713: S, M_W and
+--   M_S.  statistics/pipeline_replay.py, statistics/kernel_replay.py.
+--
+-- Assumptions: An operation starts as soon as its dependencies allow.
+--
+-- Limits: replay_error says how far the replay is off.  What the replay of kernels misses is said by trace_replays.
+--
+-- Glance: run_id question healed slowdown what_if_s healed_share% measured_s replayed_s replay_error% reason
 --
 -- Sources: events, selected_runs, trace_replays, trace_steps
 --

@@ -1,6 +1,6 @@
 -- Throughput and energy against batch size: the three panels of CARAML.
 --
--- Answers: Which batch gives most throughput, and which most work for a watt-hour?
+-- Answers: Which batch gives most throughput, and most work for a watt-hour?
 --   One row for each batch of runs that are equal but for it; of repeats the median, with their range.
 --   A tool's watt-hours may mostly be start-up, which a larger batch only spreads over more work: energy_fixed_part.
 --
@@ -10,6 +10,9 @@
 -- Reference: John et al., CARAML, arXiv 2409.12994, figures of throughput and energy against batch.
 --
 -- Limits: The range of repeats is no 95 % interval.
+--
+-- Glance: series global_batch_size devices samples_per_s unit_wh samples_per_wh tokens_per_wh n_runs rate_of unit
+--   energy_kind note
 --
 -- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --

@@ -1,6 +1,7 @@
 -- What the energy gave: samples and tokens per watt-hour, joules per step.
 --
--- Answers: How many watt-hours did a unit take, how many samples or tokens did one give, how much was idling?
+-- Answers: How much work did a watt-hour give?
+--   How many watt-hours did a unit take, and how much was idling?
 --   Where only some of the devices were measured, work is taken as equal on all of them.
 --   A tool's watt-hours mostly hold start-up and compilation: `steps_share` says how much of it went into steps.
 --
@@ -16,7 +17,8 @@
 --
 -- Limits: Energy of devices is not that of nodes: hosts, fans and network are in it only with per := 'node'.
 --
--- Glance: run_id system precision devices global_batch_size energy_j unit_w tdp_share% coverage% samples_per_wh tokens_per_wh step_j energy_kind note
+-- Glance: run_id system precision devices global_batch_size energy_j unit_w tdp_share% coverage% samples_per_wh
+--   tokens_per_wh step_j energy_kind note
 --
 -- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --

@@ -1,6 +1,7 @@
 -- Energy of start-up and energy of work, separated by runs of several sizes.
 --
--- Answers: How much of a tool's watt-hours would be there without any work, and what do the devices draw at work?
+-- Answers: How much of the energy would be there without any work?
+--   What do the devices draw at work?
 --   Energy of a device = fixed + power * time of the steps, over runs that are equal but for their batch or their
 --   number of steps.  It takes four times that differ.  Time is that of all steps, as logged.
 --   First a line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move,
@@ -17,6 +18,8 @@
 --
 -- Limits: An odd run is one that misses the robust line by more than five median misses; it is named, and left out of
 --   the fit.  Runs of too similar length give a wide interval of the fixed part.
+--
+-- Glance: settings devices n_runs fixed_wh work_w odd_runs note
 --
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --

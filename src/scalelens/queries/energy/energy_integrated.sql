@@ -1,6 +1,7 @@
 -- Energy of each sensor, integrated over its power readings.
 --
--- Answers: How much energy did each device take, how well was it measured, and what does the tool itself say?
+-- Answers: How much energy did each device take, and how well was it measured?
+--   What does the tool itself say?
 --   Time-weighted, so that uneven sampling changes nothing; one row per sensor, however many ranks measured it
 --   (power_readings).  Sensors nest: add up rows whose `part_of` is NULL.
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
@@ -17,6 +18,8 @@
 --
 -- Limits: Sensors average over windows that the tools do not name, or see a part of the time only; that error is not in
 --   coverage.  Work shorter than a sampling period has no energy of its own.
+--
+-- Glance: run_id node device scope energy_j mean_w coverage% reported_j sampling_s span_s readings part_of flags
 --
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --

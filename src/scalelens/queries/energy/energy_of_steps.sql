@@ -1,6 +1,7 @@
 -- Energy of each step record: what the devices took while it was timed.
 --
--- Answers: How many joules is a step, and how much of a run's energy went into steps at all?
+-- Answers: How many joules is a step?
+--   How much of a run's energy went into steps at all?
 --   Power of every accelerator that was measured (gpu, gcd, oam, ipu), integrated by trapezoids over the record's
 --   interval, which ends at its time stamp.  Where more were measured than the run had devices (a tool reads all of a
 --   node), those that took most over all records count.  Left out are records without a time stamp, records that were
@@ -14,6 +15,8 @@
 --
 -- Limits: Steps shorter than a sampling period share readings, so that neighbours look alike.  A counter that is
 --   averaged by the driver lags behind the step.
+--
+-- Glance: run_id step energy_j power_w sensors energy_kind averaged_steps left_out line
 --
 -- Sources: selected_steps, power_intervals, steps, runs
 --

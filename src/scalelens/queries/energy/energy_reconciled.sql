@@ -1,10 +1,19 @@
 -- All that is said of a run's energy, side by side: who says it, what it covers, and what cannot all be true.
 --
--- Answers: The scheduler, the node's sensors, DCGM, jpwr, nvidia-smi and the log: do their energies agree?
+-- Answers: Do all that measure the energy of a run agree?
+--   The scheduler, the node's sensors, DCGM, jpwr, nvidia-smi and the log.
 --   A row per source and scope, summed over its sensors.  Two rows contradict each other where a whole is less than 95 %
 --   of a part of it that was not measured for longer (a job and its steps, a node and its devices), or where two sources
 --   cover the same scope for the same time, within 5 %, and differ by more than 10 %.  A row contradicts itself where a
 --   device draws less than 5 W or more than 2800 W on average.  Rows that cover other scopes or times may differ.
+--
+-- Formula: contradiction: whole < 0.95 part; or for one scope, with spans within 5 %, larger / smaller > 1.1; or a
+--   device below 5 W or above 2800 W on average.
+--
+-- Limits: Sources that cover other scopes or times are not held against each other.  It says that two cannot both be
+--   true, not which one is.
+--
+-- Glance: run_id said_by scope energy_j mean_w how covers span_s coverage% contradiction
 --
 -- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, power, files, selected_runs
 --

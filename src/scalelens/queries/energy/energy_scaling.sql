@@ -12,6 +12,8 @@
 --
 -- Limits: No range without repeats of both sizes.  The range is that of the repeats, not a 95 % interval.
 --
+-- Glance: series devices nodes relative_energy speedup sample_j unit_w energy_of energy_kind n_runs n_steps note
+--
 -- Sources: scaling, energy_efficiency
 --
 -- Parameters:

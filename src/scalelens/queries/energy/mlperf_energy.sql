@@ -1,15 +1,22 @@
 -- MLPerf's official energy of each node and switch, beside the integral over the run.
 --
--- Answers: What energy does MLPerf Training's rule give, and what was measured while the run took place?
+-- Answers: What energy does MLPerf Training's rule give?
+--   What was measured while the run took place?
 --   Official: conversion efficiency times the right Riemann sum of the readings since power_measurement_start, over the
 --   time measured, times the time to train (mlcommons/logging, result_summarizer); a switch is its estimate times the
 --   time to train.  That is mean power, idle time before and after the run included, for as long as the run.
 --   Integrated: trapezoids from run_start to run_stop, without the initialisation before it that energy_integrated
 --   counts to the log, times the conversion efficiency.
 --
+-- Formula: official_j = c (sum of P dt) T / M, with P each reading, dt the time since the one before (right Riemann
+--   sum), M the time measured, T the time to train, c the conversion efficiency.  energy_j = c times the trapezoids
+--   from run_start to run_stop.
+--
 -- Reference: MLCommons, training_policies/power_measurement.adoc and mlcommons/logging, result_summarizer.
 --
 -- Limits: The official number is mean power times time to train: it is not the energy of the run.
+--
+-- Glance: run_id node scope official_j energy_j time_to_train_s coverage% conversion_eff% measured_s device note
 --
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --

@@ -1,9 +1,12 @@
 -- The clock of the power readings against that of the log.
 --
--- Answers: By how much must the readings' times be moved to be times of the log, and how is that known?
+-- Answers: By how much is the clock of the power readings off that of the log?
+--   How is that known?
 --   Both in UTC, or both local times: 0.  One of each: the zone is the only one, in quarters of an hour, in which 98 %
 --   of the run was measured.  Where several zones fit, or none, there is no offset, and nothing is joined by time:
 --   `ingest --tz` or a sidecar can say the zone.
+--
+-- Glance: run_id offset_s evidence power_origin log_origin
 --
 -- Sources: power, steps, phases, selected_runs
 --

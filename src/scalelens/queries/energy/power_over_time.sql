@@ -1,10 +1,13 @@
 -- Power of each sensor over time, thinned for the eye, and what the run did meanwhile.
 --
--- Answers: What did each device draw while the run started, stepped, evaluated and saved?
+-- Answers: What did each device draw, and what did the run do meanwhile?
+--   Start, steps, evaluation and saving.
 --   A sensor with more samples than `points` is cut into slots of time, of which the first, the last, the lowest and the
 --   highest sample stay, so that no peak and no dip is lost.
 --   Steps that follow each other are one phase; pauses that are shorter than two records, or than a 500th of the run, are
 --   closed.  Where the clocks of readings and log do not join (power_clock) there are no phases.
+--
+-- Glance: run_id phase node device power_w~ begins_s~ scope
 --
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --

@@ -1,6 +1,7 @@
 -- Ranks that keep the others waiting at collectives, and what they do meanwhile.
 --
--- Answers: Why does a rank arrive late: its GPU, its host, its data, the network, or a rank that it waits for itself?
+-- Answers: Why does a rank arrive late at collectives?
+--   Its GPU, its host, its data, the network, or a rank that it waits for itself?
 --   A rank is late if it arrives last at half of its collectives or more (too often for an accident: q below 0.05, by
 --   the binomial distribution at one in n for n ranks, after Benjamini and Hochberg), the waiting that it causes is at
 --   least 2/n of all (3/4 is always enough), and its lateness is at least 1 % of its steps.
@@ -10,6 +11,22 @@
 --   rank causes).  The first that makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
 --   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
+--
+-- Formula:
+--   lateness = sum over the collectives of a group of arrival - arrival of the last but one, where it comes last
+--   alone.  p = P(X >= times_last), X binomial with 1 / n for n ranks; q after Benjamini and Hochberg.
+--   network: (t - m) / max(1.4826 MAD, 2 % of m) above 3.5 and t > 1.1 m, with t the group's time for a message and m
+--   the median of the groups.
+--
+-- Reference: Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
+--
+-- Assumptions: Clocks of the hosts are right after clock_offsets, or equal.
+--
+-- Limits: The first cause that explains half of the lateness is named; two together may have made it.  Ranks that
+--   were not traced are not seen.
+--
+-- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s
+--   q network_ratio process_group
 --
 -- Sources: rank_work, collective_arrivals
 --

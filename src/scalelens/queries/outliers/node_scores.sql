@@ -8,6 +8,21 @@
 --   A node is slow if it is longer by the threshold, q is below 0.03 and, of three nodes or more, z above 2.  Of two,
 --   the one is slow beside the other.
 --
+-- Formula:
+--   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median
+--   of the stage; ratio = level / median of the other nodes.
+--   p: moderated t-test, variance (8 (0.02^2 + e^2) + S) / (8 + f), with S the squares and f the freedom of the other
+--   nodes, e the standard error of a level.  q after Benjamini and Hochberg.
+--
+-- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Benjamini and Hochberg,
+--   J. Royal Statistical Society B 57, 1995.  statistics/peers.py.
+--
+-- Assumptions: Nodes of one stage have the same work, and devices of one model differ by about 2 %.
+--
+-- Limits: A node with one rank is not tested.  Of two nodes the slower one is named beside the other.
+--
+-- Glance: run_id node is_slow ratio z q ranks compared stage
+--
 -- Sources: work_ratios
 --
 -- Parameters:

@@ -1,10 +1,20 @@
 -- Each device's power while it works, beside that of the other devices of the run.
 --
--- Answers: Does a device draw less than the others, as one does that is throttled or has less to do?
+-- Answers: Does a device draw less than the others?
+--   So does one that is throttled or has less to do.
 --   A device works where it draws more than the middle between its resting and its highest power, the 5 % and 95 %
 --   quantiles of its samples.  x = (power - median over the devices) / median, z = x / max(1.4826 MAD of x, 0.02), as in
 --   work_scores; of three devices or more one stands out with z beyond 3.5 and x beyond 10 %, to either side.  A power
 --   of zero is not a measurement.  Power files do not say which rank has the device.
+--
+-- Formula: x = median power at work / median over the devices of the scope - 1; z = x / max(1.4826 MAD of x, 0.02);
+--   stands out where |z| > 3.5 and |x| > 0.1.
+--
+-- Assumptions: The devices have the same work, and at work means above the middle of the 5 % and 95 % quantiles.
+--
+-- Limits: Needs three devices.  Less power may mean less work, a lower limit, or heat: power alone does not tell.
+--
+-- Glance: run_id node device power_w ratio stands_out z n_samples compared scope
 --
 -- Sources: power_readings
 --

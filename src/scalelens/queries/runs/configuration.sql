@@ -7,6 +7,8 @@
 --   whole number; a parallel size of 1 is none; a word is in lower case.  What is no value of its kind (two ranks that print into one line) is left
 --   out.  The model of a device is the catalog's name, by the log's name for it or by the system.
 --
+-- Glance: setting value run_id~ origin class
+--
 -- Sources: params, runs, settings_catalog, run_devices, selected_runs
 --
 -- Parameters:

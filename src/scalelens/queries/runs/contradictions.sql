@@ -1,8 +1,10 @@
 -- Facts about a run on which its sources disagree.
 --
--- Answers: Which settings of `runs` are in doubt, who says what, and which value was taken?
+-- Answers: Which settings are in doubt, who says what, and what was taken?
 --   Two texts that are the same number do not disagree, nor does a short name of the device in a path (A100), or amp
 --   in a path with fp16 or bf16.
+--
+-- Glance: key value chosen origin run_id~ line~
 --
 -- Sources: params, runs, selected_runs
 --

@@ -4,6 +4,8 @@
 --   A setting that one run alone states is a difference too: unknown is not equal.  Of groups it is every setting in
 --   which any two of all the runs differ; one that differs among the runs of a side makes them no repeats.
 --
+-- Glance: setting a_value b_value verdict class
+--
 -- Sources: configuration, two_sides
 --
 -- Parameters:

@@ -2,7 +2,7 @@
 --
 -- Answers: What is in this warehouse?
 --
--- Glance: run_id model system nodes devices global_batch_size step_s outcome precision n_records attempts n_problems
+-- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
 --
 -- Sources: runs, step_times, problems, selected_runs, batch_stats
 --

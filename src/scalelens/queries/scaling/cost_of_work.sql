@@ -1,12 +1,24 @@
 -- What work cost: device hours, watt-hours and, with a price, money.
 --
--- Answers: What did a run take, and an epoch, a million samples or a billion tokens of it?
+-- Answers: What did a run cost in device hours, energy and money?
+--   What did an epoch, a million samples or a billion tokens of it?
 --   One row for each run and unit of work that is known of it; the unit `run` is the run itself.  The time is that of the
 --   job where one run was in it, else of the run as it says, else from its first to its last time, else of its steps
 --   alone.  All devices count for all of it, start-up too: so it was paid.  Energy is that of energy_of_runs; devices
 --   that were not measured take as much as those that were.
 --
--- Limits: A price in a currency of yours is not in the log; give it as price_per_device_hour
+-- Formula: device_hours = n T / 3600 / u, energy_wh = E / p / 3600 / u, money = device_hours * price, with n the
+--   devices, T the time that they were held, E the joules measured, p the share of the devices that were measured, u
+--   the units of work.
+--
+-- Assumptions: All devices are paid for as long as the run lasts.  Devices that were not measured took as much
+--   energy as the others.
+--
+-- Limits: A price is not in the log: give it as price_per_device_hour.  Where only steps have times, start-up is
+--   missing, and the note says so.  Energy is that of energy_of_runs, mostly without hosts.
+--
+-- Glance: work_unit run_id device_hours energy_wh money devices precision model work_units run_s run_origin
+--   energy_kind note
 --
 -- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
 --

@@ -4,7 +4,18 @@
 --   A gain of 1 is twice the speed, 0.5 half as much again.  By USL, on four sizes by Amdahl's law (scaling_fit); refused
 --   below four.  A size beyond twice the largest is not named: nothing is known there, and `note` says so.
 --
+-- Formula: The devices n with X(2 n) / X(n) = 1 + gain, by the fitted law X: USL from five sizes on, else Amdahl's
+--   (scaling_fit).  last_doubling = S(n) / S(n / 2) - 1, measured at the largest n.
+--
+-- Reference: Gunther, Guerrilla Capacity Planning, 2007, chapter 4 (USL).  statistics/fits.py:gain_of_doubling.
+--
 -- Assumptions: those of scaling_fit; the interval is of the same kind
+--
+-- Limits: Refused below four sizes.  An answer beyond the largest size is extrapolated, one beyond twice that is not
+--   given.
+--
+-- Glance: series devices_worth devices_low devices_high gain_wanted% last_doubling% law largest_devices n_sizes
+--   n_runs note
 --
 -- Sources: fit_points
 --

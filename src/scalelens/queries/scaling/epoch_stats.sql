@@ -1,11 +1,20 @@
 -- The first epoch of each attempt against the later ones.
 --
--- Answers: How much longer did the first epoch take, through compilation and cold caches, and what is an epoch after it?
+-- Answers: How much longer did the first epoch take than the later ones?
+--   Compilation and cold caches make it longer. What is an epoch after it?
 --   The epoch as a whole where the log has it, else its training part (`time_of`).  One epoch has nothing to compare,
 --   and a last one that was broken off does not count.
 --   The later epochs have their median and their range, no interval: epochs are few.
 --   What the first epoch took beyond that median is the cost of compiling, filling caches and tuning, if it is outside
 --   of the range: within it, it is an epoch as any other.
+--
+-- Formula: extra_s = t1 - m and first_over_later = t1 / m, with t1 the first epoch and m the median of the later
+--   ones; is_apart where t1 exceeds each of three later ones or more.
+--
+-- Limits: The range of the later epochs is no 95 % interval.  Why the first took longer cannot be told from times:
+--   compilation, caches and start-up look alike.
+--
+-- Glance: run_id n_epochs first_epoch_s later_epoch_s extra_s first_batch_s first_over_later is_apart time_of attempt
 --
 -- Sources: epoch_times
 --

@@ -7,7 +7,19 @@
 --   epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, exactly.  A part that the log does
 --   not show is NULL, and lies in rest_s; what ran beside another part is counted in both, and rest_s is below zero.
 --
+-- Formula: epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, with batches_s =
+--   n_steps * median_batch_s, first_batch_s = first batch - median_batch_s, and tail_s what the others took beyond
+--   the median.  rest_s is what is left.
+--
 -- Reference: EPICURE, Best Practice Guide on AI Workloads, 5.2: t_ep, t_tr and the median batch time t_b
+--
+-- Assumptions: A validation belongs to the epoch that it follows by the clock, by its number, or by its line.
+--
+-- Limits: first_batch_s and tail_s need every batch of the epoch.  What ran beside another part counts twice, so
+--   rest_s may be below 0.
+--
+-- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s
+--   is_cut train_origin attempt
 --
 -- Sources: phases, members, runs, selected_runs, selected_steps
 --

@@ -1,6 +1,7 @@
 -- Time to train of each benchmark of an MLPerf submission, by MLCommons' rule.
 --
--- Answers: What is the score of each system and benchmark, from how many results, and how many converged?
+-- Answers: What is the score of each system and benchmark?
+--   From how many results, and how many converged?
 --   A submission is known by its layout: SUBMITTER/results/SYSTEM/BENCHMARK/result_*.txt, described by
 --   SUBMITTER/systems/SYSTEM.json.  The time of a result is that from its run_start to its run_stop.  The score is the
 --   mean without the fastest and the slowest result, of 40 results without four of each.  A result that did not converge
@@ -18,6 +19,8 @@
 -- Assumptions: Each result file is one training.  A file with several counts by its first.
 --
 -- Limits: No interval: the rule gives a mean of few runs.  Compliance of the results is not checked.
+--
+-- Glance: submitter system benchmark minutes n_results n_converged nodes devices division note
 --
 -- Sources: files, params, phases, members, runs
 --

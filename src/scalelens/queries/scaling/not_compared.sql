@@ -1,8 +1,11 @@
 -- Runs that are in no scaling series, and what would put them into one.
 --
--- Answers: Why is a run not in `scaling`, and which line of a scalelens.toml would mend that?
---   The first reason that applies: no step was timed, or rates alone were logged; the devices or the batch are not known; no other size was run;
---   another size was run with other settings, of which the nearest run is named.
+-- Answers: Why is a run not in `scaling`, and what would mend that?
+--   Which line of a scalelens.toml would do it?  The first reason that applies is given: no step was timed, or rates
+--   alone were logged; the devices or the batch are not known; no other size was run; another size was run with other
+--   settings, and then the nearest run is named.
+--
+-- Glance: run_id nearest~ differs reason remedy
 --
 -- Sources: runs, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
 --

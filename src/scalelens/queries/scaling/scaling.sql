@@ -1,15 +1,27 @@
 -- Scaling: what more devices gave, against the smallest size of the series.
 --
--- Answers: How well does training scale, weakly and strongly, and against which base?
---   Efficiency E = (W / t) / ((n / n0) (W0 / t0)), with W the work, t its time, n the devices, and n0, W0, t0 those of
---   the base: the smallest size, of several configurations there the fastest.  `metric` says what W and t are: the
---   global batch and a step; an epoch and its samples, or one data set where no log says how many; a rate's samples.
---   Its interval carries the scatter of the repeats of both (ratio_interval).  It needs repeats of both, because within
---   one run nothing says what the next would give; where repeats differ more than they should, it is their range.
---   EPICURE's guide prints e(n) = t(n) / t(1), which is the reciprocal of an efficiency.
+-- Answers: How well does training scale, and against which base?
+--   The efficiency is that of work in time.  `metric` says what work and time are: the global batch and a step; an epoch
+--   and its samples; a rate's samples.  Its interval carries the scatter of the repeats of both sizes, because within
+--   one run nothing says what the next would give.
 --   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.  Nor
 --   is there one where no model is known (`throughput`), or where repeats of a size are too unlike to be repeats.
 --   Why two runs are not in one series: `differences(a := '...', b := '...')`.
+--
+-- Formula:
+--   speedup = (W / t) / (W0 / t0); E = speedup / (n / n0), with W the work, t its time, n the devices, and 0 the
+--   base: the smallest size, of several configurations there the fastest.
+--   Its interval is ratio_interval of the repeats of both sizes; where repeats differ more than they should, slowest
+--   over fastest and fastest over slowest.
+--
+-- Reference: Hoefler and Belli, SC'15, rules 1, 3 and 4; EPICURE, Best Practice Guide on AI Workloads, 5.2, whose
+--   e(n) = t(n) / t(1) is the reciprocal.  statistics/ratios.py.
+--
+-- Assumptions: Two runs of one series differ in nothing that no log states.  Where no log says the samples of an
+--   epoch, t_ep and t_tr take one data set at each size.
+--
+-- Limits: No interval without repeats of both sizes.  No efficiency where the model grows, none is known, or repeats
+--   of a size are too unlike.
 --
 -- Otherwise: not_compared
 --

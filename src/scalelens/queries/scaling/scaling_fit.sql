@@ -1,6 +1,7 @@
 -- Laws of scaling fitted to each series: Amdahl, Gustafson (weak scaling) and the universal scalability law.
 --
--- Answers: Which share does not get faster with more devices, and is it waiting or talking?
+-- Answers: Which share does not get faster with more devices?
+--   Is it waiting or talking?
 --   One row for each parameter, with its 95 % interval.  Shares are of the work at the smallest size, n0: k = n / n0.
 --   Refused below four sizes, of USL below five: one row with the reason.  Look at the residuals (scaling_fit_points):
 --   a law whose residuals are larger than the scatter of repeats is not the law of this series.
@@ -17,6 +18,8 @@
 --   of squares, all else fitted anew, is below t^2 / freedom above its least.
 --
 -- Limits: a law that does not hold has narrow intervals too; beyond twice the largest size nothing is known
+--
+-- Glance: series law parameter fitted largest_residual% n_sizes n_runs baseline_devices largest_devices note
 --
 -- Sources: fit_points
 --

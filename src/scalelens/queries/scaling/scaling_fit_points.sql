@@ -1,9 +1,20 @@
 -- Measured and fitted speedup at each size, with the residual; and what a law says of larger sizes.
 --
--- Answers: How well does each law fit, and what would it say of twice the largest size?
+-- Answers: How well does each law of scaling fit?
+--   What would it say of twice the largest size?
 --   The line of a law is drawn no further than twice the largest size; rows beyond the largest have nothing measured, and
 --   those beyond twice the largest, which `up_to` asks for, are marked.
 --   Karp and Flatt's fraction, per point, stands beside (fit_points).
+--
+-- Formula: residual = speedup / fitted_speedup - 1.  Karp and Flatt: e = (1 / S - 1 / k) / (1 - 1 / k), with S the
+--   speedup and k the devices over those of the smallest size; its ends are those of the interval of S.
+--
+-- Reference: Karp and Flatt, CACM 33(5), 1990.  For the laws see scaling_fit.
+--
+-- Limits: A serial share that grows with the devices is overhead that grows, and no constant share.  Nothing is
+--   known beyond twice the largest size.
+--
+-- Glance: series law devices speedup fitted_speedup residual% karp_flatt mark
 --
 -- Sources: fit_points, scaling_fit
 --

@@ -5,6 +5,14 @@
 --   epochs, and each epoch alone.  Series, base and work stay as they are; of repeats the median over the runs counts.
 --   A choice that leaves nothing of a run, or of the base, is not here.
 --
+-- Formula: E = (B / t) / (n / n0) / (B0 / t0) for each choice, with B the global batch and t the median over the
+--   repeats of their median or mean step; difference = E - E of all rules, median and all epochs.
+--
+-- Limits: Only runs that have an efficiency in `scaling`.  One choice is changed at a time.  It says how much the
+--   choice matters, not which is right.
+--
+-- Glance: series devices efficiency%~ difference%~ step_s~
+--
 -- Sources: scaling, selected_steps
 --
 -- Parameters:

@@ -4,6 +4,13 @@
 --   Only single steps show their tail.  Means over an interval are given and labelled; running means, and means of an
 --   epoch or a run, are refused, as are runs of which nothing is left: one row without numbers that says why.
 --
+-- Formula: cdf(t) = records that took at most t / all records that count.
+--
+-- Limits: A mean over several steps hides the tail of single ones: `label` says what a record is.  Elbows and their
+--   intervals are those of `elbow`.
+--
+-- Glance: run_id label n_steps step_s~ refusal elbow_reason
+--
 -- Sources: selected_steps, elbow
 --
 -- Parameters:

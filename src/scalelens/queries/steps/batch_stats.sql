@@ -1,12 +1,29 @@
 -- Time of a step, run by run: median with its interval, mean, percentiles, rates.
 --
--- Answers: How long does a step take, how sure is that, and what was left out of it?
+-- Answers: How long does a step take, and how sure is that?
+--   What was left out of it?
 --   The interval of the median is distribution-free, allows for steps that are alike, near ones and far ones, and for
 --   the rounding of the times (`median_interval` in statistics/medians.py).  It assumes that the run is long against
 --   what changes in it: docs/statistics.md shows what it covers.  It is about this run only: another may differ by more.
 --   A run of which `epochs` selects nothing is here, without numbers, and says which epochs it has.
 --
--- Glance: run_id n_steps step_s p95_s p99_s mean_s samples_per_s tokens_per_s n_excluded value_kinds note
+-- Formula:
+--   step_s is the median of the records, mean_s = sum(t k) / sum(k), with t the time of a step and k the steps that a
+--   record is a mean of; samples_per_s = sum(W k) / sum(t k), with W the samples of a step.
+--   Interval of the median: order statistics j = floor(n (0.5 - 0.98 / sqrt(n_eff)) + 0.5) and n + 1 - j, widened by
+--   what the rounding of the times hides.  n_eff is the smallest of three estimates: by lag 1, by the initial
+--   positive sequence, by block means.
+--
+-- Reference: Hoefler and Belli, SC'15, section 3.1, and Le Boudec, Performance Evaluation of Computer and
+--   Communication Systems, 2010 (interval); Geyer, Statistical Science 7, 1992 (initial positive sequence).
+--   statistics/medians.py, statistics/effective_size.py.
+--
+-- Assumptions: The run is long against what changes in it.
+--
+-- Limits: Below 80 records, and where the records say as little as a few, there is the range of them instead.  It is
+--   about this run: another may differ by more.  What it covers was simulated: docs/statistics.md.
+--
+-- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
 -- Sources: selected_steps, plain_runs, step_times, selected_runs
 --

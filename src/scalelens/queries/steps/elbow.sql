@@ -1,10 +1,26 @@
 -- Elbows of the distribution of step times, and where it leaves the fast mode.
 --
--- Answers: Which share of the steps is as fast as the run can be, and from where on is there a tail?
+-- Answers: Which share of the steps is fast, and where does the tail begin?
 --   Two questions apart.  Departure: where records leave the fast mode, the median of its records and 4 robust sigma;
 --   below a half, the median is a time of slow steps.  Elbow: the largest distance between the distribution and its
 --   chord from there on, winsorised at 0.999; where the tail has no mode of its own, the end of the fast mode.
 --   (statistics/elbows.py.)  Without an elbow there is one row that says why.
+--
+-- Formula:
+--   Fast mode: its end is the median of its records + 4 sigma, with sigma their interquartile range / 1.349, from the
+--   fastest fifth on, repeated until it stays; where another mode begins between 2 and 4 sigma, the gap.
+--   Elbow: where share(t) - (t - end) / (slowest - end) is largest, with the 0.999 quantile as slowest.  Tails
+--   without a mode of their own bend at the end of the fast mode.
+--   Share: Wilson's interval, for as many records as the series of faster and slower ones is worth.
+--
+-- Reference: statistics/elbows.py.  Wilson, J. American Statistical Association 22, 1927.
+--
+-- Assumptions: The fastest fifth of the records belongs to the fast mode.
+--
+-- Limits: No elbow below 80 records or 10 distinct times, without three records beyond the fast mode and a 0.999
+--   quantile beyond max(6 sigma, 5 %), or with three modes of a fifth each.
+--
+-- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
 --
 -- Sources: selected_steps
 --

@@ -3,6 +3,8 @@
 -- Answers: What is not in the numbers, and why?
 --   One row per record and rule; `selected_steps` defines the rules.  Nothing is left out for being slow.
 --
+-- Glance: run_id rule step~ step_s~ epoch~ attempt
+--
 -- Sources: selected_steps
 --
 -- Parameters:

@@ -1,6 +1,6 @@
 -- Slow steps: which they are, what they cost, and whether they come one by one, in a rhythm or for a time.
 --
--- Answers: Which steps are slower than the fast mode, and what do they have in common?
+-- Answers: Which steps are slow, and what do they have in common?
 --   A record is slow beyond the departure from the fast mode (see elbow) and beyond 1.05 of its median.  Looked at are
 --   the records that the statistics read, and the first batches of epochs.  The classes (statistics/slow_classes.py):
 --   first_of_epoch   first batch of an epoch whose start is in the log
@@ -8,6 +8,20 @@
 --   periodic         most of the steps at this distance are slow, and more than chance makes slow
 --   isolated         none of these
 --   A run without slow steps has one row that says why.
+--
+-- Formula:
+--   slow: t > max(end of the fast mode, 1.05 of its median), as in `elbow`.  cost_s = (t - fast_s) k, with k the
+--   steps of the record; cost_percent = 100 cost_s / sum(t k).
+--   periodic: the steps of one remainder at a distance, of which 60 % or more are slow, and more than chance makes
+--   slow.  regime_shift: a level of ten records or more that is slow as a whole, or a row of slow records too long
+--   for chance (probability 0.001).
+--
+-- Reference: statistics/slow_classes.py, statistics/change_points.py.
+--
+-- Limits: Below 40 records nothing is called slow.  A rhythm must be exact in steps: one that comes about every
+--   hundred is isolated.
+--
+-- Glance: run_id step step_s fast_s cost_s cost_percent class period_steps epoch line reason
 --
 -- Sources: selected_steps, epochs_logged
 --

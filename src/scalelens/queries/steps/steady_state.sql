@@ -6,6 +6,20 @@
 --   (statistics/change_points.py).  Levels within 1 % are one level; one of less than 5 % of the records is an
 --   episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before `steady_from_step`.
 --
+-- Formula:
+--   Change points by circular binary segmentation of the ranks, with a penalty that grows with the long-run variance.
+--   The last level, with those before it that are alike, is the steady state.
+--   warming: all levels before it are slower; slowing: all are faster; unsteady: both.
+--
+-- Reference: Olshen et al., Biostatistics 5, 2004 (segmentation); Barrett et al., OOPSLA'17 (the verdicts).
+--   statistics/steady.py.
+--
+-- Limits: The last level must hold a fifth of the records, or there is no step from which the run is steady.  A
+--   series that is worth fewer than 8 uncorrelated records is too_short.  A slow drift may look like steps, and the
+--   verdict is about this run alone.
+--
+-- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
+--
 -- Sources: step_times, selected_runs
 --
 -- Parameters:

@@ -8,6 +8,9 @@
 --
 -- Limits: Each cell has the fastest of its configurations (micro-batches, nodes), so a cell is the best that was tried.
 --
+-- Glance: series devices batch_per_device device_samples_per_s relative% samples_per_s step_s n_runs model system
+--   precision device_model warning
+--
 -- Sources: configurations, settings_catalog
 --
 -- Parameters:

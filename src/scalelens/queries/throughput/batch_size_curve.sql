@@ -13,6 +13,9 @@
 --   one run of each size nothing says how sure it is.  Sizes whose repeats differ by half are left out.  A larger batch
 --   may need more epochs: see time_to_accuracy.
 --
+-- Glance: series batch_per_device device_samples_per_s gain_of_doubling% is_knee step_s samples_per_s n_runs model
+--   system precision devices device_model no_knee
+--
 -- Sources: configurations
 --
 -- Parameters:

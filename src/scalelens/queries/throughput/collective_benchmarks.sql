@@ -1,7 +1,9 @@
 -- Measured bandwidth of collectives, as nccl-tests and rccl-tests print it.
 --
--- Answers: How fast is a collective for each size of the message, alone, on this fabric?
+-- Answers: How fast is a collective alone, for each size of the message?
 --   One row for each size, test and place.  The bus bandwidth can be held against that of the links.
+--
+-- Glance: run_id test message_bytes busbw_bytes_per_s algbw_bytes_per_s time_s place dtype redop wrong
 --
 -- Sources: collective_benchmarks, selected_runs
 --

@@ -1,10 +1,17 @@
 -- Operations that NCCL's Inspector measured, by kind, size and number of ranks: time and bandwidth.
 --
--- Answers: What bandwidth do the collectives of the training itself reach, and which process takes longest?
+-- Answers: What bandwidth do the collectives of the training reach?
+--   And which process takes longest?
 --   A time is that of one process and holds its wait for the others.  Bandwidths are total work over total time.  What
 --   the fabric itself reaches is told by collective_benchmarks.  Dropped operations are missing: see problems.
 --
--- Glance: run_id collective message_bytes group_size nodes operations time_s p95_time_s busbw_bytes_per_s slowest_process slowest_ratio
+-- Formula: algbw = sum of bytes / sum of times; busbw = sum(busbw t) / sum(t), with busbw and the time t of each
+--   operation as NCCL's Inspector gives them; slowest_ratio = largest median of a process / median of all.
+--
+-- Limits: The time of a process holds its wait for the others, so the bandwidth is a lower bound of the fabric's.
+--
+-- Glance: run_id collective message_bytes group_size nodes operations time_s p95_time_s busbw_bytes_per_s
+--   slowest_process slowest_ratio
 --
 -- Sources: events, selected_runs
 --

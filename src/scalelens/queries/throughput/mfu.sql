@@ -19,6 +19,9 @@
 --   that of full fp32, and no log says whether TF32 was allowed.  The time holds data loading, communication and stalls
 --   that the rules of exclusion leave in.  Two MFU are comparable only by the same formula.
 --
+-- Glance: run_id mfu% model_tflops printed_tflops peak_tflops device precision devices step_s hfu% formula_used
+--   attention_counted model gflops_per_tdp_watt reason note
+--
 -- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs, devices_catalog
 --
 -- Parameters:

@@ -9,6 +9,9 @@
 --
 -- Limits: The interval is that of the median time of a step within one run.  The rates hold stalls, the median does not.
 --
+-- Glance: run_id devices samples_per_s device_samples_per_s tokens_per_s device_tokens_per_s step_s n_steps
+--   batch_per_device nodes precision model printed_samples_per_s rate_scope note
+--
 -- Sources: batch_stats, runs, steps, selected_runs
 --
 -- Parameters:

@@ -1,8 +1,11 @@
 -- Times of annotations, on the host and on the device.
 --
--- Answers: How long do the phases that a program marks (forward, optimizer, a collective) take on either side?
+-- Answers: How long do the phases take that a program marks?
+--   Forward, optimizer, a collective: on the host and on the device.
 --   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
 --   Ranges of NVTX have no twin: kernel_tree has the work that was launched within them.
+--
+-- Glance: run_id rank side name calls total_ns mean_ns max_ns
 --
 -- Sources: events, selected_runs, step_annotations
 --

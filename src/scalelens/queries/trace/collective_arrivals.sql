@@ -6,6 +6,16 @@
 --   Blame: the last to arrive is charged, for each of the others, what it is later than the last but one: the waiting
 --   that would not have been, had it come with the rest.  Where two come last together, no one is charged.
 --
+-- Formula: lateness = a - min a, wait = max a - a, with a the arrival by the corrected clock; blame = (a - a2) (n -
+--   1) for the last of n ranks, with a2 the last but one, else 0.
+--
+-- Assumptions: Clocks are equal after clock_offsets.
+--
+-- Limits: Ranks that were not traced may have come later.  Where the offset is not known, times are compared as they
+--   stand, and the note says so.
+--
+-- Glance: run_id call kind rank lateness_ns wait_ns blame_ns duration_ns in_bytes train_step process_group note
+--
 -- Sources: collective_calls, clock_offsets
 --
 -- Parameters:

@@ -1,8 +1,18 @@
 -- Which rank keeps the others waiting at collectives.
 --
--- Answers: Who arrives last, how often, and how much waiting of the others does that cost?
+-- Answers: Who arrives last at collectives, and what does that cost?
+--   How often, and how much waiting of the others is it?
 --   Blame is that of collective_arrivals.  Why a rank is late, by its GPU, its host, its data or because it waits for
 --   another rank itself, `outlier_gpus` says.
+--
+-- Formula: last_share = times_last / collectives; blame_share = its blame / blame of all ranks of the run; wait_ns =
+--   sum of its waits (collective_arrivals).
+--
+-- Assumptions: Clocks are equal after clock_offsets.
+--
+-- Limits: The last to arrive may itself have waited for another rank: outlier_gpus says why.
+--
+-- Glance: run_id rank times_last last_share% blame_ns blame_share% wait_ns mean_wait_ns collectives busy_ns note
 --
 -- Sources: collective_arrivals
 --

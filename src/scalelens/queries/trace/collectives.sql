@@ -2,11 +2,22 @@
 --
 -- Answers: Is the network as fast as it should be, or does waiting fill the time?
 --   The time of a collective is the shortest duration over its ranks: that of the last to arrive, which waits for no one.
---   Where ranks of the group were not traced it holds waiting too, so that the bandwidth is a lower bound.
---   Algorithm bandwidth is message over time; bus bandwidth is that times 2(n-1)/n for all_reduce, (n-1)/n for
---   all_gather, reduce_scatter and all_to_all, 1 for broadcast, reduce and send_recv.  The message is what a rank puts
---   in; for all_gather what it gets out, so that both count the whole array (as nccl-tests do).  GB are 1e9 bytes.
+--   The message is what a rank puts in; for all_gather what it gets out, so that both count the whole array (as
+--   nccl-tests do).  GB are 1e9 bytes.
 --   Calls that are not matched stand alone, with the reason.
+--
+-- Formula: time = min over the ranks of the duration; algorithm bandwidth = message / time; bus bandwidth = that
+--   times 2 (n - 1) / n for all_reduce, (n - 1) / n for all_gather, reduce_scatter and all_to_all, 1 for broadcast,
+--   reduce and send_recv.
+--
+-- Reference: NVIDIA, nccl-tests, doc/PERFORMANCE.md.
+--
+-- Assumptions: The rank that comes last waits for no one, so its time is that of the transfer.
+--
+-- Limits: Where ranks of the group were not traced, the time holds waiting: the bandwidth is then a lower bound.
+--
+-- Glance: run_id kind message_bytes time_ns bus_gb_per_s skew_ns last_rank mean_wait_ns group_size ranks dtype
+--   train_step process_group note
 --
 -- Sources: collective_calls, collective_arrivals, runs
 --

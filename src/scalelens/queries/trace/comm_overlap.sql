@@ -9,6 +9,8 @@
 --
 -- Limits: A collective that waits for a late rank counts as communication that was or was not hidden.
 --
+-- Glance: run_id rank train_step overlap_share% communication_ns exposed_ns overlapped_ns
+--
 -- Sources: class_times
 --
 -- Parameters:

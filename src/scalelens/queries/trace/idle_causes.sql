@@ -1,9 +1,19 @@
 -- Gaps between the work of a stream, by what the stream waited for.
 --
--- Answers: Is a stream idle because the host launches too late, because kernels are short, or for another reason?
+-- Answers: Why is a stream idle?
+--   Because the host launches too late, because kernels are short, or for another reason?
 --   A gap ends where work starts. It is the host's if the call that launched that work began after the work before had
 --   ended; else `kernel`, what it takes to start the next one, if it is shorter than kernel_wait_us; else `other`: work
 --   that was launched in time and waited, for another stream or an event.
+--
+-- Formula: gap = start of a piece of work - end of what ran before it on the stream; host: its launch began after
+--   that end; kernel: not so, and the gap is below kernel_wait_us; other: the rest.
+--
+-- Reference: Meta, HolisticTraceAnalysis, get_idle_time_breakdown.
+--
+-- Limits: A stream that idles while another one works is no idle device: temporal_breakdown has that.
+--
+-- Glance: run_id rank stream cause idle_ns share% gaps median_ns max_ns train_step
 --
 -- Sources: gpu_events
 --

@@ -1,7 +1,10 @@
 -- Each launch of device work, and how long the work waited for the device.
 --
--- Answers: How long did a call take, how long the work that it launched, and how long was it between the two?
+-- Answers: How long did a launched kernel wait for the device?
+--   How long did the call take, and the work that it launched?
 --   Work without a launching call in the trace is not here.
+--
+-- Glance: run_id name duration_ns delay_ns launch_duration_ns launch_name rank train_step class
 --
 -- Sources: gpu_events
 --

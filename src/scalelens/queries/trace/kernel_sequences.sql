@@ -1,11 +1,14 @@
 -- Sequences of kernels that operators launch.
 --
--- Answers: Which kernels does an operator run, in which order, how often, and how long do they take to start?
+-- Answers: Which kernels does an operator run, and in which order?
+--   How often, and how long do they take to start?
 --   Every call of an operator that launched work is one sequence, kernels in the order in which they start. Without `op`
 --   the innermost operator around a launch owns it; with it the outermost whose name holds that text, so that
 --   op := 'aten::linear' gathers the kernels of the operators within as well. Ranges of NVTX count as
 --   operators. This is what HTA's frequent sequences and
 --   operator delays are about.
+--
+-- Glance: run_id name calls kernel_ns sequence op_ns op_delay_ns launch_delay_ns n_kernels rank
 --
 -- Sources: events, gpu_events, selected_runs
 --

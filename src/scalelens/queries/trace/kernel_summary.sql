@@ -1,7 +1,10 @@
 -- Times of each kernel, copy and fill.
 --
--- Answers: Which kernels take the time of the devices, how often are they called, how even are they?
+-- Answers: Which kernels take the time of the devices?
+--   How often are they called, and how even are they?
 --   Time is the sum of durations: kernels of several streams may run at once, so the sums of a rank can exceed its span.
+--
+-- Glance: run_id rank name share% total_ns calls mean_ns median_ns max_ns class train_step
 --
 -- Sources: gpu_classes
 --

@@ -4,6 +4,8 @@
 --   Work belongs to the innermost operator around its launching call, and to all that are around that one; each piece
 --   is in one row. Sums over rows that begin alike are those of `subtree_kernel_ns` of op_summary.
 --
+-- Glance: run_id rank operators name total_ns share% calls class
+--
 -- Sources: op_calls, gpu_events, events
 --
 -- Parameters:

@@ -1,6 +1,10 @@
 -- Launches of device work by the call that made them.
 --
--- Answers: Is a rank bound by launching: are the calls longer than the work that they launch, does the work wait?
+-- Answers: Is a rank bound by launching?
+--   Are the calls longer than the work that they launch, does the work wait?
+--
+-- Glance: run_id rank launch_name launches launch_ns median_launch_ns median_work_ns short_share% median_delay_ns
+--   max_delay_ns train_step
 --
 -- Sources: kernel_launches
 --

@@ -1,8 +1,18 @@
 -- Rate at which device memory is copied and filled, over time.
 --
--- Answers: How is the bandwidth of copies distributed, copies at the same time taken together?
+-- Answers: At which rate is device memory copied and filled over time?
+--   Copies at the same time are taken together.
 --   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
 --   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
+--
+-- Formula: rate = sum of bytes / duration over the copies of a kind that run at an instant; statistics over the
+--   instants at which it changes and is above 0.
+--
+-- Reference: Meta, HolisticTraceAnalysis, get_memory_bw_summary.
+--
+-- Limits: The mean is over changes, not over bytes or time: memory_copies has that mean.
+--
+-- Glance: run_id rank kind mean_gb_per_s median_gb_per_s max_gb_per_s changes
 --
 -- Sources: memory_events
 --

@@ -3,6 +3,8 @@
 -- Answers: What moves between host and device, at which rate?
 --   The rate is all bytes over all time, for the copies whose bytes the trace gives. 1 GB is 10^9 bytes.
 --
+-- Glance: run_id rank kind total_bytes gb_per_s total_ns copies largest_bytes train_step
+--
 -- Sources: memory_events
 --
 -- Parameters:

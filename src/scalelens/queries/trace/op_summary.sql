@@ -4,6 +4,8 @@
 --   Device time of an operator is that of the work it launched itself, so that the shares add up; `subtree_kernel_ns`
 --   has that of the operators within as well, and counts an operator within one of its name twice.
 --
+-- Glance: run_id rank name kernel_ns share% self_ns total_ns calls kernels train_step
+--
 -- Sources: op_calls
 --
 -- Parameters:

@@ -1,9 +1,19 @@
 -- How much launched work waits on each stream.
 --
--- Answers: Is the host ahead of the device, or is a queue full so that the host is blocked?
+-- Answers: Is the host ahead of the device, or blocked by a full queue?
 --   The length rises by one at each launching call and falls when its work starts; a graph is one entry, which leaves the
 --   queue with its first kernel. As in HTA the statistics are over the changes of the length; `time_mean_length` weighs each
 --   length with the time that it lasted. HTA leaves graphs out.
+--
+-- Formula: length = launching calls begun - pieces of work started, at each change; time_mean_length = sum(length *
+--   time) / sum(time).
+--
+-- Reference: Meta, HolisticTraceAnalysis, get_queue_length_summary.
+--
+-- Limits: Mean and quantiles are over the changes, not over time.  Work whose launch is not in the trace is not
+--   counted.
+--
+-- Glance: run_id rank stream time_mean_length max_length median_length full_ns changes
 --
 -- Sources: gpu_events
 --

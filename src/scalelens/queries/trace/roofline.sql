@@ -1,6 +1,7 @@
 -- Operators against the roofline of the device: how fast they compute and move data, and how fast they could.
 --
--- Answers: Which operators take the time, are they bound by arithmetic or by memory, and how far from the bound?
+-- Answers: Which operators are how far from what the device could do?
+--   Are they bound by arithmetic or by memory?
 --   One row per operator, shapes and element type: rates are total work over total time of their kernels.  The bound
 --   follows from the dense peak for the element type and the memory's bandwidth: those given, else the catalog's for
 --   the device of the run (float32 as such, not TF32); where neither is known it is NULL.
@@ -17,6 +18,9 @@
 --
 -- Limits: Operators whose shapes the trace lacks, or that this house has no formula for, are not here (op_work).
 --   Float32 is held against full fp32, though TF32 may have been on.
+--
+-- Glance: run_id name bound roofline_share% share% kernel_s tflops_per_s gb_per_s calls dtype intensity shapes peak
+--   bandwidth
 --
 -- Sources: op_work, run_devices
 --

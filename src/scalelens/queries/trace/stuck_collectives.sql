@@ -6,6 +6,11 @@
 --   had called.  Calls of one number that differ in kind or size are a mismatch: these ranks wait for each other for ever.
 --   A recorder keeps the newest calls only, and a rank without a dump is not judged: `missing_ranks` counts them.
 --
+-- Formula: behind: called = last_common < the last call of another rank; waits: called > last_common; mismatch: all made
+--   the same number of calls, but the last ones differ in kind or size.
+--
+-- Limits: Calls of two ranks are not looked at, and a rank without a dump is not judged.
+--
 -- Glance: run_id process_group rank verdict waits_in called last_common n_ranks missing_ranks state
 --
 -- Sources: events, selected_runs

@@ -1,6 +1,6 @@
 -- Where the time of the devices goes: compute, communication and copies that nothing hides, idle.
 --
--- Answers: How much of a trace does each rank compute, wait for communication, copy, or do nothing?
+-- Answers: How long does each rank compute, communicate, copy or idle?
 --   Compute is the union of its kernels; communication and memory count where they are exposed: memory where neither of
 --   the others runs. The parts add up to the span, from the start of the first work to the end of the last. HTA's
 --   compute and idle are the same; its non-compute is exposed communication and memory together.
@@ -13,6 +13,9 @@
 -- Limits: What a kernel's name does not tell is compute.  Where the trace calls such a kernel a collective, or most of the
 --   time of its stream is communication, the remark names it.  Kernels that wait, such as a collective for a late rank,
 --   are busy.
+--
+-- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
+--   compute_ns exposed_comm_ns idle_ns remark
 --
 -- Sources: class_times, events
 --

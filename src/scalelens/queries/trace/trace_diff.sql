@@ -1,8 +1,11 @@
 -- Two traces, or two groups of them, name by name.
 --
--- Answers: Which operators and kernels are new, gone, called more or less often, longer or shorter?
+-- Answers: Which operators and kernels changed between two traces?
+--   New, gone, called more or less often, longer or shorter.
 --   Each side is a condition over run_id, file_id, path and rank; without any, rank 0 is held against rank 1. Several
 --   traces on a side are added up. The change is one of the number of calls, as in HTA's trace diff.
+--
+-- Glance: side name change total_diff_ns total_a_ns total_b_ns calls_a calls_b mean_ratio
 --
 -- Sources: events, files, gpu_events
 --

@@ -1,7 +1,10 @@
 -- Annotated steps of a trace.
 --
--- Answers: Which steps does a trace hold, when did each begin on host and device, how long did it take?
+-- Answers: Which steps does a trace hold, and how long did each take?
+--   When did each begin on host and device?
 --   From the annotations ProfilerStep#N of PyTorch's profiler, or NVTX ranges such as `step 12`.
+--
+-- Glance: run_id rank train_step duration_ns device_duration_ns complete
 --
 -- Sources: step_annotations, selected_runs
 --

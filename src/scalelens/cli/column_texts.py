@@ -1,0 +1,179 @@
+"""A column of an answer as people read it: its header, its unit, its numbers with their intervals.
+
+`346.7 ± 1.2` is a 95 % interval, `346.7 (range 346.0 – 347.2)` the smallest and the largest value.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scalelens.cli.text_formats import cell
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from scalelens.queries.header import QueryColumn
+
+# Units that a column is shown in, by the unit that it has: from which size on, name, and how many of the one it is.
+SCALES: dict[str, tuple[tuple[float, str, float], ...]] = {
+    "s": ((0.0, "ms", 1e-3), (0.2, "s", 1.0), (1000.0, "min", 60.0), (20_000.0, "h", 3600.0)),
+    "ns": ((0.0, "ns", 1.0), (1e3, "µs", 1e3), (1e6, "ms", 1e6), (1e9, "s", 1e9), (1e12, "min", 60e9)),
+    "bytes": ((0.0, "B", 1.0), (1e4, "kB", 1e3), (1e6, "MB", 1e6), (1e9, "GB", 1e9), (1e12, "TB", 1e12)),
+    "J": ((0.0, "J", 1.0), (1e4, "kJ", 1e3), (1e7, "MJ", 1e6)),
+    "W": ((0.0, "W", 1.0), (1e4, "kW", 1e3), (1e7, "MW", 1e6)),
+    "bytes/s": ((0.0, "MB/s", 1e6), (1e9, "GB/s", 1e9)),
+}
+SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
+PROBABILITIES = ("p", "q", "p_value")
+DIGITS = 4  # significant ones of a number in the middle of its column
+LONGEST_NUMBER = 6  # digits of the largest number of a column
+NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # ends of the names of columns that hold ids of runs
+RUNS_NAMED = 3  # of a list of runs
+OTHER_NAMES = {
+    "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
+    "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
+    "samples_per_wh": "samples/Wh", "tokens_per_wh": "tokens/Wh",
+    "device_samples_per_s": "samples/s/device", "device_tokens_per_s": "tokens/s/device",
+    "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
+    "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
+    "gb_per_s": "rate", "tflops_per_s": "TFLOP/s",
+}  # fmt: skip
+NAMED_UNITS = (
+    "TFLOP/s",
+    "samples",
+    "tokens",
+    "samples/s",
+    "tokens/s",
+    "samples/Wh",
+    "tokens/Wh",
+)  # the header says them
+
+
+class Shown(NamedTuple):
+    """A column as people see it."""
+
+    name: str  # in the answer
+    header: str
+    texts: list[str]
+    right: bool  # whether it is set to the right
+    values: list[Any] | None = None  # of a column that rows may differ in and still be one (`~`)
+
+
+def shown(
+    rows: "pl.DataFrame", wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
+    whole: "pl.DataFrame | None" = None,
+) -> Shown:  # fmt: skip
+    """A column with its unit and its interval.  Behind its name, % makes it a percentage, ~ lets rows fold over it.
+
+    The unit is that of the `whole`, of which these are some rows.
+    """
+    name = wanted.rstrip("%~")
+    kind = rows.schema[name]
+    values = rows[name].to_list()
+    own_unit = columns[name].unit if name in columns else None
+    unit = "%" if name.endswith("_percent") else own_unit
+    if not kind.is_float() and not (kind.is_integer() and unit in SCALES):
+        texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
+        return Shown(
+            name, header(name), texts, kind.is_numeric() or kind.is_temporal(), values if "~" in wanted else None
+        )
+    if name in PROBABILITIES:
+        return Shown(name, header(name), [probability(value) for value in values], True)
+    unit, factor = ("%", 0.01) if "%" in wanted else scale(unit, middle(rows if whole is None else whole, name))
+    around = intervals(rows, name, columns)
+    numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
+    decimals = decimals_of(sizes_of(values, factor), 1 if unit == "%" or name == "z" else LONGEST_NUMBER)
+    if all(size == int(size) for size in sizes_of(numbers, factor)) and unit != "%":
+        decimals = 0
+    texts = [number_text(value, factor, decimals) for value in values]
+    for k, interval in enumerate(around):
+        if interval and values[k] is not None:
+            texts[k] += interval_text(values[k], *interval, factor, decimals)
+    label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
+    return Shown(name, label, texts, True, values if "~" in wanted else None)
+
+
+def plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
+    """A value without a unit.  Runs are shown by their names, of many the first; times to the minute."""
+    if isinstance(value, list) and is_run:
+        more = f" and {len(value) - RUNS_NAMED} more" if len(value) > RUNS_NAMED else ""
+        return ", ".join(runs.get(run_id, run_id) for run_id in value[:RUNS_NAMED]) + more
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return runs.get(value, cell(value)) if is_run else cell(value)
+
+
+def probability(value: float | None) -> str:
+    """A p-value with three decimals."""
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
+    """Sizes of the numbers that are known and not 0, in the unit that is shown."""
+    return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
+
+
+def middle(rows: "pl.DataFrame", name: str) -> float:
+    """The median size of a column, which decides its unit."""
+    sizes = sizes_of(rows[name].to_list(), 1.0)
+    return statistics.median(sizes) if sizes else 0.0
+
+
+def decimals_of(sizes: Sequence[float], most: int) -> int:
+    """Decimals that show the smallest number of a column well, and do not make the largest too long."""
+    if not sizes:
+        return 0
+    of_smallest = DIGITS - 1 - math.floor(math.log10(min(sizes)))
+    of_largest = LONGEST_NUMBER - 1 - math.floor(math.log10(max(sizes)))
+    return max(min(of_smallest, of_largest, most), 0)
+
+
+def header(name: str) -> str:
+    """A column's name without its unit, in words."""
+    stem = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    return OTHER_NAMES.get(name, stem.removeprefix("n_").replace("_", " "))
+
+
+def scale(unit: str | None, middle: float) -> tuple[str | None, float]:
+    """The unit to show a column in, and how many of its own unit that is."""
+    steps = SCALES.get(unit or "", ((0.0, unit, 1.0),))
+    return next((name, factor) for least, name, factor in reversed(steps) if middle >= least)
+
+
+def number_text(value: float | None, factor: float, decimals: int) -> str:
+    if value is None:
+        return ""
+    text = f"{value / factor:.{decimals}f}" if math.isfinite(value) else cell(value)
+    return text.removeprefix("-") if text.strip("-0.") == "" else text
+
+
+def intervals(
+    rows: "pl.DataFrame", name: str, columns: Mapping[str, "QueryColumn"]
+) -> list[tuple[float, float, str] | None]:
+    """Both ends of the interval of each value, and its kind; None where it has none.
+
+    Where no column has the kind, the header of the query says whether the ends are those of a 95 % interval.
+    """
+    stem = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    base = next((s for s in (name, stem) if f"{s}_low" in rows.columns and f"{s}_high" in rows.columns), None)
+    if base is None:
+        return [None] * rows.height
+    low, high = f"{base}_low", f"{base}_high"
+    of_kind = next((k for k in (f"{stem}_kind", f"{name}_kind", "interval_kind") if k in rows.columns), None)
+    said = "ci95" if low in columns and "95 %" in columns[low].meaning else "range"
+    kinds = rows[of_kind].to_list() if of_kind else [said] * rows.height
+    ends = zip(rows[low], rows[high], kinds, strict=True)
+    return [None if a is None or b is None else (a, b, c or "range") for a, b, c in ends]
+
+
+def interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
+    """What stands behind a value: `± 1.2`, or both ends where the interval is a range, or is lopsided."""
+    below, above = value - low, high - value
+    if kind == "ci95" and below >= 0 and above >= 0 and max(below, above) <= 2 * min(below, above):
+        return f" ± {number_text(max(below, above), factor, decimals)}"
+    ends = f"{number_text(low, factor, decimals)} – {number_text(high, factor, decimals)}"
+    return f" ({ends})" if kind == "ci95" else f" (range {ends})"
