@@ -193,8 +193,8 @@ def test_kept_records() -> None:
     found = kept_records(steps, times, rising, None, np.array([2, 9]), 1)
     assert found is not None and (found.times_s.tolist(), found.n_excluded) == ([0.4], 2)
     found = kept_records(steps[1:], times[1:], None, rising[1:], None, 0)
-    assert found is not None and found.tflops_per_device is not None
-    assert (found.times_s.tolist(), found.tflops_per_device.tolist()) == ([0.1, 0.2, 0.4], [1, 1, 2])
+    assert found is not None and found.tflops is not None
+    assert (found.times_s.tolist(), found.tflops.tolist()) == ([0.1, 0.2, 0.4], [1, 1, 2])
     found = kept_records(steps[1:], times[1:], None, rising[1:], None, 9)
     assert found is not None and (len(found.times_s), found.n_excluded) == (0, 3)
     for odd in (

@@ -68,7 +68,7 @@ def _kept_records(
     found = [kept_records(*row) for row in zip(*lists, warmups.to_pylist(), strict=True)]
     missing = pa.array([records is None for records in found])
     times = _array_of_lists([records and records.times_s for records in found])
-    tflops = _array_of_lists([records and records.tflops_per_device for records in found])
+    tflops = _array_of_lists([records and records.tflops for records in found])
     counts = pa.array([records and records.n_excluded for records in found], pa.int64())
     return pa.StructArray.from_arrays([times, tflops, counts], list(Records._fields), mask=missing)
 
@@ -84,7 +84,7 @@ FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "kept_records": (
         _kept_records,
         ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT"],
-        "STRUCT(times_s DOUBLE[], tflops_per_device DOUBLE[], n_excluded BIGINT)",
+        "STRUCT(times_s DOUBLE[], tflops DOUBLE[], n_excluded BIGINT)",
     ),
     "median_interval": (_over_lists(median_interval), ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
     "median_interval_between_runs": (

@@ -13,7 +13,7 @@ class Records(NamedTuple):
     """Records of one run, one for each step that no rule leaves out, in the order of the steps."""
 
     times_s: Values
-    tflops_per_device: Values | None
+    tflops: Values | None  # per device
     n_excluded: int  # steps that a rule leaves out
 
 

@@ -61,7 +61,7 @@ WITH
 plain AS MATERIALIZED (
     SELECT run_id, n_excluded, samples, tokens, len(times_s) AS n_steps, list_sum(times_s) AS timed_s,
         median_interval(times_s) AS around, quantiles(times_s, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles,
-        quantiles(tflops_per_device, [0.5])[1] AS tflops_per_device
+        quantiles(tflops, [0.5])[1] AS tflops_per_device
     FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 records AS (
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,

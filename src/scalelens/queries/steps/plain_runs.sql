@@ -14,16 +14,16 @@
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start
+--   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
---   run_id               VARCHAR           run
---   times_s              DOUBLE[] s        time of each step that no rule leaves out, the largest over the ranks, in order
---   tflops_per_device    DOUBLE[] TFLOP/s  as printed, of the same steps; NULL where the log states none
---   n_excluded           BIGINT            steps that a rule leaves out
---   samples              DOUBLE samples    per step, of the global batch; else the run's global batch size
---   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
+--   run_id        VARCHAR           run
+--   times_s       DOUBLE[] s        time of each step that no rule leaves out, the largest over the ranks, in order
+--   tflops        DOUBLE[] TFLOP/s  as printed, per device, of the same steps; NULL where the log states none
+--   n_excluded    BIGINT            records left out
+--   samples       DOUBLE samples    per step, of the global batch; else the run's global batch size
+--   tokens        DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
 WITH
 -- Almost free where a run has nothing of the kind: DuckDB sees it in the ranges of the row groups.
 -- `main`: a query that calls this one may have a table of its own called steps or members.
@@ -76,5 +76,5 @@ kept AS MATERIALIZED (
             list_concat(odd_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_runs.attempt]),
             if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT) AS records
     FROM of_runs JOIN chosen USING (run_id))
-SELECT run_id, records.times_s, records.tflops_per_device, records.n_excluded, samples, tokens
+SELECT run_id, records.times_s, records.tflops, records.n_excluded, samples, tokens
 FROM kept WHERE records IS NOT NULL
