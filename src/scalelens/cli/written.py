@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.column_texts import NAME_RUNS, shown
+from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import Format, to_stdout
 from scalelens.cli.text_formats import latex, markdown

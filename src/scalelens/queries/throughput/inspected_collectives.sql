@@ -23,7 +23,7 @@
 --   collective           VARCHAR          all_reduce, reduce_scatter, send, ...
 --   message_bytes        BIGINT bytes     size of the message, as NCCL counts it
 --   group_size           BIGINT           ranks of the communicator
---   nodes                BIGINT           nodes of the communicator
+--   nodes                INTEGER          nodes of the communicator
 --   operations           BIGINT           operations, summed over the processes
 --   processes            BIGINT           processes that recorded them
 --   time_s               DOUBLE s         median of an operation
@@ -35,7 +35,7 @@
 WITH
 operations AS (
     SELECT run_id, collective, message_bytes, group_size, process, duration_ns / 1e9 AS time_s,
-        TRY_CAST(json_extract_string(args, '$.nodes') AS BIGINT) AS nodes,
+        TRY_CAST(json_extract_string(args, '$.nodes') AS INTEGER) AS nodes,
         TRY_CAST(json_extract_string(args, '$.busbw_bytes_per_s') AS DOUBLE) AS busbw
     FROM events
     WHERE category = 'nccl_inspector' AND duration_ns > 0 AND run_id IN (FROM selected_runs(runs := runs))),
