@@ -22,6 +22,7 @@ import pytest
 
 from scalelens.charts import axes, batch_cdf, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
+from scalelens.charts.page import SINGLE, page_of
 from scalelens.errors import UserError
 from scalelens.report import rendering as render
 from scalelens.report.provenance import make_provenance, provenance_of, rows_sha256
@@ -78,13 +79,13 @@ def draw(case: str, rows: pl.DataFrame | None = None, **options):
 
 
 @cache
-def spec_of(case: str, width: style.Width = "single") -> dict:
-    return render.specification(draw(case, width=width), {})
+def spec_of(case: str, width: str = "single") -> dict:
+    return render.specification(draw(case, page=page_of({"width": width})), {})
 
 
 @cache
-def svg_of(case: str, width: style.Width = "single") -> str:
-    return render._drawing(spec_of(case, width))
+def svg_of(case: str, width: str = "single") -> str:
+    return render._svg_of(spec_of(case, width))
 
 
 def rounded(value):
@@ -106,7 +107,7 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render._drawing(render.specification(case, {}))
+    svg = svg_of(case) if isinstance(case, str) else render._svg_of(render.specification(case, {}))
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -126,14 +127,15 @@ def test_specification(case, golden):
     "case, width", [*((case, "single") for case in CASES), ("scaling/repeats", "double"), ("batch_cdf/ranks", "double")]
 )
 def test_width_of_the_column(case, width):
-    assert f'width="{style.WIDTHS[width]}"' in svg_of(case, width).split(">")[0]
+    """Vega's own width: no text and no panel stands out."""
+    assert f'width="{page_of({"width": width}).points}"' in svg_of(case, width).split(">")[0]
 
 
 def test_long_names_stay_within_the_column():
     rows = rows_of("batch_cdf/ranks")
     rows = rows.with_columns(model=pl.col("run_id") + "-a-model-with-a-name-that-nobody-could-remember" * 3)
     drawn = draw("batch_cdf/ranks", rows)
-    assert f'width="{style.WIDTHS["single"]}"' in render._drawing(render.specification(drawn, {})).split(">")[0]
+    assert f'width="{SINGLE.points}"' in render._svg_of(render.specification(drawn, {})).split(">")[0]
     assert "…" in text_of(drawn)
 
 
@@ -273,9 +275,9 @@ def test_thinned_curve_passes_through_the_same_dots():
     full = full.group_by("step_s", maintain_order=True).agg(cdf=pl.col("n").max() / len(times))
     full = pl.concat([full.select("step_s", "cdf"), full.select(pl.col("step_s") + 1e-7, "cdf")]).sort("step_s")
     extent = batch_cdf._Extent(full["step_s"].min(), full["step_s"].max())
-    thin = batch_cdf._curve(full, extent, style.WIDTHS["single"])
+    thin = batch_cdf._curve(full, extent, SINGLE.points)
     assert len(thin) < full.height
-    dot = (extent.high - extent.low) / style.WIDTHS["single"] / batch_cdf.DOTS_PER_POINT
+    dot = (extent.high - extent.low) / SINGLE.points / batch_cdf.DOTS_PER_POINT
     kept = pl.DataFrame(thin).sort("step_s", "percent")
     early = full.join_asof(kept.with_columns(pl.col("step_s") + dot).sort("step_s"), on="step_s", strategy="backward")
     late = full.join_asof(kept.with_columns(pl.col("step_s") - dot).sort("step_s"), on="step_s", strategy="backward")
@@ -484,7 +486,7 @@ def test_pdf(figure, tmp_path):
     assert b"CreationDate" not in content and b"<scalelens:provenance" in content
     with pikepdf.open(tmp_path / "f.pdf") as pdf:
         assert pdf.check_pdf_syntax() == []
-        assert pdf.pages[0].MediaBox[2] == 245
+        assert float(pdf.pages[0].MediaBox[2]) == pytest.approx(86.4 * 72 / 25.4, abs=0.01)
         assert str(pdf.docinfo.Creator).startswith("scalelens ") and "svg2pdf" in str(pdf.docinfo.Producer)
         assert "/Filter" not in pdf.Root.Metadata and json.loads(pdf.open_metadata()["scalelens:provenance"]) == SAID
 
@@ -501,7 +503,7 @@ def test_pdf_of_two_fonts_is_the_same_each_time(tmp_path):
 def test_svg(figure, tmp_path):
     render.save(figure, tmp_path / "f.svg", SAID)
     root = ElementTree.parse(tmp_path / "f.svg").getroot()
-    assert root.get("width") == "245pt"
+    assert root.get("width") == "244.91pt"
     assert any("GCDs" in "".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
     assert not [value for element in root.iter() for key, value in element.items() if key.endswith("href")]
 
@@ -606,9 +608,9 @@ import altair as alt
 QUERY = "slow_steps"
 
 
-def draw(rows, left_out, parameters=None, width="single"):
+def draw(rows, left_out, parameters=None, page=style.SINGLE):
     chart = alt.Chart(style.values(rows.to_dicts())).mark_point().encode(x="step:Q", y="step_s:Q")
-    return style.figure([[style.Panel(chart)]], [], ["One run."], width)
+    return style.figure([[style.Panel(chart)]], [], ["One run."], page)
 '''
 
 

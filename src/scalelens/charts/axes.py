@@ -10,6 +10,7 @@ from scalelens.charts import words
 
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
 LOGARITHMIC_FROM = 10  # highest value over lowest
+SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
 
 

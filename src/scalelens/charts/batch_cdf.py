@@ -22,13 +22,14 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 
-SINGLE = "single steps"  # label of the query for runs whose records are of one step each
+ONE_STEP = "single steps"  # label of the query for runs whose records are of one step each
 INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
 DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
 
@@ -37,7 +38,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `batch_cdf`.  Raises UserError where no run has a distribution."""
     refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
@@ -49,12 +50,12 @@ def draw(
             "see what the runs hold: scalelens query batch_stats",
         )
     labels = _labels(known)
-    looks = style.looks(sorted(labels.values(), key=words.natural))
+    looks = style.looks(sorted(labels.values(), key=words.natural), page)
     extent = _Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
     curves = [
         corner | {"label": labels[run[0]]}
         for run, curve in known.group_by("run_id", maintain_order=True)
-        for corner in _curve(curve, extent, style.WIDTHS[width])
+        for corner in _curve(curve, extent, page.points)
     ]
     halves = known.filter(pl.col("cdf") >= 0.5).group_by("run_id", maintain_order=True).first()
     medians = [
@@ -75,7 +76,7 @@ def draw(
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[INTERVAL]] if elbows else []
     caption = [*_caption(known, refused), words.exclusions(left_out)]
-    return style.figure([[style.Panel(panel)]], legend, caption, width)
+    return style.figure([[style.Panel(panel)]], legend, caption, page)
 
 
 def _elbows(known: pl.DataFrame) -> list[Row]:
@@ -111,7 +112,7 @@ class _Extent(NamedTuple):
 def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
     """The x and y of curves whose records are of these kinds."""
     parts = ["step time [s]"]
-    if len(kinds) == 1 and kinds != [SINGLE]:
+    if len(kinds) == 1 and kinds != [ONE_STEP]:
         parts += kinds
     ticks: dict[str, Any] = {"tickCount": 6}
     if extent.is_log:
@@ -126,7 +127,7 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
     )
     y = alt.Y(
         "percent:Q",
-        title="share of steps [%]" if kinds == [SINGLE] else "share of records [%]",
+        title="share of steps [%]" if kinds == [ONE_STEP] else "share of records [%]",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
     )
@@ -164,7 +165,7 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
         ]
     tells_kind = rows["label"].n_unique() > 1
     return {
-        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != SINGLE else label)
+        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != ONE_STEP else label)
         for run, label in zip(runs, labels, strict=True)
     }
 

@@ -20,6 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.errors import UserError
 
 QUERY = "collective_arrivals"
@@ -35,7 +36,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `collective_arrivals`.  Raises UserError where no collective has two ranks."""
     compared = rows.filter(pl.col("ranks") > 1).sort("run_id", "call", "rank")
@@ -53,7 +54,7 @@ def draw(
         if row["rank"] in order
     ]
     panel = _panel(points, order)
-    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), width)
+    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), page)
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:

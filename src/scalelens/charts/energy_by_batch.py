@@ -21,12 +21,12 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
 
-SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",
     "printed": "as the log prints it per step",
@@ -37,7 +37,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `energy_by_batch`.  Raises UserError where no run has both a batch and an energy."""
     if rows.is_empty():
@@ -49,7 +49,7 @@ def draw(
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
-    looks = style.looks(sorted(set(labels.values()), key=words.natural))
+    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     unit = _unit(points)
     rate, yields = (_measure(points, ending) for ending in ("_s", "_wh"))
     work, gain = (measure.partition("_")[0] for measure in (rate, yields))
@@ -59,10 +59,10 @@ def draw(
         for measure, title in titles.items()
         if any(point[measure] is not None for point in points)
     ]
-    grid = [panels] if width == "double" else [[panel] for panel in panels]
+    grid = [panels] if page.is_wide else [[panel] for panel in panels]
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
-    return style.figure(grid, legend, _caption(points, shared, left_out), width)
+    return style.figure(grid, legend, _caption(points, shared, left_out), page)
 
 
 def _measure(points: Sequence[Row], ending: str) -> str:
@@ -94,7 +94,7 @@ def _y(points: Sequence[Row], measure: str, title: str) -> Any:
     drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
     values = [value for value in drawn if value is not None]
     low, high = min(values), max(values)
-    labels = {"labelExpr": SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
+    labels = {"labelExpr": axes.SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
     if not axes.is_logarithmic(low, high):
         return axes.from_zero(measure, title, high, **labels)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2.5 <= tick <= high * 2.5]

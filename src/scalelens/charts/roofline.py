@@ -19,6 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -33,7 +34,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `roofline`.  Raises UserError where no operator has shapes."""
     known = rows.filter((pl.col("tflops_per_s") > 0) & (pl.col("intensity") > 0))
@@ -47,10 +48,10 @@ def draw(
     shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_OPERATORS)
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
     peaks = _peaks(shown)
-    looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}))]
+    looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}), page)]
     panel = _panel(points, looks, peaks)
     legend = [*looks, ROOF] if peaks else [*looks]
-    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), width)
+    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), page)
 
 
 def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:

@@ -23,6 +23,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -54,7 +55,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `scaling`.  Raises UserError where there is no series."""
     if rows.is_empty():
@@ -76,14 +77,14 @@ def draw(
     ]
     _judge(points)
     notes = _mark_warnings(points)
-    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural))
+    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
     caption += _undrawn(undrawn)
-    grid = _grid(efficient, growing, looks, width)
-    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], width)
+    grid = _grid(efficient, growing, looks, page)
+    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
@@ -110,7 +111,7 @@ def _undrawn(rows: Sequence[Row]) -> list[str]:
 
 
 def _grid(
-    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], width: style.Width
+    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
 ) -> list[list[style.Panel]]:
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
     panels: list[style.Panel] = []
@@ -120,7 +121,7 @@ def _grid(
         if shown := [row for row in efficient if row["scaling"] == kind]:
             panels.append(style.Panel(_efficiency(shown, looks, top, has_axis=not panels), has_axis=not panels))
     other = [style.Panel(_throughput(growing, looks))] if growing else []
-    return [[*panels, *other]] if width == "double" else [row for row in (panels, other) if row]
+    return [[*panels, *other]] if page.is_wide else [row for row in (panels, other) if row]
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:

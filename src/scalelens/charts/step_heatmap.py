@@ -21,6 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -43,7 +44,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `temporal_breakdown` per step.  Raises UserError without steps, or for several runs."""
     known = rows.filter(pl.col("train_step").is_not_null()).sort("rank", "file_id", "train_step")
@@ -56,7 +57,7 @@ def draw(
     limits.check_count(known.height, MOST_CELLS, "ranks and steps", hint)
     cells = _cells(known)
     legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
-    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), width)
+    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), page)
 
 
 def _cells(known: pl.DataFrame) -> list[Row]:

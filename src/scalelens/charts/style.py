@@ -6,22 +6,21 @@ computed here: the y axis has fixed room, the panels share the rest.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 
 from scalelens.charts.limits import check_count
+from scalelens.charts.page import SINGLE, Page, in_order
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
-
-Width = Literal["single", "double"]
-WIDTHS: dict[Width, int] = {"single": 245, "double": 504}  # 3.4 in and 7 in: columns of ACM, IEEE and Springer
+from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
 INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
 
-HEIGHTS: dict[Width, int] = {"single": 110, "double": 140}  # of a panel
+HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and in a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
 STROKES = 2  # what the strokes on a panel's edges take
@@ -44,6 +43,7 @@ class Look(NamedTuple):
     shape: str | None
     dash: Sequence[float]
     thickness: float = 1.2
+    is_series: bool = False  # users choose the order and the colours of series
 
 
 class IntervalLook(NamedTuple):
@@ -87,13 +87,15 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def looks(labels: Iterable[str]) -> list[Look]:
-    """A look for each label, all different.  Raises UserError for too many labels."""
-    named = list(labels)
+def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
+    """A look for each label, all different, in the page's order and colours.  Raises UserError for too many labels."""
+    named = in_order(list(labels), page.order)
     hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
     check_count(len(named), MOST_SERIES, "lines", hint)
+    given = page.colours
+    colours = [given.get(label, given.get(str(n), COLOURS[n % len(COLOURS)])) for n, label in enumerate(named)]
     return [
-        Look(label, COLOURS[n % len(COLOURS)], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)])
+        Look(label, colours[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], is_series=True)
         for n, label in enumerate(named)
     ]
 
@@ -131,32 +133,51 @@ class Panel(NamedTuple):
 
 
 def figure(
-    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], width: Width
+    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], page: Page = SINGLE
 ) -> Any:
-    """The legend, below it rows of panels, below them the caption."""
-    room = WIDTHS[width] - 2 * MARGIN
-    parts = [_legend(legend, room - Y_AXIS)] if legend else []
+    """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
+
+    Raises UserError where the page names series that the figure does not have.
+    """
+    _check_series(legend, page)
+    room = page.points - 2 * MARGIN
+    parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
+    parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
     for row in grid:
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
-        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or HEIGHTS[width]) for panel in row]
+        usual = WIDE_HEIGHT if page.is_wide else HEIGHT
+        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
-    parts.append(_caption(" ".join(caption), room))
-    return alt.vconcat(*parts, spacing=6).configure(**CONFIG)
+    said = " ".join(caption)
+    parts.append(_lines_of_text(said if page.has_caption else "", room, GREY, SMALL))
+    return alt.vconcat(*parts, spacing=6, description=said).configure(**CONFIG)
 
 
-def _caption(text: str, room: float) -> Any:
-    """The caption's lines, from the left edge of the figure.
+def _check_series(legend: Sequence[Look | IntervalLook], page: Page) -> None:
+    series = [entry.label for entry in legend if isinstance(entry, Look) and entry.is_series]
+    places = {str(n) for n in range(MOST_SERIES)}
+    for name in (*page.order, *page.colours):
+        if name not in series and not (name in places and name in page.colours and series):
+            has = (
+                f"it has: {'; '.join(series)}" if series else "only figures with several series take order and colours"
+            )
+            raise UserError(f"the figure has no series '{name}'", has)
 
-    Vega-Lite aligns the left edges of views and draws y axes left of them, so the caption starts at -Y_AXIS.
+
+def _lines_of_text(text: str, room: float, colour: str, size: int) -> Any:
+    """Wrapped text from the left edge of the figure, as a view that is as wide as the figure.
+
+    Vega-Lite aligns the left edges of views and draws y axes left of them, so the text starts at -Y_AXIS.
     """
-    lines = wrap(text, room)
-    texts = [{"x": -Y_AXIS, "y": n * LINE, "text": line} for n, line in enumerate(lines)]
+    height = LINE * size / SMALL
+    lines = wrap(text, room * SMALL / size) if text else []
+    texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
     # It cannot be seen.  It makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
     rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
-    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=GREY)
+    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=colour, fontSize=size)
     return alt.layer(
-        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=len(lines) * LINE
+        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=max(len(lines) * height, 1)
     )
 
 
@@ -185,21 +206,21 @@ def interval_layers(
 SAMPLE = 18  # points: how long the sample of a look is in the legend
 
 
-def _legend(entries: Sequence[Look | IntervalLook], width: float) -> Any:
-    """Samples of the looks with their labels: series in columns, below them intervals."""
+def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
+    """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = [shorten(entry.label, width - SAMPLE - 3) for entry in group]
+        labels = [shorten(names.get(entry.label, entry.label), width - SAMPLE - 3) for entry in group]
         column = max(map(text_width, labels), default=0) + SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
             x, y = n % across * column, height + n // across * (LINE + 1) + LINE / 2
             lines += _strokes(entry, x, y)
-            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n]})
+            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
                 points.append({"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour})
         height += math.ceil(len(group) / across) * (LINE + 1)

@@ -138,3 +138,19 @@ def exclusions(left_out: Mapping[str, int]) -> str:
         return "Nothing left out."
     rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
     return f"Records left out by rule: {rules}."
+
+
+UNITS = {
+    "_bytes_per_s": "bytes/s", "_samples_per_s": "samples/s", "_tokens_per_s": "tokens/s", "_per_s": "1/s", "_s": "s",
+    "_ns": "ns", "_us": "µs", "_ms": "ms", "_j": "J", "_w": "W", "_wh": "Wh", "_bytes": "bytes",
+}  # fmt: skip
+
+
+def with_unit(column: str) -> str:
+    """A column as the title of an axis: `step_s` as `step [s]`, `samples_per_s` as `samples/s`."""
+    rate = re.fullmatch(r"(samples|tokens|bytes)_per_s", column)
+    if rate:
+        return f"{rate[1]}/s"
+    ending = next((ending for ending in UNITS if column.endswith(ending) and column != ending), "")
+    name = column.removesuffix(ending).replace("_", " ")
+    return f"{name} [{UNITS[ending]}]" if ending else name

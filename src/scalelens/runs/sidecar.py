@@ -7,6 +7,8 @@
     devices_per_node = 8
     [labels]                                                 anything else
     cooling = "water"
+    [figure.scaling]                                         settings of a figure; `plot` reads and checks them
+    width = "ieee-single"
 
 Paths are relative to the sidecar's folder.  Of several sidecars above a file the nearest wins, key by key.  Within one
 a template wins over [facts] and [labels].  What cannot be understood is a fault with its line; the rest counts.
@@ -22,7 +24,7 @@ from scalelens.runs.templates import Template, compiled
 
 SIDECAR_NAME = "scalelens.toml"
 SIDECAR_LIMIT_BYTES = 1 << 20
-KEYS = ("templates", "runs", "tz", "facts", "labels")
+KEYS = ("templates", "runs", "tz", "facts", "labels", "figure")
 IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
 Complain = Callable[[int, str], None]  # called with a line and what is wrong with it
@@ -65,6 +67,7 @@ class Sidecar(NamedTuple):
     runs: tuple[Template, ...] = ()
     always: Mapping[str, Statement] = {}  # facts and labels that hold for all files
     zone: str | None = None
+    figures: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def statement_count(self) -> int:
@@ -167,7 +170,11 @@ def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
         for table in ("facts", "labels")
         for key, value, is_int, line in constants_of(content.get(table, {}), table, lines, fault)
     }
-    return Sidecar(path, tuple(templates), tuple(runs), always, zone), faults
+    figures = content.get("figure", {})
+    if not isinstance(figures, dict) or not all(isinstance(table, dict) for table in figures.values()):
+        fault(line_of(lines, "figure"), "figure is not a table of tables; write [figure.NAME]")
+        figures = {}
+    return Sidecar(path, tuple(templates), tuple(runs), always, zone, figures), faults
 
 
 def templates_of(given: Any, key: str, lines: list[str], fault: Complain) -> list[Template]:

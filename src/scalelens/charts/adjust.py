@@ -1,0 +1,144 @@
+"""What a user changes of a finished figure: texts, the ends of y axes, logarithmic axes, the height.
+
+It works on the Vega-Lite of any chart, so that no chart needs to know of it.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scalelens.charts.page import POINTS_PER_MM, Page
+from scalelens.errors import UserError
+
+Spec = dict[str, Any]
+SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside of the data
+HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that are no texts of a figure
+MOST_TEXTS = 30  # in a message
+LOWEST_PANEL = 20  # points
+
+
+def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec:
+    """The Vega-Lite of a figure as a page wants it; `height_of` measures a drawing in points of the layout.
+
+    Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
+    """
+    spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
+    for title, limits in page.limits.items():
+        for view, y in _axes(spec, title or "y"):
+            y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
+            _free_ticks(y)
+            view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
+    for axis in page.logarithmic:
+        _make_logarithmic(spec, axis)
+    if page.height_mm:
+        _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
+    return spec
+
+
+def panels(spec: Spec) -> list[Spec]:
+    """The panels of a figure, without legend and caption."""
+    return [panel for row in spec.get("vconcat", []) for panel in row.get("hconcat", [])]
+
+
+def _views(panel: Spec) -> Iterator[Spec]:
+    """What draws something in a panel."""
+    if "mark" in panel:
+        yield panel
+    for layer in panel.get("layer", []):
+        yield from _views(layer)
+
+
+def _axes(spec: Spec, name: str) -> list[tuple[Spec, Spec]]:
+    """Views with the channel of the axis `name`: x, y, or a title.
+
+    Raises UserError where there is none, and where x or y stands for axes of different quantities.
+    """
+    by_title: dict[str, list[tuple[Spec, Spec]]] = {}
+    for channel in (name,) if name in ("x", "y") else ("x", "y"):
+        title = ""
+        for panel in panels(spec):
+            axes = [(view, view["encoding"].get(channel, {})) for view in _views(panel)]
+            axes = [(view, axis) for view, axis in axes if axis.get("type") == "quantitative"]
+            # A panel without a title shares the axis of the panel on its left.
+            title = next((axis["title"] for _, axis in axes if axis.get("title")), title)
+            by_title.setdefault(title, []).extend(axes)
+    if name in by_title:
+        return by_title[name]
+    if name not in ("x", "y") or not by_title:
+        raise UserError(f"the figure has no axis of numbers '{name}'", f"there are: {', '.join(by_title)}")
+    if len(by_title) > 1:
+        example = next(iter(by_title))
+        raise UserError(f"the figure has several {name} axes: {', '.join(by_title)}", f"name one, such as '{example}'")
+    return next(iter(by_title.values()))
+
+
+def _free_ticks(axis: Spec) -> None:
+    """Lets Vega choose the ticks, because those of the chart are for its own ends of the axis."""
+    axis["axis"] = {key: value for key, value in (axis.get("axis") or {}).items() if key != "values"}
+
+
+def _make_logarithmic(spec: Spec, name: str) -> None:
+    axes = [(view, axis) for view, axis in _axes(spec, name) if (axis.get("scale") or {}).get("type") != "log"]
+    if not axes:
+        return
+    values = [value for view, axis in axes for value in _values(view, axis)]
+    if not values or min(values) <= 0:
+        raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
+    if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _ in axes):
+        raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
+    for _, axis in axes:
+        scale = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2], "nice": False}
+        axis["scale"] = {key: value for key, value in (axis.get("scale") or {}).items() if key == "padding"} | scale
+        _free_ticks(axis)
+        if axis.get("title"):
+            axis["title"] = f"{axis['title']}, log."
+
+
+def _values(view: Spec, axis: Spec) -> list[float]:
+    """Numbers that a view draws on an axis, ends of intervals too."""
+    ends = (view["encoding"].get(end, {}) for end in ("x2", "y2"))
+    fields = {axis.get("field"), *(end.get("field") for end in ends)}
+    rows = view.get("data", {}).get("values", [])
+    found = (row.get(field) for row in rows for field in fields if field)
+    return [value for value in found if isinstance(value, int | float)]
+
+
+def _fit_height(spec: Spec, points: float, height_of: Callable[[Spec], float]) -> None:
+    """Makes the panels higher or lower until the whole has the height; legend and caption stay as they are."""
+    rows = [row["hconcat"] for row in spec["vconcat"] if "hconcat" in row]
+    highest = [max(panel["height"] for panel in row) for row in rows]
+    share = (sum(highest) + points - height_of(spec)) / sum(highest)
+    if share * min(highest) < LOWEST_PANEL:
+        raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
+    for row in rows:
+        for panel in row:
+            panel["height"] = panel["height"] * share
+
+
+def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
+    """The figure with some of its texts replaced by others."""
+    shown: dict[str, None] = {}
+
+    def walk(node: Any, key: str = "", in_rows: bool = False) -> Any:
+        if isinstance(node, dict):
+            return {name: walk(item, name, in_rows) for name, item in node.items()}
+        if isinstance(node, list):
+            rows = key == "values" and all(isinstance(item, dict) for item in node)
+            return _different([walk(item, key, rows) for item in node], node)
+        if isinstance(node, str) and (key in SHOWN or (in_rows and key not in HIDDEN)):
+            shown[node] = None
+            return labels.get(node, node)
+        return node
+
+    renamed: Spec = {**spec, "vconcat": walk(spec["vconcat"])}
+    if missing := [old for old in labels if old not in shown]:
+        texts = [text for text in shown if text not in labels.values()]
+        raise UserError(f"the figure does not show '{missing[0]}'", f"it shows: {'; '.join(texts[:MOST_TEXTS])}")
+    return renamed
+
+
+def _different(new: Sequence[Any], old: Sequence[Any]) -> Sequence[Any]:
+    """A list of names.  Raises UserError where two that differed are the same now: one would hide the other."""
+    if all(isinstance(item, str) for item in new) and len(set(new)) < len(set(old)):
+        raise UserError("two series would have the same name", "choose names that differ")
+    return new
