@@ -27,6 +27,7 @@ def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec
         for view, y in _axes(spec, title or "y"):
             y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
             _free_ticks(y)
+            y["axis"]["labelFlush"] = True  # a label that stands out would move the title of its panel
             view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
     for axis in page.logarithmic:
         _make_logarithmic(spec, axis)

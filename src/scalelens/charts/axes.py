@@ -19,7 +19,7 @@ def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = OVERHANG) ->
     return of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
 
 
-def of_counts(field: str, title: str, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
+def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
     """A logarithmic x axis with a tick at each count that was run."""
     values = sorted(set(counts))
     domain = [values[0], values[-1]] if len(values) > 1 else [values[0] / 2, values[0] * 2]

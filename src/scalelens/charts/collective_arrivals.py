@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.errors import UserError
 
@@ -67,14 +67,21 @@ def _blame(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
-    ticks = [0, *(10**n for n in range(1, 10))]
+    ticks = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
     highest = max(point["lateness_us"] for point in points)
     last = next((n for n, tick in enumerate(ticks) if tick >= highest), len(ticks) - 1)
     x = alt.X(
         "lateness_us:Q",
         title="later than the first [µs]",
         scale=alt.Scale(type="symlog", constant=LINEAR_UP_TO, domain=[0, ticks[last]], nice=False, padding=5),
-        axis=alt.Axis(values=ticks[: last + 1], tickCount=last + 1, format="~s"),
+        axis=alt.Axis(
+            values=ticks[: last + 1],
+            tickCount=last + 1,
+            labelExpr=axes.SHORT_LABEL,
+            labelOverlap="greedy",
+            labelSeparation=4,
+            grid=True,
+        ),
     )
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))

@@ -114,7 +114,7 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: An
     dots = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("series", "run_id", "n_runs")]
     return [
-        line.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N"), *ranges,
+        line.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N"), *ranges,
         dots.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]  # fmt: skip
 

@@ -4,6 +4,7 @@ Where the rows have the columns `Y_low` and `Y_high`, the ends of an interval of
 what they are.  Column names become titles of axes, with the unit at their end in brackets.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from scalelens.errors import UserError
 MARKS = ("line", "bar", "point")
 MOST_ROWS = 50_000
 MOST_PANELS = 12
+LARGE = 10_000  # from there on labels are short: 20k
 
 
 class Marks(NamedTuple):
@@ -39,6 +41,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
         raise UserError(f"no row has both {marks.x} and {marks.y}", "see the rows: scalelens sql")
     limits.check_count(known.height, MOST_ROWS, "rows", "aggregate them in the SQL")
     points: list[Row] = [row | {"label": _text(row, marks.color)} for row in known.iter_rows(named=True)]
+    _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     kind = _interval_kind(rows, marks.y)
     parts = _parts(points, marks.facet)
@@ -67,6 +70,18 @@ def _check(rows: pl.DataFrame, marks: Marks) -> None:
         raise UserError(f"'{marks.y}' is not a number", "--y takes a column of numbers")
     if marks.facet:
         limits.check_count(rows[marks.facet].n_unique(), MOST_PANELS, "panels", "choose rows with WHERE")
+
+
+def _check_single(points: Sequence[Row], marks: Marks) -> None:
+    """Raises UserError where a bar would be drawn over another, or a line would run through two values at one place."""
+    if marks.mark == "point":
+        return
+    places = Counter((point["label"], _text(point, marks.facet), point[marks.x]) for point in points)
+    (series, panel, place), count = places.most_common(1)[0]
+    if count > 1:
+        where = ", ".join(filter(None, (f"{marks.x} {place}", series, panel)))
+        remedy = "name what sets them apart with --color or --facet, aggregate them, or draw --mark point"
+        raise UserError(f"{count} rows are at {where}: a {marks.mark} can show one", remedy)
 
 
 def _text(row: Row, column: str) -> str:
@@ -103,7 +118,7 @@ def _panel(
         offset = {"xOffset": alt.XOffset("label:N", sort=[look.label for look in looks])} if len(looks) > 1 else {}
         return alt.layer(chart.mark_bar().encode(x, y, by["color"], tooltip=tips, **offset), *layers)
     if marks.mark == "line":
-        layers.insert(0, chart.mark_line().encode(x, y, by["color"], by["strokeDash"]))
+        layers.insert(0, chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]))
     return alt.layer(*layers, chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips))
 
 
@@ -130,4 +145,5 @@ def _y(points: Sequence[Row], marks: Marks) -> Any:
     title = words.with_unit(marks.y)
     if min(values) < 0 or max(values) == 0:
         return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(format="~s", tickCount=5))
-    return axes.from_zero(marks.y, title, max(values), labelExpr=axes.SHORT_LABEL)
+    short = {"labelExpr": axes.SHORT_LABEL} if max(values) >= LARGE else {}
+    return axes.from_zero(marks.y, title, max(values), **short)

@@ -23,6 +23,8 @@ INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
 HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and in a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
+X_AXIS = 26  # height below a panel of its x axis
+CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the whole figure
 STROKES = 2  # what the strokes on a panel's edges take
 LINE = 8.5  # height of a line of small text
 
@@ -30,6 +32,7 @@ LINE = 8.5  # height of a line of small text
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
+THICKEST, THINNEST = 2.0, 1.0  # lines of several series, in points
 MOST_SERIES = 12  # that a reader can tell apart
 
 Row = dict[str, Any]  # of a query
@@ -81,7 +84,7 @@ CONFIG: dict[str, Any] = {
     },
     "axisY": {"minExtent": 19, "maxExtent": 19},
     "axisX": {"grid": False},
-    "line": {"strokeWidth": 1.2, "strokeJoin": "round"},
+    "line": {"strokeJoin": "round"},  # a strokeWidth here would win over those of the series
     "point": {"size": 20, "filled": True, "opacity": 1},
     "text": {"fontSize": SMALL, "color": INK},
 }  # fmt: skip
@@ -95,9 +98,14 @@ def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
     given = page.colours
     colours = [given.get(label, given.get(str(n), COLOURS[n % len(COLOURS)])) for n, label in enumerate(named)]
     return [
-        Look(label, colours[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], is_series=True)
+        Look(label, colours[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], _thickness(n, len(named)), True)
         for n, label in enumerate(named)
     ]
+
+
+def _thickness(number: int, count: int) -> float:
+    """The first line is the thickest, so that those drawn over it do not hide it where they are equal."""
+    return 1.2 if count == 1 else round(THICKEST - number / (count - 1) * (THICKEST - THINNEST), 2)
 
 
 def swatch(label: str, colour: str) -> Look:
@@ -106,16 +114,17 @@ def swatch(label: str, colour: str) -> Look:
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
-    """Colour, shape and dash of a field by its looks, without Vega's legend."""
+    """Colour, shape, dash and thickness of a field by its looks, without Vega's legend."""
     domain = [look.label for look in drawn]
 
     def scale(values: Sequence[Any]) -> Any:
-        return alt.Scale(domain=domain, range=list(values))
+        return alt.Scale(type="ordinal", domain=domain, range=list(values))
 
     return {
         "color": alt.Color(f"{field}:N", scale=scale([look.colour for look in drawn]), legend=None),
         "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]), legend=None),
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([look.dash for look in drawn]), legend=None),
+        "strokeWidth": alt.StrokeWidth(f"{field}:N", scale=scale([look.thickness for look in drawn]), legend=None),
     }
 
 
@@ -143,14 +152,30 @@ def figure(
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
+    usual = WIDE_HEIGHT if page.is_wide else HEIGHT
     for row in grid:
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
-        usual = WIDE_HEIGHT if page.is_wide else HEIGHT
         sized = [panel.chart.properties(width=inner / len(row), height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
-    said = " ".join(caption)
-    parts.append(_lines_of_text(said if page.has_caption else "", room, GREY, SMALL))
-    return alt.vconcat(*parts, spacing=6, description=said).configure(**CONFIG)
+    heights = [max(panel.height or usual for panel in row) + X_AXIS for row in grid]
+    shown = _as_short_as(caption, sum(heights) * CAPTION_SHARE, room) if page.has_caption else ""
+    parts.append(_lines_of_text(shown, room, GREY, SMALL))
+    return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
+
+
+def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
+    """The caption in at most that height, without some of its sentences, which it counts.
+
+    The last sentence stays: it says what was left out of the numbers.  The others matter less the later they come.
+    """
+    kept = list(caption)
+    while True:
+        missing = len(caption) - len(kept)
+        more = [f"({missing} more: --caption-file.)"] if missing else []
+        text = " ".join([*kept, *more])
+        if len(kept) <= 2 or len(wrap(text, room)) * LINE <= height:
+            return text
+        kept.pop(-2)
 
 
 def _check_series(legend: Sequence[Look | IntervalLook], page: Page) -> None:

@@ -100,6 +100,17 @@ def split_notes(text: str | None) -> list[str]:
     return [note for note in (text or "").split("; ") if note]
 
 
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def joined(alike: Sequence[str]) -> str:
+    """One text of several that differ in numbers alone: `the mean is 1.22 to 1.54 of the median`."""
+    columns = zip(*(NUMBER.findall(text) for text in alike), strict=True)
+    ends = [sorted(set(numbers), key=float) for numbers in columns]
+    ranges = iter([numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}" for numbers in ends])
+    return NUMBER.sub(lambda _: next(ranges), alike[0])
+
+
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
     """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
     tokens = {name: name.split(" · ") for name in names}
