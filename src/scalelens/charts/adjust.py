@@ -5,7 +5,7 @@ It works on the Vega-Lite of any chart, so that no chart needs to know of it.
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalelens.charts.page import POINTS_PER_MM, Page
 from scalelens.errors import UserError
@@ -24,7 +24,7 @@ def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec
     """
     spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
     for title, limits in page.limits.items():
-        for view, y in _axes(spec, title or "y"):
+        for view, y, _ in _axes(spec, title or "y"):
             y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
             _free_ticks(y)
             y["axis"]["labelFlush"] = True  # a label that stands out would move the title of its panel
@@ -41,27 +41,36 @@ def panels(spec: Spec) -> list[Spec]:
     return [panel for row in spec.get("vconcat", []) for panel in row.get("hconcat", [])]
 
 
-def _views(panel: Spec) -> Iterator[Spec]:
-    """What draws something in a panel."""
+class Axis(NamedTuple):
+    """An axis of numbers in one view: what draws, the channel, and the rows drawn, which Altair may keep above it."""
+
+    view: Spec
+    channel: Spec
+    rows: Sequence[Spec]
+
+
+def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+    """What draws something in a panel, with its rows."""
+    rows = panel.get("data", {}).get("values", rows)
     if "mark" in panel:
-        yield panel
+        yield panel, rows
     for layer in panel.get("layer", []):
-        yield from _views(layer)
+        yield from _views(layer, rows)
 
 
-def _axes(spec: Spec, name: str) -> list[tuple[Spec, Spec]]:
-    """Views with the channel of the axis `name`: x, y, or a title.
+def _axes(spec: Spec, name: str) -> list[Axis]:
+    """The axis `name`, x, y or a title, in each view that has it.
 
     Raises UserError where there is none, and where x or y stands for axes of different quantities.
     """
-    by_title: dict[str, list[tuple[Spec, Spec]]] = {}
+    by_title: dict[str, list[Axis]] = {}
     for channel in (name,) if name in ("x", "y") else ("x", "y"):
         title = ""
         for panel in panels(spec):
-            axes = [(view, view["encoding"].get(channel, {})) for view in _views(panel)]
-            axes = [(view, axis) for view, axis in axes if axis.get("type") == "quantitative"]
+            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel)]
+            axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
             # A panel without a title shares the axis of the panel on its left.
-            title = next((axis["title"] for _, axis in axes if axis.get("title")), title)
+            title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
             by_title.setdefault(title, []).extend(axes)
     if name in by_title:
         return by_title[name]
@@ -79,41 +88,41 @@ def _free_ticks(axis: Spec) -> None:
 
 
 def _make_logarithmic(spec: Spec, name: str) -> None:
-    axes = [(view, axis) for view, axis in _axes(spec, name) if (axis.get("scale") or {}).get("type") != "log"]
+    axes = [axis for axis in _axes(spec, name) if (axis.channel.get("scale") or {}).get("type") != "log"]
     if not axes:
         return
-    values = [value for view, axis in axes for value in _values(view, axis)]
+    values = [value for axis in axes for value in _values(axis)]
     if not values or min(values) <= 0:
         raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
-    if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _ in axes):
+    if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _, _ in axes):
         raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
-    for _, axis in axes:
+    for _, channel, _ in axes:
         scale = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2], "nice": False}
-        axis["scale"] = {key: value for key, value in (axis.get("scale") or {}).items() if key == "padding"} | scale
-        _free_ticks(axis)
-        if axis.get("title"):
-            axis["title"] = f"{axis['title']}, log."
+        kept = {key: value for key, value in (channel.get("scale") or {}).items() if key == "padding"}
+        channel["scale"] = kept | scale
+        _free_ticks(channel)
+        if channel.get("title"):
+            channel["title"] = f"{channel['title']}, log."
 
 
-def _values(view: Spec, axis: Spec) -> list[float]:
-    """Numbers that a view draws on an axis, ends of intervals too."""
-    ends = (view["encoding"].get(end, {}) for end in ("x2", "y2"))
-    fields = {axis.get("field"), *(end.get("field") for end in ends)}
-    rows = view.get("data", {}).get("values", [])
-    found = (row.get(field) for row in rows for field in fields if field)
+def _values(axis: Axis) -> list[float]:
+    """Numbers drawn on an axis, ends of intervals too."""
+    ends = (axis.view["encoding"].get(end, {}) for end in ("x2", "y2"))
+    fields = {axis.channel.get("field"), *(end.get("field") for end in ends)}
+    found = (row.get(field) for row in axis.rows for field in fields if field)
     return [value for value in found if isinstance(value, int | float)]
 
 
 def _fit_height(spec: Spec, points: float, height_of: Callable[[Spec], float]) -> None:
     """Makes the panels higher or lower until the whole has the height; legend and caption stay as they are."""
-    rows = [row["hconcat"] for row in spec["vconcat"] if "hconcat" in row]
-    highest = [max(panel["height"] for panel in row) for row in rows]
-    share = (sum(highest) + points - height_of(spec)) / sum(highest)
-    if share * min(highest) < LOWEST_PANEL:
-        raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
-    for row in rows:
-        for panel in row:
-            panel["height"] = panel["height"] * share
+    for _ in range(3):  # an axis may need more or less room below a panel of another height
+        rows = [[panel["height"] for panel in row["hconcat"]] for row in spec["vconcat"] if "hconcat" in row]
+        whole = sum(map(max, rows))
+        share = (whole + points - height_of(spec)) / whole
+        if share * min(map(min, rows)) < LOWEST_PANEL:
+            raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
+        for panel in panels(spec):
+            panel["height"] *= share
 
 
 def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
