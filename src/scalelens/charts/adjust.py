@@ -38,7 +38,14 @@ def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec
 
 def panels(spec: Spec) -> list[Spec]:
     """The panels of a figure, without legend and caption."""
-    return [panel for row in spec.get("vconcat", []) for panel in row.get("hconcat", [])]
+    return [panel for panel, _ in _panels_with_rows(spec)]
+
+
+def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+    """Each panel with the rows that stand above it, because all that it draws has them."""
+    for row in spec.get("vconcat", []):
+        for panel in row.get("hconcat", []):
+            yield panel, row.get("data", {}).get("values", ())
 
 
 class Axis(NamedTuple):
@@ -66,8 +73,8 @@ def _axes(spec: Spec, name: str) -> list[Axis]:
     by_title: dict[str, list[Axis]] = {}
     for channel in (name,) if name in ("x", "y") else ("x", "y"):
         title = ""
-        for panel in panels(spec):
-            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel)]
+        for panel, above in _panels_with_rows(spec):
+            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
             axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
             # A panel without a title shares the axis of the panel on its left.
             title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
@@ -75,10 +82,14 @@ def _axes(spec: Spec, name: str) -> list[Axis]:
     if name in by_title:
         return by_title[name]
     if name not in ("x", "y") or not by_title:
-        raise UserError(f"the figure has no axis of numbers '{name}'", f"there are: {', '.join(by_title)}")
+        raise UserError(
+            f"the figure has no axis of numbers '{name}'", f"there are: {'; '.join(filter(None, by_title))}"
+        )
     if len(by_title) > 1:
         example = next(iter(by_title))
-        raise UserError(f"the figure has several {name} axes: {', '.join(by_title)}", f"name one, such as '{example}'")
+        raise UserError(
+            f"the figure has several {name} axes: {'; '.join(filter(None, by_title))}", f"name one, such as '{example}'"
+        )
     return next(iter(by_title.values()))
 
 

@@ -169,7 +169,7 @@ SETTINGS: Mapping[str, Any] = {
     "order": lambda value: {"order": tuple(_texts(value))},
     "colors": _colours,
     "ylim": _limits,
-    "log": lambda value: {"logarithmic": tuple(_texts(value))},
+    "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles hold commas
     "facet": lambda value: {"facet": str(value)},
 }
 
