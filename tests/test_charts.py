@@ -42,13 +42,16 @@ NUMBERS = {
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
     "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
-    "has_clock": pl.Boolean, "samples_per_s_low": pl.Float64, "samples_per_s_high": pl.Float64,
+    "samples_per_s_low": pl.Float64, "samples_per_s_high": pl.Float64,
     "tokens_per_s": pl.Float64, "unit_wh": pl.Float64, "unit_wh_low": pl.Float64, "unit_wh_high": pl.Float64,
     "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
     "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
+    "line": pl.Int64, "place_in_run": pl.Int64, "step": pl.Int64, "n_left_out": pl.Int64, "steady_from_step": pl.Int64,
+    "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
+    "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -63,9 +66,9 @@ SUFFIXES = list(render.WRITERS)
 def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
-    if "has_clock" in rows.columns:  # of text there is no cast
-        rows = rows.with_columns(has_clock=pl.col("has_clock") == "true")
-    known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns]
+    truths = [name for name in ("has_clock", "is_knee") if name in rows.columns]  # of text there is no cast
+    rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
+    known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
     if "run_ids" in rows.columns:
         known.append(pl.col("run_ids").str.split(" "))
     if "repeat_efficiencies" in rows.columns:
