@@ -35,6 +35,8 @@ def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: fl
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
+    if values[-1] >= 1000:  # the room for labels is that of four letters
+        options = {"labelExpr": SHORT_LABEL} | options
     return alt.Y(
         f"{field}:Q",
         title=title,

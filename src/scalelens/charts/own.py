@@ -19,7 +19,6 @@ from scalelens.errors import UserError
 MARKS = ("line", "bar", "point")
 MOST_ROWS = 50_000
 MOST_PANELS = 12
-LARGE = 10_000  # from there on labels are short: 20k
 
 
 class Marks(NamedTuple):
@@ -145,5 +144,4 @@ def _y(points: Sequence[Row], marks: Marks) -> Any:
     title = words.with_unit(marks.y)
     if min(values) < 0 or max(values) == 0:
         return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(format="~s", tickCount=5))
-    short = {"labelExpr": axes.SHORT_LABEL} if max(values) >= LARGE else {}
-    return axes.from_zero(marks.y, title, max(values), **short)
+    return axes.from_zero(marks.y, title, max(values))

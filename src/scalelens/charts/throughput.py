@@ -26,8 +26,6 @@ QUERY = "throughput"
 FACTS = ("device_unit", "framework", "system")
 SERIES_FACTS = ("system", "framework", "model", "precision")
 
-LARGE = 5000  # from there on labels of the axis are short: 20k
-
 
 def draw(
     rows: pl.DataFrame,
@@ -48,9 +46,8 @@ def draw(
     shared = words.name_by_facts(points, SERIES_FACTS)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
-    short = {"labelExpr": axes.SHORT_LABEL} if max(point[rate] for point in points) >= LARGE else {}
     title = f"{work}/s per {words.unit(points)}"
-    y = axes.from_zero(rate, title, max(point[rate] for point in points), **short)
+    y = axes.from_zero(rate, title, max(point[rate] for point in points))
     by = style.encodings(looks)
     chart = alt.Chart(
         style.values([{name: point[name] for name in ("devices", rate, "label", "run_id")} for point in points])

@@ -42,8 +42,7 @@ def plot(
 ) -> None:
     """Draw a chart for a paper, or the rows of your own SQL.
 
-    The same settings can stand in scalelens.toml, here or above, below [figure.scaling] or [figure.sql]: width, height,
-    font_size, title, caption, labels, order, colors, ylim, log, facet.
+    The settings can stand in scalelens.toml, in this folder or above, below [figure.scaling] or [figure.sql].
 
     Examples:
 
@@ -56,9 +55,7 @@ def plot(
     from scalelens.charts.own import Marks
     from scalelens.report import plotting, settings
 
-    kind = name or "sql"
-    if (name is None) == (sql is None):
-        raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
+    kind = _kind(name, sql)
     if output is None:
         raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
     chosen = {
@@ -75,6 +72,13 @@ def plot(
     plotting.save_beside(drawn, data, caption_file)
     for path in filter(None, (output, data, caption_file)):
         errors.print(f"{path}", markup=False)
+
+
+def _kind(name: str | None, sql: str | None) -> str:
+    """What the settings of the figure stand below: its chart, or `sql`."""
+    if (name is None) == (sql is None):
+        raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
+    return name or "sql"
 
 
 def _both(x: str | None, y: str | None) -> tuple[str, str]:
