@@ -405,6 +405,13 @@ def test_ingest_says_what_it_did_on_stderr(run: Run, logs: Path, tmp_path: Path)
     assert "\x1b" not in ran.err, "a progress bar is for people"
 
 
+def test_files_that_were_not_read_for_one_reason_are_named_together(run: Run, tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(f"the notes of {name}\n")
+    ran = run("ingest", tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt", "-w", tmp_path / "w")
+    assert "not understood  3   a.txt, b.txt and 1 more (no known format in it)\n" in ran.err
+
+
 def test_ingest_again_says_that_nothing_changed(run: Run, logs: Path, tmp_path: Path) -> None:
     run("ingest", logs, "-w", tmp_path / "w")
     assert "3 files have not changed since they were read" in run("ingest", logs, "-w", tmp_path / "w").err

@@ -3,6 +3,8 @@
 import ast
 import importlib
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
@@ -172,3 +174,12 @@ def test_a_broken_promise_is_named() -> None:
         "import scalelens.nowhere",
     ]
     assert broken_promises("from scalelens.tables import NOTHING\n") == ["from scalelens.tables import NOTHING"]
+
+
+# Starting
+
+
+def test_a_question_loads_only_what_every_question_uses() -> None:
+    slow = "{'altair', 'h5py', 'pandas', 'pyarrow.compute', 'scipy', 'torch'}"
+    code = f"import sys, scalelens.cli.query, scalelens.database.ask; print(*({slow} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

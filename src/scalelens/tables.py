@@ -13,6 +13,7 @@ import pyarrow as pa
 # Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
 SCHEMA_VERSION = 3  # 2: events have a class, 3: collective_benchmarks
 OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
+LONGEST_TEXT = 500  # characters of a text in `problems`
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
 FINE_TIME = pa.timestamp("ns")

@@ -15,6 +15,7 @@ STATUSES = {  # of files that are listed by name, with the words for each
     "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
     "duplicate": "duplicates",
 }  # fmt: skip
+REASONS_SHOWN = 5  # of one status
 
 
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
@@ -65,15 +66,18 @@ def print_columns(entries: Iterable["Entry"]) -> None:
 
 
 def print_not_understood(entries: Iterable["Entry"]) -> None:
-    """Files that were not read, or not in full, by status."""
-    by_status: dict[str, list[str]] = defaultdict(list)
+    """Files that were not read, or not in full, by status and reason."""
+    by_status: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
-        note, name = note_and_columns(entry)[0], Path(entry.path).name
+        note = note_and_columns(entry)[0].rstrip("; ")
         if entry.status in STATUSES and (note or entry.status != "partial"):
-            by_status[entry.status].append(f"{name} ({note.rstrip('; ')})" if note else name)
+            by_status[entry.status][note].append(Path(entry.path).name)
     for status, words in STATUSES.items():
-        if names := by_status.get(status):
-            errors.print(f"{words}  {len(names)}   {few_of(names)}", markup=False)
+        if reasons := by_status.get(status):
+            count = sum(map(len, reasons.values()))
+            files = [few_of(names, 2) + (f" ({note})" if note else "") for note, names in reasons.items()]
+            more = f", and {len(files) - REASONS_SHOWN} more reasons" if len(files) > REASONS_SHOWN else ""
+            errors.print(f"{words}  {count}   {', '.join(files[:REASONS_SHOWN])}{more}", markup=False)
 
 
 def note_and_columns(entry: "Entry") -> tuple[str, str]:

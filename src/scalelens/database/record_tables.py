@@ -7,12 +7,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from scalelens.parsing.rows import TEXT_LIMIT
 from scalelens.runs.joining import runs_of, sidecars_of
 from scalelens.runs.path_facts import facts_of
 from scalelens.runs.run import Run
 from scalelens.runs.templates import FACT_KINDS
-from scalelens.tables import FILES, INT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
+from scalelens.tables import FILES, INT, LONGEST_TEXT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
 from scalelens.warehouse.live import Live
 
 RUN_BASICS = (
@@ -102,7 +101,7 @@ def sidecar_problems(live: Live) -> Iterator[Row]:
     for fault in sidecars_of(live).faults:
         yield {
             "file_id": live.paths[fault.path].file_id, "part": 0, "line": fault.line, "format": "sidecar",
-            "reason": fault.reason, "text": fault.text[:TEXT_LIMIT],
+            "reason": fault.reason, "text": fault.text[:LONGEST_TEXT],
         }  # fmt: skip
 
 

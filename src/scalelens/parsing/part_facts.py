@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scalelens.parsing.values import nanoseconds_since_1970
 
@@ -49,7 +48,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         """Takes over the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
         if table in TRACES:
-            self.add_traced(pc.unique(rows["rank"]).to_pylist())
+            self.add_traced(rows["rank"].unique().to_pylist())
         elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
             names = [name for name in ("rank", "step", "attempt", "ts") if name in rows.column_names]
             ends = rows.select(names).take([0, rows.num_rows - 1]).to_pylist()

@@ -27,11 +27,10 @@ from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
-from scalelens.tables import SCHEMAS, SMALL
+from scalelens.tables import LONGEST_TEXT, SCHEMAS, SMALL
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
-TEXT_LIMIT = 500  # characters
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 # Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
@@ -165,7 +164,7 @@ class Rows:
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         """A line of the format that could not be read, with the reason in a sentence."""
         row = {"line": line, "part": self.part, "format": self.format, "reason": masked(reason)}
-        row["text"] = masked(text[: 2 * TEXT_LIMIT])[:TEXT_LIMIT]
+        row["text"] = masked(text[: 2 * LONGEST_TEXT])[:LONGEST_TEXT]
         self._pending["problems"].append(row)
         self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
 

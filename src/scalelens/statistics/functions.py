@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from scalelens.statistics.fits import Estimate, fit_laws, gain_of_doubling
 from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
+from scalelens.statistics.kernel_functions import KERNEL_FUNCTIONS
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
@@ -243,6 +244,7 @@ def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | Non
     }
     functions |= (
         FUNCTIONS_OF_RUNS
+        | KERNEL_FUNCTIONS
         | SERIES_FUNCTIONS
         | {
             "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 
 from scalelens.statistics.medians import Values
 
@@ -41,6 +40,8 @@ def energy_statistics(values: Values) -> Values:
 
 def t_test(first: Values, second: Values) -> float:
     """Two-sided p-value of Student's t-test, with one variance for both: a level of two runs has none of its own."""
+    from scipy.special import stdtr
+
     n, m = len(first), len(second)
     difference = abs(float(np.mean(first) - np.mean(second)))
     if difference == 0:

@@ -5,10 +5,10 @@ from math import log1p
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, stdtrit
 
 from scalelens.statistics.comparisons import RunValue, compare_groups, standard_error
 from scalelens.statistics.medians import Values
+from scalelens.statistics.significance import student_t
 
 CHANCE = 0.9  # with which the number of repeats that is given settles the question
 EVEN = 0.5
@@ -130,9 +130,11 @@ def _continuations(first: _Side, second: _Side, runs: int) -> tuple[Values, Valu
         variances.append(squares / (runs - 1))
     spread = np.sqrt((variances[0] + variances[1]) / runs)
     welch = (runs - 1) * (variances[0] + variances[1]) ** 2 / (variances[0] ** 2 + variances[1] ** 2)
-    return means[1] - means[0], stdtrit(welch, 0.975) * spread
+    return means[1] - means[0], student_t(welch) * spread
 
 
 def _chi_squared(uniform: Values, freedom: int) -> Values:
     """Quantiles of the chi-squared distribution; 0 for no degree of freedom."""
+    from scipy.special import chdtri
+
     return np.asarray(chdtri(freedom, uniform)) if freedom > 0 else np.zeros(len(uniform))
