@@ -22,6 +22,7 @@ import pytest
 
 from scalelens.charts import axes, batch_cdf, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
+from scalelens.charts.page import SINGLE, page_of
 from scalelens.errors import UserError
 from scalelens.report import rendering as render
 from scalelens.report.provenance import make_provenance, provenance_of, rows_sha256
@@ -41,13 +42,16 @@ NUMBERS = {
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
     "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
-    "has_clock": pl.Boolean, "samples_per_s_low": pl.Float64, "samples_per_s_high": pl.Float64,
+    "samples_per_s_low": pl.Float64, "samples_per_s_high": pl.Float64,
     "tokens_per_s": pl.Float64, "unit_wh": pl.Float64, "unit_wh_low": pl.Float64, "unit_wh_high": pl.Float64,
     "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
     "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
+    "line": pl.Int64, "place_in_run": pl.Int64, "step": pl.Int64, "n_left_out": pl.Int64, "steady_from_step": pl.Int64,
+    "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
+    "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
@@ -63,9 +67,9 @@ SUFFIXES = list(render.WRITERS)
 def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
-    if "has_clock" in rows.columns:  # of text there is no cast
-        rows = rows.with_columns(has_clock=pl.col("has_clock") == "true")
-    known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns]
+    truths = [name for name in ("has_clock", "is_knee") if name in rows.columns]  # of text there is no cast
+    rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
+    known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
     if "run_ids" in rows.columns:
         known.append(pl.col("run_ids").str.split(" "))
     if "repeat_efficiencies" in rows.columns:
@@ -79,13 +83,13 @@ def draw(case: str, rows: pl.DataFrame | None = None, **options):
 
 
 @cache
-def spec_of(case: str, width: style.Width = "single") -> dict:
-    return render.specification(draw(case, width=width), {})
+def spec_of(case: str, width: str = "single") -> dict:
+    return render.specification(draw(case, page=page_of({"width": width})), {})
 
 
 @cache
-def svg_of(case: str, width: style.Width = "single") -> str:
-    return render._drawing(spec_of(case, width))
+def svg_of(case: str, width: str = "single") -> str:
+    return render._svg_of(spec_of(case, width))
 
 
 def rounded(value):
@@ -107,7 +111,7 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render._drawing(render.specification(case, {}))
+    svg = svg_of(case) if isinstance(case, str) else render._svg_of(render.specification(case, {}))
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -127,14 +131,15 @@ def test_specification(case, golden):
     "case, width", [*((case, "single") for case in CASES), ("scaling/repeats", "double"), ("batch_cdf/ranks", "double")]
 )
 def test_width_of_the_column(case, width):
-    assert f'width="{style.WIDTHS[width]}"' in svg_of(case, width).split(">")[0]
+    """Vega's own width: no text and no panel stands out."""
+    assert f'width="{page_of({"width": width}).points}"' in svg_of(case, width).split(">")[0]
 
 
 def test_long_names_stay_within_the_column():
     rows = rows_of("batch_cdf/ranks")
     rows = rows.with_columns(model=pl.col("run_id") + "-a-model-with-a-name-that-nobody-could-remember" * 3)
     drawn = draw("batch_cdf/ranks", rows)
-    assert f'width="{style.WIDTHS["single"]}"' in render._drawing(render.specification(drawn, {})).split(">")[0]
+    assert f'width="{SINGLE.points}"' in render._svg_of(render.specification(drawn, {})).split(">")[0]
     assert "…" in text_of(drawn)
 
 
@@ -274,9 +279,9 @@ def test_thinned_curve_passes_through_the_same_dots():
     full = full.group_by("step_s", maintain_order=True).agg(cdf=pl.col("n").max() / len(times))
     full = pl.concat([full.select("step_s", "cdf"), full.select(pl.col("step_s") + 1e-7, "cdf")]).sort("step_s")
     extent = batch_cdf._Extent(full["step_s"].min(), full["step_s"].max())
-    thin = batch_cdf._curve(full, extent, style.WIDTHS["single"])
+    thin = batch_cdf._curve(full, extent, SINGLE.points)
     assert len(thin) < full.height
-    dot = (extent.high - extent.low) / style.WIDTHS["single"] / batch_cdf.DOTS_PER_POINT
+    dot = (extent.high - extent.low) / SINGLE.points / batch_cdf.DOTS_PER_POINT
     kept = pl.DataFrame(thin).sort("step_s", "percent")
     early = full.join_asof(kept.with_columns(pl.col("step_s") + dot).sort("step_s"), on="step_s", strategy="backward")
     late = full.join_asof(kept.with_columns(pl.col("step_s") - dot).sort("step_s"), on="step_s", strategy="backward")
@@ -485,7 +490,7 @@ def test_pdf(figure, tmp_path):
     assert b"CreationDate" not in content and b"<scalelens:provenance" in content
     with pikepdf.open(tmp_path / "f.pdf") as pdf:
         assert pdf.check_pdf_syntax() == []
-        assert pdf.pages[0].MediaBox[2] == 245
+        assert float(pdf.pages[0].MediaBox[2]) == pytest.approx(86.4 * 72 / 25.4, abs=0.01)
         assert str(pdf.docinfo.Creator).startswith("scalelens ") and "svg2pdf" in str(pdf.docinfo.Producer)
         assert "/Filter" not in pdf.Root.Metadata and json.loads(pdf.open_metadata()["scalelens:provenance"]) == SAID
 
@@ -502,7 +507,7 @@ def test_pdf_of_two_fonts_is_the_same_each_time(tmp_path):
 def test_svg(figure, tmp_path):
     render.save(figure, tmp_path / "f.svg", SAID)
     root = ElementTree.parse(tmp_path / "f.svg").getroot()
-    assert root.get("width") == "245pt"
+    assert root.get("width") == "244.91pt"
     assert any("GCDs" in "".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
     assert not [value for element in root.iter() for key, value in element.items() if key.endswith("href")]
 
@@ -608,9 +613,9 @@ import altair as alt
 QUERY = "slow_steps"
 
 
-def draw(rows, left_out, parameters=None, width="single"):
+def draw(rows, left_out, parameters=None, page=style.SINGLE):
     chart = alt.Chart(style.values(rows.to_dicts())).mark_point().encode(x="step:Q", y="step_s:Q")
-    return style.figure([[style.Panel(chart)]], [], ["One run."], width)
+    return style.figure([[style.Panel(chart)]], [], ["One run."], page)
 '''
 
 

@@ -132,18 +132,18 @@ from scalelens.charts import style
 QUERY = "exclusions"
 
 
-def draw(rows, left_out, parameters, width):
+def draw(rows, left_out, parameters, page):
     points = alt.Chart(style.values(rows.to_dicts())).mark_point().encode(x="step:Q", y="step_s:Q")
-    return style.figure([[style.Panel(points)]], [], ["One run."], width)
+    return style.figure([[style.Panel(points)]], [], ["One run."], page)
 '''
 
 
 def test_a_chart(tree: Tree, home: Path) -> None:
-    (tree.package / "charts" / "step_times.py").write_text(CHART)
-    listed, _ = tree.run("charts", f"plot step_times -w {home} -o drawn.json")
-    assert "step_times,Steps as points,exclusions" in listed
+    (tree.package / "charts" / "left_out.py").write_text(CHART)
+    listed, _ = tree.run("charts", f"plot left_out -w {home} -o drawn.json")
+    assert "left_out,Steps as points,exclusions" in listed
     assert "One run." in (tree.folder / "drawn.json").read_text()
-    assert tree.changed() == ["charts/step_times.py"]
+    assert tree.changed() == ["charts/left_out.py"]
 
 
 def test_a_command(tree: Tree) -> None:

@@ -10,6 +10,7 @@ from scalelens.charts import words
 
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
 LOGARITHMIC_FROM = 10  # highest value over lowest
+SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
 
 
@@ -18,7 +19,7 @@ def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = OVERHANG) ->
     return of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
 
 
-def of_counts(field: str, title: str, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
+def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
     """A logarithmic x axis with a tick at each count that was run."""
     values = sorted(set(counts))
     domain = [values[0], values[-1]] if len(values) > 1 else [values[0] / 2, values[0] * 2]
@@ -34,6 +35,8 @@ def of_counts(field: str, title: str, counts: Iterable[int], overhang: float = O
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
+    if values[-1] >= 1000:  # the room for labels is that of four letters
+        options = {"labelExpr": SHORT_LABEL} | options
     return alt.Y(
         f"{field}:Q",
         title=title,

@@ -4,9 +4,10 @@ Shows: which share of the steps took at most how long, one curve per run, so tha
     at once, which a mean hides.
 Query: batch_cdf
 Encodings:
-    x        time of a step in seconds, logarithmic where the slowest takes ten times the fastest
+    x        time of a step in seconds, logarithmic where the slowest takes ten times the fastest; over the median of
+             its run where the medians differ by a factor of ten, as nothing else would be seen of the runs
     y        share of the steps in percent
-    curve    a run, by colour, shape and dash; named by what sets the runs apart
+    curve    a run, by colour, shape and dash; named by what sets the runs apart, and by its median where x is relative
     point    p50, where the curve reaches one half
     circle   elbows, as the query `elbow` finds them, with the 95 % interval of their share
     caption  runs, steps, what a record is, what was left out, which runs have no distribution and why
@@ -14,6 +15,7 @@ Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Syst
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -22,14 +24,16 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 
-SINGLE = "single steps"  # label of the query for runs whose records are of one step each
+ONE_STEP = "single steps"  # label of the query for runs whose records are of one step each
 INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
+RELATIVE_FROM = 10  # largest median of a run over the smallest
 DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
 
 
@@ -37,7 +41,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `batch_cdf`.  Raises UserError where no run has a distribution."""
     refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
@@ -49,33 +53,38 @@ def draw(
             "see what the runs hold: scalelens query batch_stats",
         )
     labels = _labels(known)
-    looks = style.looks(sorted(labels.values(), key=words.natural))
+    medians_s = dict(known.filter(pl.col("cdf") >= 0.5).group_by("run_id").agg(pl.min("step_s")).iter_rows())
+    is_relative = max(medians_s.values()) > RELATIVE_FROM * min(medians_s.values())
+    if is_relative:
+        labels = {run: f"{label} · {words.short_number(medians_s[run])} s" for run, label in labels.items()}
+        known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
+    looks = style.looks(sorted(labels.values(), key=words.natural), page)
     extent = _Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
     curves = [
         corner | {"label": labels[run[0]]}
         for run, curve in known.group_by("run_id", maintain_order=True)
-        for corner in _curve(curve, extent, style.WIDTHS[width])
+        for corner in _curve(curve, extent, page.points)
     ]
     halves = known.filter(pl.col("cdf") >= 0.5).group_by("run_id", maintain_order=True).first()
     medians = [
         {"label": labels[row["run_id"]], "step_s": row["step_s"], "percent": 50} for row in halves.iter_rows(named=True)
     ]
     elbows = [row | {"label": labels[row["run_id"]]} for row in _elbows(known)]
-    x, y = _axes(extent, sorted(set(known["label"])))
+    x, y = _axes(extent, sorted(set(known["label"])), is_relative)
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
     lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     points = alt.Chart(style.values(medians)).mark_point()
     panel = alt.layer(
         half.encode(y="percent:Q"),
-        lines.encode(x, y, by["color"], by["strokeDash"]),
+        lines.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[INTERVAL]] if elbows else []
     caption = [*_caption(known, refused), words.exclusions(left_out)]
-    return style.figure([[style.Panel(panel)]], legend, caption, width)
+    return style.figure([[style.Panel(panel)]], legend, caption, page)
 
 
 def _elbows(known: pl.DataFrame) -> list[Row]:
@@ -108,10 +117,10 @@ class _Extent(NamedTuple):
         return axes.is_logarithmic(self.low, self.high)
 
 
-def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
+def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
     """The x and y of curves whose records are of these kinds."""
-    parts = ["step time [s]"]
-    if len(kinds) == 1 and kinds != [SINGLE]:
+    parts = ["step time over the run's median" if is_relative else "step time [s]"]
+    if len(kinds) == 1 and kinds != [ONE_STEP]:
         parts += kinds
     ticks: dict[str, Any] = {"tickCount": 6}
     if extent.is_log:
@@ -126,7 +135,7 @@ def _axes(extent: _Extent, kinds: list[str]) -> tuple[Any, Any]:
     )
     y = alt.Y(
         "percent:Q",
-        title="share of steps [%]" if kinds == [SINGLE] else "share of records [%]",
+        title="share of steps [%]" if kinds == [ONE_STEP] else "share of records [%]",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
     )
@@ -164,7 +173,7 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
         ]
     tells_kind = rows["label"].n_unique() > 1
     return {
-        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != SINGLE else label)
+        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != ONE_STEP else label)
         for run, label in zip(runs, labels, strict=True)
     }
 
@@ -194,8 +203,11 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines = [f"{shared}."] if shared else []
     lines.append(f"{counts} ({kinds}). Marker: p50, without an interval.")
     lines += _about_elbows(known)
-    for run in refused.iter_rows(named=True):
-        lines.append(f"Not drawn: {_fact(run, 'name') or _fact(run, 'run_id')} ({run['refusal']}).")
+    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["refusal"]).items()):
+        which = (
+            [_fact(run, "name") or _fact(run, "run_id") for run in refused.to_dicts()] if refused.height == 1 else []
+        )
+        lines.append(f"Not drawn: {which[0] if which else words.counted([count], 'run')} ({reason}).")
     return lines
 
 

@@ -19,7 +19,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import axes, limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.errors import UserError
 
 QUERY = "collective_arrivals"
@@ -35,7 +36,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `collective_arrivals`.  Raises UserError where no collective has two ranks."""
     compared = rows.filter(pl.col("ranks") > 1).sort("run_id", "call", "rank")
@@ -53,7 +54,7 @@ def draw(
         if row["rank"] in order
     ]
     panel = _panel(points, order)
-    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), width)
+    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), page)
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
@@ -66,14 +67,21 @@ def _blame(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
-    ticks = [0, *(10**n for n in range(1, 10))]
+    ticks = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
     highest = max(point["lateness_us"] for point in points)
     last = next((n for n, tick in enumerate(ticks) if tick >= highest), len(ticks) - 1)
     x = alt.X(
         "lateness_us:Q",
         title="later than the first [µs]",
         scale=alt.Scale(type="symlog", constant=LINEAR_UP_TO, domain=[0, ticks[last]], nice=False, padding=5),
-        axis=alt.Axis(values=ticks[: last + 1], tickCount=last + 1, format="~s"),
+        axis=alt.Axis(
+            values=ticks[: last + 1],
+            tickCount=last + 1,
+            labelExpr=axes.SHORT_LABEL,
+            labelOverlap="greedy",
+            labelSeparation=4,
+            grid=True,
+        ),
     )
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))

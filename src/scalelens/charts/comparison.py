@@ -17,19 +17,18 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "compared_runs"
-
-UNITS = {"_per_s": "/s", "_s": " [s]", "_j": " [J]", "_w": " [W]", "_bytes": " [bytes]"}
 
 
 def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `compared_runs`.  Raises UserError where a side has no value."""
     known = rows.filter(pl.col("run_value").is_not_null())
@@ -38,11 +37,11 @@ def draw(
     points: list[Row] = known.to_dicts()
     for number, point in enumerate(points, start=1):
         point |= {"run": number, "label": f"{point['side']}: {(parameters or {}).get(point['side'], '')}"}
-    looks = style.looks(dict.fromkeys(point["label"] for point in points))
+    looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     by = style.encodings(looks)
     axis = alt.Axis(values=[point["run"] for point in points], format="d", labelOverlap="greedy")
     x = alt.X("run:Q", title="run", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
-    y = alt.Y("run_value:Q", title=_title(points[0]["measure"]), scale=alt.Scale(zero=False))
+    y = alt.Y("run_value:Q", title=words.with_unit(points[0]["measure"]), scale=alt.Scale(zero=False))
     drawn = [{name: point[name] for name in ("run", "run_value", "label", "name")} for point in points]
     kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
     layers: list[Any] = []
@@ -58,10 +57,4 @@ def draw(
         f"{words.counted([sum(point['side'] == side for point in points)], 'run')} of {side}" for side in ("a", "b")
     )
     caption = [f"{counts}; a point is the {statistic} of a run's records.", words.exclusions(left_out)]
-    return style.figure([[style.Panel(alt.layer(*layers))]], legend, caption, width)
-
-
-def _title(measure: str) -> str:
-    """`step_s` as `step [s]`."""
-    ending = next(ending for ending in UNITS if measure.endswith(ending))
-    return measure.removesuffix(ending).replace("_", " ") + UNITS[ending]
+    return style.figure([[style.Panel(alt.layer(*layers))]], legend, caption, page)

@@ -21,12 +21,12 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
 
-SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",
     "printed": "as the log prints it per step",
@@ -37,7 +37,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `energy_by_batch`.  Raises UserError where no run has both a batch and an energy."""
     if rows.is_empty():
@@ -49,20 +49,31 @@ def draw(
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
-    looks = style.looks(sorted(set(labels.values()), key=words.natural))
+        _add_token_ranges(point)
+    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     unit = _unit(points)
     rate, yields = (_measure(points, ending) for ending in ("_s", "_wh"))
     work, gain = (measure.partition("_")[0] for measure in (rate, yields))
     titles = {rate: f"{work}/s", "unit_wh": f"Wh per {unit}", yields: f"{gain}/Wh"}
+    known = [measure for measure in titles if any(point[measure] is not None for point in points)]
     panels = [
-        style.Panel(_panel(points, measure, title, looks))
-        for measure, title in titles.items()
-        if any(point[measure] is not None for point in points)
+        style.Panel(_panel(points, measure, titles[measure], looks, page.is_wide or measure == known[-1]))
+        for measure in known
     ]
-    grid = [panels] if width == "double" else [[panel] for panel in panels]
+    grid = [panels] if page.is_wide else [[panel] for panel in panels]
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS["range", "runs"]] if any(point["n_runs"] > 1 for point in points) else []
-    return style.figure(grid, legend, _caption(points, shared, left_out), width)
+    return style.figure(grid, legend, _caption(points, shared, left_out), page)
+
+
+def _add_token_ranges(point: Row) -> None:
+    """The ranges of tokens are those of samples, as each sample has the same number of tokens."""
+    for ending in ("_s", "_wh"):
+        samples, tokens = point[f"samples_per{ending}"], point[f"tokens_per{ending}"]
+        for end in ("low", "high"):
+            value = point[f"samples_per{ending}_{end}"]
+            known = tokens is not None and samples and value is not None
+            point[f"tokens_per{ending}_{end}"] = value * tokens / samples if known else None
 
 
 def _measure(points: Sequence[Row], ending: str) -> str:
@@ -71,11 +82,13 @@ def _measure(points: Sequence[Row], ending: str) -> str:
     return f"{'tokens' if has_tokens else 'samples'}_per{ending}"
 
 
-def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look]) -> Any:
-    """One measure against the batch."""
+def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look], has_title: bool) -> Any:
+    """One measure against the batch.  Of panels above each other the lowest has the title of the x axis."""
     known = [point for point in points if point[measure] is not None]
     x = axes.of_counts(
-        "global_batch_size", "global batch size [samples]", {point["global_batch_size"] for point in points}
+        "global_batch_size",
+        "global batch size [samples]" if has_title else None,
+        {point["global_batch_size"] for point in points},
     )
     y = _y(known, measure, title)
     by = style.encodings(looks)
@@ -83,7 +96,7 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in known]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("label", "n_runs")]
     return alt.layer(
-        chart.mark_line().encode(x, y, by["color"], by["strokeDash"]),
+        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         *style.interval_layers(known, ("range", "runs"), x, (f"{measure}_low", f"{measure}_high"), by["color"]),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     )
@@ -94,7 +107,7 @@ def _y(points: Sequence[Row], measure: str, title: str) -> Any:
     drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
     values = [value for value in drawn if value is not None]
     low, high = min(values), max(values)
-    labels = {"labelExpr": SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
+    labels = {"labelExpr": axes.SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
     if not axes.is_logarithmic(low, high):
         return axes.from_zero(measure, title, high, **labels)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2.5 <= tick <= high * 2.5]

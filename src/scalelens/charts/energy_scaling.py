@@ -21,6 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -38,7 +39,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `energy_scaling`.  Raises UserError where there is nothing to compare."""
     compared = rows.filter(pl.col("relative_energy").is_not_null()).sort("series", "devices", "sample_j", "run_id")
@@ -52,15 +53,15 @@ def draw(
     several = len({point["scaling"] for point in points}) > 1
     for point in points:
         point["label"] = " · ".join(filter(None, (point["label"], point["scaling"] if several else "")))
-    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural))
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     grid = [[style.Panel(_energy(points, looks))]]
     if fast := [point for point in points if point["speedup"] is not None]:
         panel = style.Panel(_speedup(fast, looks))
-        grid = [[*grid[0], panel]] if width == "double" else [*grid, [panel]]
+        grid = [[*grid[0], panel]] if page.is_wide else [*grid, [panel]]
     legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), BASE_AND_IDEAL]
     legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
     caption = [shared, *_caption(points, rows.height - compared.height), words.exclusions(left_out)]
-    return style.figure(grid, legend, [sentence for sentence in caption if sentence], width)
+    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
 def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
@@ -113,7 +114,7 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], field: str, y: An
     dots = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
     tips = [alt.Tooltip(name, type="nominal") for name in ("series", "run_id", "n_runs")]
     return [
-        line.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N"), *ranges,
+        line.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N"), *ranges,
         dots.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]  # fmt: skip
 

@@ -20,6 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -36,7 +37,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `history`.  Raises UserError where no run has a time and a value."""
     if rows.is_empty():
@@ -45,7 +46,7 @@ def draw(
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
-    looks = style.looks(sorted(set(labels.values()), key=words.natural))
+    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     by = style.encodings(looks)
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
@@ -62,7 +63,7 @@ def draw(
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[kind, "steps"] for kind in kinds]
     panel = style.Panel(alt.layer(*(layer for layer in layers if layer is not None)))
-    return style.figure([[panel]], legend, _caption(points, shared, parameters or {}, left_out), width)
+    return style.figure([[panel]], legend, _caption(points, shared, parameters or {}, left_out), page)
 
 
 def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:

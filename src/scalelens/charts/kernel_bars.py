@@ -11,6 +11,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import style, words
+from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -36,9 +37,9 @@ def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> 
     return f"{traces}, {words.part_of_traces(parameters)}: sums over all."
 
 
-def bar_text(name: str, calls: int, indent: float, width: style.Width) -> str:
+def bar_text(name: str, calls: int, indent: float, page: Page) -> str:
     """Name and number of calls, as short as a figure of that width needs them."""
-    room = style.WIDTHS[width] - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
+    room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
     times = f" · {words.short_number(calls)} ×"
     return words.shorten(name, room - words.text_width(times)) + times
 

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
+from scalelens.charts.page import SINGLE, Page
 
 QUERY = "kernel_summary"
 
@@ -28,7 +29,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `kernel_summary`.  Raises UserError where nothing ran."""
     kernel_bars.check_work(rows)
@@ -43,7 +44,7 @@ def draw(
             "share": f"{100 * row['share']:.1f}",
             "total_ms": row["total_ns"] / 1e6,
             "kind": row["class"],
-            "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, width),
+            "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, page),
         }
         for place, row in enumerate(shown.iter_rows(named=True))
     ]
@@ -53,4 +54,4 @@ def draw(
         f"Not drawn: {undrawn}." if rest.height else "All kernels are drawn.",
     ]
     panel = style.Panel(kernel_bars.panel(bars))
-    return style.figure([[panel]], kernel_bars.legend(bars), caption, width)
+    return style.figure([[panel]], kernel_bars.legend(bars), caption, page)

@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 
 QUERY = "kernel_tree"
@@ -58,12 +59,12 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran."""
     kernel_bars.check_work(rows)
     root = _tree(rows)
-    bars = _bars(root, width)
+    bars = _bars(root, page)
     undrawn = _size(root) - len(bars)
     branches = words.counted([undrawn], "smaller branch", "smaller branches")
     caption = [
@@ -71,7 +72,7 @@ def draw(
         "A bar holds those indented below it" + (f"; {branches} not drawn." if undrawn else "."),
     ]
     panel = style.Panel(kernel_bars.panel(bars), height=BAR * len(bars))
-    return style.figure([[panel]], kernel_bars.legend(bars), caption, width)
+    return style.figure([[panel]], kernel_bars.legend(bars), caption, page)
 
 
 def _tree(rows: pl.DataFrame) -> Branch:
@@ -96,7 +97,7 @@ def _join_only_callees(branch: Branch) -> None:
         _join_only_callees(inner)
 
 
-def _bars(root: Branch, width: style.Width) -> list[Row]:
+def _bars(root: Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
     bars = []
     for place, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
@@ -104,7 +105,7 @@ def _bars(root: Branch, width: style.Width) -> list[Row]:
         bars.append({
             "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
-            "text": kernel_bars.bar_text(branch.name, branch.calls, indent, width),
+            "text": kernel_bars.bar_text(branch.name, branch.calls, indent, page),
         })  # fmt: skip
     return bars
 

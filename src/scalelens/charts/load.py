@@ -5,7 +5,7 @@ A chart is a module with
     QUERY = "scaling"                  the macro whose rows it draws
     FACTS = ("device_unit",)           optional: columns of `runs` joined to the rows by run_id, to label with
     PARAMETERS = {"per": "step"}       optional: given to the query unless the user says otherwise
-    def draw(rows: polars.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str], width: Width): ...
+    def draw(rows: polars.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str], page: Page): ...
 
 `left_out` counts the records that the query left out, by rule; `parameters` are those given to the query; `draw`
 returns an Altair chart that `style.figure` put together, or raises UserError where there is nothing to draw.

@@ -20,6 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -41,7 +42,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `power_over_time`.  Raises UserError without samples, or for several runs."""
     samples = rows.filter(pl.col("phase").is_null()).sort("scope", "node", "device", "begins_s", nulls_last=True)
@@ -58,7 +59,7 @@ def draw(
         point["label"] = (point["scope"] or "unknown") if by_scope else name
         point["series"] = f"{name} {point['segment']}"
         point |= {"at": point["begins_s"] / time.second, "power": point["power_w"] / power.watts}
-    looks = style.looks(dict.fromkeys(point["label"] for point in points))
+    looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     is_seen = (pl.col("begins_s") < time.ends) & (pl.col("ends_s") > time.begins)
     phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
     panel = alt.layer(*_shades(phases, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
@@ -66,7 +67,7 @@ def draw(
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
     legend += [style.swatch(label, colour) for label, colour in shades]
     panel = panel.resolve_scale(color="independent")
-    return style.figure([[style.Panel(panel)]], legend, _caption(points, len(names), bool(shades)), width)
+    return style.figure([[style.Panel(panel)]], legend, _caption(points, len(names), bool(shades)), page)
 
 
 class _Time(NamedTuple):

@@ -18,7 +18,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -26,6 +27,7 @@ QUERY = "roofline"
 
 COVERED = 0.99  # of the time: the operators that take the rest crowd the figure and say nothing
 MOST_OPERATORS = 400
+POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick, whose format would write 1e+2
 ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
 
 
@@ -33,24 +35,28 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `roofline`.  Raises UserError where no operator has shapes."""
+    """The figure of the rows of `roofline`.  Raises UserError where no operator has shapes, or for several runs.
+
+    Operators of different devices below one roof would say that one of them is far from a roof that is not its own.
+    """
     known = rows.filter((pl.col("tflops_per_s") > 0) & (pl.col("intensity") > 0))
     if known.is_empty():
         raise UserError(
             "there are no operators with shapes to draw",
             "record traces with record_shapes=True; scalelens query op_work",
         )
+    limits.check_one_run(known, "operators")
     largest = known.sort("kernel_s", "name", "shapes", "run_id", descending=[True, False, False, False])
     taken = largest.with_columns(before=pl.col("kernel_s").cum_sum() - pl.col("kernel_s"))
     shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_OPERATORS)
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
     peaks = _peaks(shown)
-    looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}))]
+    looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}), page)]
     panel = _panel(points, looks, peaks)
     legend = [*looks, ROOF] if peaks else [*looks]
-    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), width)
+    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), page)
 
 
 def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
@@ -105,17 +111,16 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     exponents = range(round(math.log10(start)), round(math.log10(end)) + 1)
     every = math.ceil(len(exponents) / 7)
     ticks = [10.0**n for n in exponents if (n - exponents[0]) % every == 0]
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~g" if start >= 1e-3 and end <= 1e4 else ".0e")
+    plain = start >= 1e-3 and end <= 1e4
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr="format(datum.value, '~g')" if plain else POWER)
     channel = alt.X if field == "intensity" else alt.Y
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 
 
 def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float, float], list[str]]) -> list[str]:
     total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
-    runs = rows["run_id"].n_unique()
-    whose = f" of {runs} runs" if runs > 1 else ""
     lines = [
-        f"{words.counted([shown.height], 'operator')} by shapes{whose}, {100 * drawn / total:.0f} % of the time of "
+        f"{words.counted([shown.height], 'operator')} by shapes, {100 * drawn / total:.0f} % of the time of "
         "operators with shapes. The area of a marker is its time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")

@@ -23,6 +23,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -34,6 +35,7 @@ PANEL_TITLES = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
+MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
 REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
 # Of each metric: the statistic, what its records are, the column of its absolute value, and how that value is said.
 METRICS = {
@@ -54,7 +56,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `scaling`.  Raises UserError where there is no series."""
     if rows.is_empty():
@@ -76,14 +78,13 @@ def draw(
     ]
     _judge(points)
     notes = _mark_warnings(points)
-    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural))
+    looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
-    caption = [*filter(None, shared), *_caption(points, parameters or {}), *notes]
-    caption += _undrawn(undrawn)
-    grid = _grid(efficient, growing, looks, width)
-    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], width)
+    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
+    grid = _grid(efficient, growing, looks, page)
+    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
@@ -110,7 +111,7 @@ def _undrawn(rows: Sequence[Row]) -> list[str]:
 
 
 def _grid(
-    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], width: style.Width
+    efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
 ) -> list[list[style.Panel]]:
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
     panels: list[style.Panel] = []
@@ -120,7 +121,7 @@ def _grid(
         if shown := [row for row in efficient if row["scaling"] == kind]:
             panels.append(style.Panel(_efficiency(shown, looks, top, has_axis=not panels), has_axis=not panels))
     other = [style.Panel(_throughput(growing, looks))] if growing else []
-    return [[*panels, *other]] if width == "double" else [row for row in (panels, other) if row]
+    return [[*panels, *other]] if page.is_wide else [row for row in (panels, other) if row]
 
 
 def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
@@ -163,7 +164,7 @@ def _series(
         return alt.Chart(_values(chosen, field, *told, "step_s"))
 
     fastest = points([row for row in rows if row["is_fastest"]])
-    layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], detail="series:N")]
+    layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
     ends = (f"{field}_low", f"{field}_high")
     for kind in style.INTERVALS:
         of_kind = [row for row in rows if row["interval"] == kind]
@@ -176,9 +177,22 @@ def _series(
         ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
         layers.append(ring.encode(x, y, by["color"], tooltip=tips))
     if marked := [row for row in rows if row["mark"]]:
-        mark = alt.Chart(_values(marked, field, "mark")).mark_text(align="left", dx=3, dy=-4)
+        mark = alt.Chart(_values(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
         layers.append(mark.encode(x, y, text="mark:N"))
     return layers
+
+
+def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
+    """Rows with marks; those of points that lie close together stand at the highest of them, or they would overlap."""
+    close = MARK_HEIGHT * max(row[field] for row in marked)
+    kept: list[Row] = []
+    for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
+        if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
+            marks = "".join(dict.fromkeys(kept[-1]["mark"] + row["mark"]))
+            kept[-1] |= {"mark": marks, "lowest": row[field]}
+        else:
+            kept.append(row | {"lowest": row[field]})
+    return kept
 
 
 def _values(rows: Sequence[Row], *fields: str) -> Any:
@@ -206,13 +220,14 @@ def _judge(points: list[Row]) -> None:
 
 def _mark_warnings(points: list[Row]) -> list[str]:
     """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption."""
-    warned: dict[str, list[Row]] = {}
+    warned: dict[str, list[tuple[str, Row]]] = {}
     for row in points:
         row["mark"] = ""
         for warning in words.split_notes(row["warning"]):
-            warned.setdefault(warning, []).append(row)
+            warned.setdefault(re.sub(words.NUMBER, "#", warning), []).append((warning, row))
     notes, marks = [], 0
-    for warning, rows in warned.items():
+    for alike in warned.values():
+        warning, rows = words.joined([warning for warning, _ in alike]), [row for _, row in alike]
         kinds = {row["scaling"] for row in rows}
         if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes.append(words.sentence(warning))
@@ -225,15 +240,15 @@ def _mark_warnings(points: list[Row]) -> list[str]:
     return notes
 
 
-def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
-    """Base cases, counts, statistic, intervals."""
+def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
+    """Counts, statistic, what marks stand for, base cases, intervals."""
     statistic, record, column, said = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
-    lines = _bases(points, column, said)
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
-    lines.append(f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.")
+    lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
+    lines += _bases(points, column, said)
     if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     elif any(row["scaling"] != "mixed" and not row["repeats"] for row in points):
@@ -267,6 +282,8 @@ def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
 def _title(rows: Sequence[Row]) -> Any:
     """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`."""
     batches = sorted({row["batch"] for row in rows}, key=words.natural)
+    if all(row["batch"] in row["label"] for row in rows):  # the legend says it
+        return alt.TitleParams(PANEL_TITLES[rows[0]["scaling"]])
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
     return alt.TitleParams(PANEL_TITLES[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))

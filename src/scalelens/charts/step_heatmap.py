@@ -6,8 +6,8 @@ Query: temporal_breakdown
 Encodings:
     x        a step
     y        a rank, from the top
-    colour   time in which the device computed, against the median over all ranks and steps, darker for longer; the
-             classes are fixed, so that noise does not fill the map
+    colour   time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
+             and darker for longer; the classes are fixed, so that noise does not fill the map
     caption  ranks, steps, the median, the shortest and the longest, which part of the traces
 Source: the heat map of ranks and steps in MegaScale (Jiang et al., NSDI'24, section 5), for compute alone
 """
@@ -21,19 +21,21 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "temporal_breakdown"
 PARAMETERS = {"per": "step"}
 
-# Longest time of each class over the median, and its colour.
+# Longest time of each class over the median, and its colour: blue for shorter, orange for longer, grey between them;
+# and darker for longer, so that the order is seen in grey too.
 CLASSES = {
-    "10 % shorter or more": (0.90, "#dbe9f6"),
-    "2 to 10 % shorter": (0.98, "#b5d1e8"),
-    "within 2 %": (1.02, "#7fb3d8"),
-    "2 to 10 % longer": (1.10, "#3d85bd"),
-    "10 % longer or more": (math.inf, "#08468b"),
+    "10 % shorter or more": (0.90, "#dff1ff"),
+    "2 to 10 % shorter": (0.98, "#a9d8f5"),
+    "within 2 %": (1.02, "#c0c0c0"),
+    "2 to 10 % longer": (1.10, "#e08214"),
+    "10 % longer or more": (math.inf, "#8c2d04"),
 }
 MOST_CELLS = 40_000
 FEW_CELLS = 2000  # so few are set apart by white lines, which would be all that is seen of more
@@ -43,7 +45,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `temporal_breakdown` per step.  Raises UserError without steps, or for several runs."""
     known = rows.filter(pl.col("train_step").is_not_null()).sort("rank", "file_id", "train_step")
@@ -56,7 +58,7 @@ def draw(
     limits.check_count(known.height, MOST_CELLS, "ranks and steps", hint)
     cells = _cells(known)
     legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
-    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), width)
+    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), page)
 
 
 def _cells(known: pl.DataFrame) -> list[Row]:

@@ -6,24 +6,25 @@ computed here: the y axis has fixed room, the panels share the rest.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 
 from scalelens.charts.limits import check_count
+from scalelens.charts.page import SINGLE, Page, in_order
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
-
-Width = Literal["single", "double"]
-WIDTHS: dict[Width, int] = {"single": 245, "double": 504}  # 3.4 in and 7 in: columns of ACM, IEEE and Springer
+from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
 INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
 
-HEIGHTS: dict[Width, int] = {"single": 110, "double": 140}  # of a panel
+HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and in a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
+X_AXIS = 26  # height below a panel of its x axis
+CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the whole figure
 STROKES = 2  # what the strokes on a panel's edges take
 LINE = 8.5  # height of a line of small text
 
@@ -31,6 +32,7 @@ LINE = 8.5  # height of a line of small text
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
+THICKEST, THINNEST = 2.0, 1.0  # lines of several series, in points
 MOST_SERIES = 12  # that a reader can tell apart
 
 Row = dict[str, Any]  # of a query
@@ -44,6 +46,7 @@ class Look(NamedTuple):
     shape: str | None
     dash: Sequence[float]
     thickness: float = 1.2
+    is_series: bool = False  # users choose the order and the colours of series
 
 
 class IntervalLook(NamedTuple):
@@ -81,21 +84,28 @@ CONFIG: dict[str, Any] = {
     },
     "axisY": {"minExtent": 19, "maxExtent": 19},
     "axisX": {"grid": False},
-    "line": {"strokeWidth": 1.2, "strokeJoin": "round"},
+    "line": {"strokeJoin": "round"},  # a strokeWidth here would win over those of the series
     "point": {"size": 20, "filled": True, "opacity": 1},
     "text": {"fontSize": SMALL, "color": INK},
 }  # fmt: skip
 
 
-def looks(labels: Iterable[str]) -> list[Look]:
-    """A look for each label, all different.  Raises UserError for too many labels."""
-    named = list(labels)
+def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
+    """A look for each label, all different, in the page's order and colours.  Raises UserError for too many labels."""
+    named = in_order(list(labels), page.order)
     hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
     check_count(len(named), MOST_SERIES, "lines", hint)
+    given = page.colours
+    colours = [given.get(label, given.get(str(n), COLOURS[n % len(COLOURS)])) for n, label in enumerate(named)]
     return [
-        Look(label, COLOURS[n % len(COLOURS)], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)])
+        Look(label, colours[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], _thickness(n, len(named)), True)
         for n, label in enumerate(named)
     ]
+
+
+def _thickness(number: int, count: int) -> float:
+    """The first line is the thickest, so that those drawn over it do not hide it where they are equal."""
+    return 1.2 if count == 1 else round(THICKEST - number / (count - 1) * (THICKEST - THINNEST), 2)
 
 
 def swatch(label: str, colour: str) -> Look:
@@ -104,16 +114,17 @@ def swatch(label: str, colour: str) -> Look:
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
-    """Colour, shape and dash of a field by its looks, without Vega's legend."""
+    """Colour, shape, dash and thickness of a field by its looks, without Vega's legend."""
     domain = [look.label for look in drawn]
 
     def scale(values: Sequence[Any]) -> Any:
-        return alt.Scale(domain=domain, range=list(values))
+        return alt.Scale(type="ordinal", domain=domain, range=list(values))
 
     return {
         "color": alt.Color(f"{field}:N", scale=scale([look.colour for look in drawn]), legend=None),
         "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]), legend=None),
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([look.dash for look in drawn]), legend=None),
+        "strokeWidth": alt.StrokeWidth(f"{field}:N", scale=scale([look.thickness for look in drawn]), legend=None),
     }
 
 
@@ -131,32 +142,67 @@ class Panel(NamedTuple):
 
 
 def figure(
-    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], width: Width
+    grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], page: Page = SINGLE
 ) -> Any:
-    """The legend, below it rows of panels, below them the caption."""
-    room = WIDTHS[width] - 2 * MARGIN
-    parts = [_legend(legend, room - Y_AXIS)] if legend else []
+    """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
+
+    Raises UserError where the page names series that the figure does not have.
+    """
+    _check_series(legend, page)
+    room = page.points - 2 * MARGIN
+    parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
+    parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
+    usual = WIDE_HEIGHT if page.is_wide else HEIGHT
     for row in grid:
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
-        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or HEIGHTS[width]) for panel in row]
+        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
-    parts.append(_caption(" ".join(caption), room))
-    return alt.vconcat(*parts, spacing=6).configure(**CONFIG)
+    heights = [max(panel.height or usual for panel in row) + X_AXIS for row in grid]
+    shown = _as_short_as(caption, sum(heights) * CAPTION_SHARE, room) if page.has_caption else ""
+    parts.append(_lines_of_text(shown, room, GREY, SMALL))
+    return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
 
 
-def _caption(text: str, room: float) -> Any:
-    """The caption's lines, from the left edge of the figure.
+def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
+    """The caption in at most that height, without some of its sentences, which it counts.
 
-    Vega-Lite aligns the left edges of views and draws y axes left of them, so the caption starts at -Y_AXIS.
+    The last sentence stays: it says what was left out of the numbers.  The others matter less the later they come.
     """
-    lines = wrap(text, room)
-    texts = [{"x": -Y_AXIS, "y": n * LINE, "text": line} for n, line in enumerate(lines)]
+    kept = list(caption)
+    while True:
+        missing = len(caption) - len(kept)
+        more = [f"({missing} more: --caption-file.)"] if missing else []
+        text = " ".join([*kept, *more])
+        if len(kept) <= 2 or len(wrap(text, room)) * LINE <= height:
+            return text
+        kept.pop(-2)
+
+
+def _check_series(legend: Sequence[Look | IntervalLook], page: Page) -> None:
+    series = [entry.label for entry in legend if isinstance(entry, Look) and entry.is_series]
+    places = {str(n) for n in range(MOST_SERIES)}
+    for name in (*page.order, *page.colours):
+        if name not in series and not (name in places and name in page.colours and series):
+            has = (
+                f"it has: {'; '.join(series)}" if series else "only figures with several series take order and colours"
+            )
+            raise UserError(f"the figure has no series '{name}'", has)
+
+
+def _lines_of_text(text: str, room: float, colour: str, size: int) -> Any:
+    """Wrapped text from the left edge of the figure, as a view that is as wide as the figure.
+
+    Vega-Lite aligns the left edges of views and draws y axes left of them, so the text starts at -Y_AXIS.
+    """
+    height = LINE * size / SMALL
+    lines = wrap(text, room * SMALL / size) if text else []
+    texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
     # It cannot be seen.  It makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
     rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
-    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=GREY)
+    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=colour, fontSize=size)
     return alt.layer(
-        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=len(lines) * LINE
+        rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=max(len(lines) * height, 1)
     )
 
 
@@ -185,21 +231,21 @@ def interval_layers(
 SAMPLE = 18  # points: how long the sample of a look is in the legend
 
 
-def _legend(entries: Sequence[Look | IntervalLook], width: float) -> Any:
-    """Samples of the looks with their labels: series in columns, below them intervals."""
+def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
+    """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = [shorten(entry.label, width - SAMPLE - 3) for entry in group]
+        labels = [shorten(names.get(entry.label, entry.label), width - SAMPLE - 3) for entry in group]
         column = max(map(text_width, labels), default=0) + SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
             x, y = n % across * column, height + n // across * (LINE + 1) + LINE / 2
             lines += _strokes(entry, x, y)
-            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n]})
+            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
                 points.append({"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour})
         height += math.ceil(len(group) / across) * (LINE + 1)

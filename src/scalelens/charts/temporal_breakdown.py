@@ -18,6 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -37,7 +38,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `temporal_breakdown`.  Raises UserError where no rank did anything."""
     known = rows.filter(pl.col("span_ns") > 0)
@@ -51,7 +52,7 @@ def draw(
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
     legend = [style.swatch(part, colour) for part, (_, colour) in PARTS.items()]
-    return style.figure([[style.Panel(_bars(traces, kind))]], legend, _caption(traces, kind, parameters), width)
+    return style.figure([[style.Panel(_bars(traces, kind))]], legend, _caption(traces, kind, parameters), page)
 
 
 def _bars(traces: list[Row], kind: str) -> Any:

@@ -18,6 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -36,7 +37,7 @@ def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
     parameters: Mapping[str, str] | None = None,
-    width: style.Width = "single",
+    page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `waterfall`.  Raises UserError where there is no run, or too many."""
     if rows.is_empty():
@@ -53,7 +54,7 @@ def draw(
         chart = _bars(bars, is_lowest).properties(title="" if len(shown) == 1 else str(number))
         panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
     legend = [style.swatch(kind, colour) for kind, colour in KINDS.items() if kind in map(_kind, rows["part"])]
-    return style.figure(panels, legend, _caption(rows, names), width)
+    return style.figure(panels, legend, _caption(rows, names), page)
 
 
 def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:

@@ -100,6 +100,17 @@ def split_notes(text: str | None) -> list[str]:
     return [note for note in (text or "").split("; ") if note]
 
 
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def joined(alike: Sequence[str]) -> str:
+    """One text of several that differ in numbers alone: `the mean is 1.22 to 1.54 of the median`."""
+    columns = zip(*(NUMBER.findall(text) for text in alike), strict=True)
+    ends = [sorted(set(numbers), key=float) for numbers in columns]
+    ranges = iter([numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}" for numbers in ends])
+    return NUMBER.sub(lambda _: next(ranges), alike[0])
+
+
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
     """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
     tokens = {name: name.split(" · ") for name in names}
@@ -127,6 +138,25 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
     return f"{whose}{shared}." if shared else ""
 
 
+def name_by_facts(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> str:
+    """Gives each row a `label`, the facts that set its series apart.  Returns a sentence of what all share."""
+    said = {fact: {point[fact] for point in points} for fact in facts}
+    for point in points:
+        parts = [_fact(point, fact) for fact in facts if len(said[fact]) > 1 and point[fact] is not None]
+        point["label"] = " · ".join(parts)
+    for label in {point["label"] for point in points}:
+        alike = [point for point in points if point["label"] == label]
+        if len({point["series"] for point in alike}) > 1:
+            for point in alike:
+                point["label"] = " · ".join(filter(None, (label, f"as run {point['series'][:6]}")))
+    shared = [_fact(points[0], fact) for fact in facts if len(said[fact]) == 1 and points[0][fact] is not None]
+    return f"{' · '.join(shared)}." if shared else ""
+
+
+def _fact(point: Mapping[str, Any], fact: str) -> str:
+    return devices(point) if fact == "devices" else f"{point[fact]}"
+
+
 def natural(text: str) -> list[tuple[bool, float, str]]:
     """Key to sort by, with `batch 16` before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
@@ -138,3 +168,19 @@ def exclusions(left_out: Mapping[str, int]) -> str:
         return "Nothing left out."
     rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
     return f"Records left out by rule: {rules}."
+
+
+UNITS = {
+    "_bytes_per_s": "bytes/s", "_samples_per_s": "samples/s", "_tokens_per_s": "tokens/s", "_per_s": "1/s", "_s": "s",
+    "_ns": "ns", "_us": "µs", "_ms": "ms", "_j": "J", "_w": "W", "_wh": "Wh", "_bytes": "bytes",
+}  # fmt: skip
+
+
+def with_unit(column: str) -> str:
+    """A column as the title of an axis: `step_s` as `step [s]`, `samples_per_s` as `samples/s`."""
+    rate = re.fullmatch(r"(samples|tokens|bytes)_per_s", column)
+    if rate:
+        return f"{rate[1]}/s"
+    ending = next((ending for ending in UNITS if column.endswith(ending) and column != ending), "")
+    name = column.removesuffix(ending).replace("_", " ")
+    return f"{name} [{UNITS[ending]}]" if ending else name

@@ -7,7 +7,7 @@ import typer
 
 from scalelens.cli.ingest import ingest
 from scalelens.cli.output import Format, errors
-from scalelens.cli.plot import ColumnWidth, plot
+from scalelens.cli.plot import plot
 from scalelens.cli.query import query
 
 PANEL = "Draw"
@@ -38,5 +38,5 @@ def demo(
             step(f"query {name} -w {warehouse}")
             query(name, warehouse=warehouse, format=Format.table)
         for name, figure in (("scaling", "scaling.pdf"), ("scaling", "scaling.png"), ("batch_cdf", "batch_cdf.pdf")):
-            step(f"plot {name} -o {output / figure} -w {warehouse}")
-            plot(name, output=output / figure, warehouse=warehouse, width=ColumnWidth.double)
+            step(f"plot {name} -o {output / figure} --width double -w {warehouse}")
+            plot(name, output=output / figure, warehouse=warehouse, width="double")

@@ -44,7 +44,7 @@ def history(
             errors.print(told(row), markup=False)
             worse |= row["slowdown"] > 0 and (strict or row["change"] == "strong")
     if output:
-        plotting.plot(warehouse, "history", output, given, "single", tuple(folders or ()))
+        plotting.plot(warehouse, "history", output, given, query_folders=tuple(folders or ()))
         errors.print(f"{output}", markup=False)
     if worse:
         raise typer.Exit(1)

@@ -1,11 +1,11 @@
 """Draw a chart for a paper."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scalelens.cli import figure_options as opts
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
@@ -13,32 +13,75 @@ from scalelens.errors import UserError
 PANEL = "Draw"
 
 
-class ColumnWidth(StrEnum):
-    single = "single"
-    double = "double"
-
-
 def plot(
-    name: Annotated[str, typer.Argument(help="Name of a chart; list them with: scalelens charts")],
+    name: Annotated[str | None, typer.Argument(help="Name of a chart; list them with: scalelens charts")] = None,
     parameters: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
-    width: Annotated[ColumnWidth, typer.Option(help="Column width of the paper.")] = ColumnWidth.single,
     folders: QueryFolders = None,
+    data: opts.Data = None,
+    caption_file: opts.CaptionFile = None,
+    width: opts.Width = None,
+    height: opts.Height = None,
+    font_size: opts.FontSize = None,
+    ylim: opts.Limits = None,
+    log: opts.Log = None,
+    title: opts.Title = None,
+    caption: opts.Caption = None,
+    label: opts.Label = None,
+    order: opts.Order = None,
+    colors: opts.Colors = None,
+    sql: opts.Sql = None,
+    mark: opts.Mark = "line",
+    x: opts.X = None,
+    y: opts.Y = None,
+    color: opts.Color = "",
+    facet: opts.Facet = None,
 ) -> None:
-    """Draw a chart for a paper.
+    """Draw a chart for a paper, or the rows of your own SQL.
+
+    The settings can stand in scalelens.toml, in this folder or above, below [figure.scaling] or [figure.sql].
 
     Examples:
 
-    scalelens plot scaling -o scaling.pdf
+    scalelens plot scaling -o scaling.pdf --width ieee-single
 
-    scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --width double
+    scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --label "step time [s]=time of a batch [s]"
+
+    scalelens plot --sql "FROM batch_stats()" --mark point --x devices --y step_s --color precision -o own.pdf
     """
-    from scalelens.report import plotting
+    from scalelens.charts.own import Marks
+    from scalelens.report import plotting, settings
 
+    kind = _kind(name, sql)
     if output is None:
-        raise UserError("no file to draw to", f"name one: scalelens plot {name} -o {name}.pdf")
-    plotting.plot(warehouse, name, output, pairs(parameters), width.value, tuple(folders or ()))
-    errors.print(f"{output}", markup=False)
+        raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
+    chosen = {
+        "width": width, "height": height, "font_size": font_size, "title": title, "caption": caption,
+        "labels": label, "order": order, "colors": colors, "ylim": ylim, "log": log, "facet": facet,
+    }  # fmt: skip
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    chosen = {**settings.figure_settings(kind, Path.cwd()), **chosen}
+    if sql is not None:
+        marks = Marks(mark, *_both(x, y), color)
+        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
+    else:
+        drawn = plotting.plot(warehouse, kind, output, pairs(parameters), chosen, tuple(folders or ()))
+    plotting.save_beside(drawn, data, caption_file)
+    for path in filter(None, (output, data, caption_file)):
+        errors.print(f"{path}", markup=False)
+
+
+def _kind(name: str | None, sql: str | None) -> str:
+    """What the settings of the figure stand below: its chart, or `sql`."""
+    if (name is None) == (sql is None):
+        raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
+    return name or "sql"
+
+
+def _both(x: str | None, y: str | None) -> tuple[str, str]:
+    if not x or not y:
+        raise UserError("--sql needs to know what to draw", "name two columns: --x devices --y step_s")
+    return x, y

@@ -41,15 +41,17 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
 
 
 def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
-    from scalelens.database.ask import answer_of
-    from scalelens.report.plotting import plot
-    from scalelens.report.provenance import provenance_of
+    from scalelens.charts.own import Marks
+    from scalelens.report.plotting import OWN_SQL, plot, plot_sql
 
+    parameters, settings = dict(said["parameters"]), dict(said["settings"])
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder, f"again{path.suffix}")
-        plot(root, said["chart"], again, said["parameters"], said["width"], folders)
-        made = provenance_of(again)
-        return Remade(again.read_bytes(), made, lambda: answer_of(root, made["sql"], folders))
+        if said["chart"] == OWN_SQL:
+            made = plot_sql(root, said["sql"], Marks(**parameters), again, settings, folders)
+        else:
+            made = plot(root, said["chart"], again, parameters, settings, folders)
+        return Remade(again.read_bytes(), made.provenance, lambda: made.rows)
 
 
 def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:

@@ -2,44 +2,87 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
+import polars as pl
 
+from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
-from scalelens.charts.style import Width
+from scalelens.charts.page import page_of
 from scalelens.database.ask import answer, call, check_call
 from scalelens.database.connect import connect
+from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
+from scalelens.report.files import write_file
 from scalelens.report.inputs import inputs_of
-from scalelens.report.provenance import make_provenance, renderer
+from scalelens.report.provenance import Provenance, make_provenance, renderer
+
+Settings = Mapping[str, Any]
+OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
+
+
+class Plotted(NamedTuple):
+    """A chart, the rows that it shows, and where they come from."""
+
+    chart: Any
+    rows: pl.DataFrame
+    provenance: Provenance
 
 
 def plot(
-    root: Path, name: str, path: Path, parameters: Mapping[str, Any] | None = None, width: Width = "single",
+    root: Path, name: str, path: Path, parameters: Mapping[str, Any] | None = None, settings: Settings | None = None,
     query_folders: tuple[Path, ...] = (),
-) -> int:  # fmt: skip
-    """Draws a chart to `path`; its suffix says how.  Returns the number of rows drawn.
+) -> Plotted:  # fmt: skip
+    """Draws a chart to `path`; its suffix says how.  `settings` are those of `charts.page.page_of`.
 
-    Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
+    Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
-    chart = find(name)
-    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters or {})).items()))
-    queries = load(query_folders)
-    check_call(chart.QUERY, parameters, queries, query_folders)
+    parameters, settings, queries = dict(parameters or {}), dict(settings or {}), load(query_folders)
+    check_call(find(name).QUERY, parameters, queries, query_folders)
     connection = connect(root, query_folders, queries=queries, closed=True)
+    plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
+    rendering.save(plotted.chart, path, plotted.provenance, page_of(settings))
+    return plotted
+
+
+def draw(
+    connection: duckdb.DuckDBPyConnection, root: Path, name: str, parameters: Mapping[str, Any],
+    queries: Mapping[str, Query], settings: Settings, query_folders: tuple[Path, ...] = (),
+) -> Plotted:  # fmt: skip
+    """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
+    chart, page = find(name), page_of(settings)
+    if page.facet:
+        raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
+    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters)).items()))
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    figure = chart.draw(rows, left_out, texts, width)
-    made = {"chart": name, "parameters": texts, "width": width, "renderer": renderer()}
+    figure = chart.draw(rows, left_out, texts, page)
+    made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    rendering.save(figure, path, make_provenance(made, statement, inputs, rows, needed))
-    return rows.height
+    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+
+
+def plot_sql(
+    root: Path, statement: str, marks: own.Marks, path: Path, settings: Settings | None = None,
+    query_folders: tuple[Path, ...] = (),
+) -> Plotted:  # fmt: skip
+    """Draws the rows of an SQL statement to `path`.  Raises UserError as `plot` does, and for columns that are not."""
+    settings = dict(settings or {})
+    page, connection = page_of(settings), connect(root, query_folders, closed=True)
+    rows = answer(connection, statement)
+    figure = own.draw(rows, marks, page)
+    texts = {key: value for key, value in marks._asdict().items() if value}
+    made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
+    inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
+    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+    rendering.save(figure, path, plotted.provenance, page)
+    return plotted
 
 
 def left_out_of(
@@ -56,3 +99,16 @@ def left_out_of(
         f"WHERE run_id IN ({runs}) GROUP BY rule ORDER BY rule",
     )
     return dict(counts.iter_rows())
+
+
+def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> None:
+    """Writes the rows of a figure as CSV and its caption as text, each where a path is given.
+
+    Nothing is written unasked: a file of that name beside the figure may be the user's own.
+    """
+    if data:
+        lists = [name for name, kind in plotted.rows.schema.items() if isinstance(kind, pl.List)]
+        flat = plotted.rows.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists)
+        write_file(data, flat.write_csv().encode())
+    if caption:
+        write_file(caption, f"{plotted.chart.description}\n".encode())

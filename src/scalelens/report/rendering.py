@@ -17,6 +17,8 @@ import altair as alt
 import pikepdf
 import vl_convert
 
+from scalelens.charts.adjust import adjusted
+from scalelens.charts.page import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
 from scalelens.report.files import write_file
@@ -33,13 +35,16 @@ from scalelens.version import __version__
 PPI = 300
 
 
-def save(chart: Any, path: Path, provenance: Provenance) -> None:
-    """Writes a chart in the format that the suffix of `path` names.  Raises UserError for any other suffix."""
+def save(chart: Any, path: Path, provenance: Provenance, page: Page = SINGLE) -> None:
+    """Writes a chart in the format that the suffix of `path` names, as wide as the page.
+
+    Raises UserError for any other suffix, and for settings of the page that the chart cannot follow.
+    """
     if path.suffix.lower() not in WRITERS:
         kinds = ", ".join(WRITERS)
         raise UserError(f"{path} does not end like the name of a figure", f"let it end in one of {kinds}")
-    content = WRITERS[path.suffix.lower()](specification(chart, provenance), provenance)
-    write_file(path, content)
+    spec = adjusted(specification(chart, provenance), page, height_of)
+    write_file(path, WRITERS[path.suffix.lower()](spec, provenance, page))
 
 
 def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
@@ -52,17 +57,38 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
-def _drawing(spec: dict[str, Any]) -> str:
+def height_of(spec: dict[str, Any]) -> float:
+    """Height of a drawing in points of the layout."""
+    return _size(_svg_of(spec))[1]
+
+
+def _svg_of(spec: dict[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
 
 
-def _pdf(spec: dict[str, Any], provenance: Provenance) -> bytes:
+def _size(svg: str) -> tuple[float, float]:
+    width, height = re.findall(r'\b(?:width|height)="([\d.]+)"', svg.partition(">")[0])[:2]
+    return float(width), float(height)
+
+
+def _drawing(spec: dict[str, Any], page: Page) -> str:
+    """The SVG, as wide as the page in points.  Vega's own width is a whole number of points of the layout."""
+    svg = _svg_of(spec)
+    width, height = _size(svg)
+    points = page.width_mm * POINTS_PER_MM if "vconcat" in spec else width  # a chart not made by `style.figure` stays
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r'\bwidth="[\d.]+"', f'width="{points:.2f}"', opening, count=1)
+    opening = re.sub(r'\bheight="[\d.]+"', f'height="{height * points / width:.2f}"', opening, count=1)
+    return f"{opening}>{rest}"
+
+
+def _pdf(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     """pikepdf walks the objects from the root and sorts the names in each dictionary.
 
     That makes the bytes the same every time: svg2pdf orders fonts by a hash table, which is new at each call.
     """
     content = io.BytesIO()
-    with pikepdf.open(io.BytesIO(vl_convert.svg_to_pdf(_drawing(spec)))) as pdf:
+    with pikepdf.open(io.BytesIO(vl_convert.svg_to_pdf(_drawing(spec, page)))) as pdf:
         with pdf.open_metadata(set_pikepdf_as_editor=False) as xmp:  # it fills the document information too
             xmp.register_xml_namespace(NAMESPACE, METADATA_NAME.partition(":")[0])
             xmp["xmp:CreatorTool"] = f"scalelens {__version__}"
@@ -72,24 +98,24 @@ def _pdf(spec: dict[str, Any], provenance: Provenance) -> bytes:
     return content.getvalue()
 
 
-def _svg(spec: dict[str, Any], provenance: Provenance) -> bytes:
+def _svg(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     """Vega's pixels are points of the paper."""
-    opening, rest = _drawing(spec).split(">", 1)
+    opening, rest = _drawing(spec, page).split(">", 1)
     opening = re.sub(r'\b(width|height)="([\d.]+)"', r'\1="\2pt"', opening)
     text = html.escape(as_text(provenance), quote=False)
     element = f'<{METADATA_NAME} xmlns:scalelens="{NAMESPACE}">{text}</{METADATA_NAME}>'
     return f"{opening}><metadata>{element}</metadata>{rest}\n".encode()
 
 
-def _png(spec: dict[str, Any], provenance: Provenance) -> bytes:
-    png = bytes(vl_convert.svg_to_png(_drawing(spec), ppi=PPI))
+def _png(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
+    png = bytes(vl_convert.svg_to_png(_drawing(spec, page), ppi=PPI))
     chunk = b"tEXt" + f"{METADATA_NAME}\0{as_text(provenance)}".encode("ascii")
     header = 8 + 25  # signature and IHDR, which has to be the first chunk
     extra = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
     return png[:header] + extra + png[header:]
 
 
-def _json(spec: dict[str, Any], provenance: Provenance) -> bytes:
+def _json(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     return (json.dumps(spec, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
@@ -119,11 +145,11 @@ vegaEmbed("#figure", {spec}).then(() => {{
 """
 
 
-def _html(spec: dict[str, Any], provenance: Provenance) -> bytes:
+def _html(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     """One page that loads nothing.  On a screen the figure is drawn twice as large as on paper."""
     # Within a script only "<" could end it or open a comment.
     written = json.dumps(spec, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
-    page = HTML.format(
+    content = HTML.format(
         version=__version__,
         name=METADATA_NAME,
         provenance=html.escape(as_text(provenance)),
@@ -131,10 +157,10 @@ def _html(spec: dict[str, Any], provenance: Provenance) -> bytes:
         library=vl_convert.javascript_bundle(vl_version=vega_lite_version()),  # type: ignore[call-arg]
         spec=written,
     )
-    return page.encode()
+    return content.encode()
 
 
-WRITERS: dict[str, Callable[[dict[str, Any], Provenance], bytes]] = {
+WRITERS: dict[str, Callable[[dict[str, Any], Provenance, Page], bytes]] = {
     ".pdf": _pdf,
     ".svg": _svg,
     ".png": _png,

@@ -9,6 +9,8 @@
     cooling = "water"
     [numbers]                                                for `scalelens numbers`; nothing here reads them
     effFull = "scaling.efficiency[devices=256]"
+    [figure.scaling]                                         settings of a figure; `plot` reads and checks them
+    width = "ieee-single"
 
 Paths are relative to the sidecar's folder.  Of several sidecars above a file the nearest wins, key by key.  Within one
 a template wins over [facts] and [labels].  What cannot be understood is a fault with its line; the rest counts.
@@ -24,7 +26,7 @@ from scalelens.runs.templates import Template, compiled
 
 SIDECAR_NAME = "scalelens.toml"
 SIDECAR_LIMIT_BYTES = 1 << 20
-KEYS = ("templates", "runs", "tz", "facts", "labels", "numbers")
+KEYS = ("templates", "runs", "tz", "facts", "labels", "numbers", "figure")
 IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
 Complain = Callable[[int, str], None]  # called with a line and what is wrong with it
@@ -67,6 +69,7 @@ class Sidecar(NamedTuple):
     runs: tuple[Template, ...] = ()
     always: Mapping[str, Statement] = {}  # facts and labels that hold for all files
     zone: str | None = None
+    figures: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def statement_count(self) -> int:
@@ -169,7 +172,11 @@ def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
         for table in ("facts", "labels")
         for key, value, is_int, line in constants_of(content.get(table, {}), table, lines, fault)
     }
-    return Sidecar(path, tuple(templates), tuple(runs), always, zone), faults
+    figures = content.get("figure", {})
+    if not isinstance(figures, dict) or not all(isinstance(table, dict) for table in figures.values()):
+        fault(line_of(lines, "figure"), "figure is not a table of tables; write [figure.NAME]")
+        figures = {}
+    return Sidecar(path, tuple(templates), tuple(runs), always, zone, figures), faults
 
 
 def templates_of(given: Any, key: str, lines: list[str], fault: Complain) -> list[Template]:

@@ -1,0 +1,165 @@
+"""What a user changes of a finished figure: texts, the ends of y axes, logarithmic axes, the height.
+
+It works on the Vega-Lite of any chart, so that no chart needs to know of it.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scalelens.charts.page import POINTS_PER_MM, Page
+from scalelens.errors import UserError
+
+Spec = dict[str, Any]
+SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside of the data
+HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that are no texts of a figure
+MOST_TEXTS = 30  # in a message
+LOWEST_PANEL = 20  # points
+
+
+def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec:
+    """The Vega-Lite of a figure as a page wants it; `height_of` measures a drawing in points of the layout.
+
+    Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
+    """
+    spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
+    for title, limits in page.limits.items():
+        for view, y, _ in _axes(spec, title or "y"):
+            y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
+            _free_ticks(y)
+            y["axis"]["labelFlush"] = True  # a label that stands out would move the title of its panel
+            view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
+    for axis in page.logarithmic:
+        _make_logarithmic(spec, axis)
+    if page.height_mm:
+        _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
+    return spec
+
+
+def panels(spec: Spec) -> list[Spec]:
+    """The panels of a figure, without legend and caption."""
+    return [panel for panel, _ in _panels_with_rows(spec)]
+
+
+def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+    """Each panel with the rows that stand above it, because all that it draws has them."""
+    for row in spec.get("vconcat", []):
+        for panel in row.get("hconcat", []):
+            yield panel, row.get("data", {}).get("values", ())
+
+
+class Axis(NamedTuple):
+    """An axis of numbers in one view: what draws, the channel, and the rows drawn, which Altair may keep above it."""
+
+    view: Spec
+    channel: Spec
+    rows: Sequence[Spec]
+
+
+def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+    """What draws something in a panel, with its rows."""
+    rows = panel.get("data", {}).get("values", rows)
+    if "mark" in panel:
+        yield panel, rows
+    for layer in panel.get("layer", []):
+        yield from _views(layer, rows)
+
+
+def _axes(spec: Spec, name: str) -> list[Axis]:
+    """The axis `name`, x, y or a title, in each view that has it.
+
+    Raises UserError where there is none, and where x or y stands for axes of different quantities.
+    """
+    by_title: dict[str, list[Axis]] = {}
+    for channel in (name,) if name in ("x", "y") else ("x", "y"):
+        title = ""
+        for panel, above in _panels_with_rows(spec):
+            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
+            axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
+            # A panel without a title shares the axis of the panel on its left.
+            title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
+            by_title.setdefault(title, []).extend(axes)
+    if name in by_title:
+        return by_title[name]
+    if name not in ("x", "y") or not by_title:
+        raise UserError(
+            f"the figure has no axis of numbers '{name}'", f"there are: {'; '.join(filter(None, by_title))}"
+        )
+    if len(by_title) > 1:
+        example = next(iter(by_title))
+        raise UserError(
+            f"the figure has several {name} axes: {'; '.join(filter(None, by_title))}", f"name one, such as '{example}'"
+        )
+    return next(iter(by_title.values()))
+
+
+def _free_ticks(axis: Spec) -> None:
+    """Lets Vega choose the ticks, because those of the chart are for its own ends of the axis."""
+    axis["axis"] = {key: value for key, value in (axis.get("axis") or {}).items() if key != "values"}
+
+
+def _make_logarithmic(spec: Spec, name: str) -> None:
+    axes = [axis for axis in _axes(spec, name) if (axis.channel.get("scale") or {}).get("type") != "log"]
+    if not axes:
+        return
+    values = [value for axis in axes for value in _values(axis)]
+    if not values or min(values) <= 0:
+        raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
+    if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _, _ in axes):
+        raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
+    for _, channel, _ in axes:
+        scale = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2], "nice": False}
+        kept = {key: value for key, value in (channel.get("scale") or {}).items() if key == "padding"}
+        channel["scale"] = kept | scale
+        _free_ticks(channel)
+        if channel.get("title"):
+            channel["title"] = f"{channel['title']}, log."
+
+
+def _values(axis: Axis) -> list[float]:
+    """Numbers drawn on an axis, ends of intervals too."""
+    ends = (axis.view["encoding"].get(end, {}) for end in ("x2", "y2"))
+    fields = {axis.channel.get("field"), *(end.get("field") for end in ends)}
+    found = (row.get(field) for row in axis.rows for field in fields if field)
+    return [value for value in found if isinstance(value, int | float)]
+
+
+def _fit_height(spec: Spec, points: float, height_of: Callable[[Spec], float]) -> None:
+    """Makes the panels higher or lower until the whole has the height; legend and caption stay as they are."""
+    for _ in range(3):  # an axis may need more or less room below a panel of another height
+        rows = [[panel["height"] for panel in row["hconcat"]] for row in spec["vconcat"] if "hconcat" in row]
+        whole = sum(map(max, rows))
+        share = (whole + points - height_of(spec)) / whole
+        if share * min(map(min, rows)) < LOWEST_PANEL:
+            raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
+        for panel in panels(spec):
+            panel["height"] *= share
+
+
+def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
+    """The figure with some of its texts replaced by others."""
+    shown: dict[str, None] = {}
+
+    def walk(node: Any, key: str = "", in_rows: bool = False) -> Any:
+        if isinstance(node, dict):
+            return {name: walk(item, name, in_rows) for name, item in node.items()}
+        if isinstance(node, list):
+            rows = key == "values" and all(isinstance(item, dict) for item in node)
+            return _different([walk(item, key, rows) for item in node], node)
+        if isinstance(node, str) and (key in SHOWN or (in_rows and key not in HIDDEN)):
+            shown[node] = None
+            return labels.get(node, node)
+        return node
+
+    renamed: Spec = {**spec, "vconcat": walk(spec["vconcat"])}
+    if missing := [old for old in labels if old not in shown]:
+        texts = [text for text in shown if text not in labels.values()]
+        raise UserError(f"the figure does not show '{missing[0]}'", f"it shows: {'; '.join(texts[:MOST_TEXTS])}")
+    return renamed
+
+
+def _different(new: Sequence[Any], old: Sequence[Any]) -> Sequence[Any]:
+    """A list of names.  Raises UserError where two that differed are the same now: one would hide the other."""
+    if all(isinstance(item, str) for item in new) and len(set(new)) < len(set(old)):
+        raise UserError("two series would have the same name", "choose names that differ")
+    return new

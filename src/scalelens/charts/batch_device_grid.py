@@ -1,0 +1,94 @@
+"""Throughput of a device over devices and batch, as a map.
+
+Shows: with how many devices and which batch a device is used best, and what each step away from there costs.
+Query: batch_device_grid
+Encodings:
+    x        devices
+    y        batch of a device in samples, the largest at the top
+    colour   throughput of a device against the best of the series, darker for more
+    number   the same in percent
+    caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
+Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import limits, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "batch_device_grid"
+SERIES_FACTS = ("system", "model", "precision", "device_model")
+
+MOST_PANELS = 6
+DARK_FROM = 50  # percent: from there on the number in a cell is white
+COLOURS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `batch_device_grid`.  Raises UserError where no series has two combinations."""
+    several = rows.filter(pl.len().over("series") > 1, pl.col("relative").is_not_null())
+    if several.is_empty():
+        raise UserError(
+            "there are no runs that differ in devices or batch alone",
+            "see what there is: scalelens query runs_overview",
+        )
+    points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
+    shared = words.name_by_facts(points, SERIES_FACTS)
+    by_series: dict[str, list[Row]] = {}
+    for point in points:
+        by_series.setdefault(point["label"], []).append(point)
+    limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
+    panels = [style.Panel(_map(cells, name)) for name, cells in sorted(by_series.items())]
+    across = 2 if page.is_wide and len(panels) > 1 else 1
+    grid = [panels[n : n + across] for n in range(0, len(panels), across)]
+    caption = [shared, *_caption(by_series), words.exclusions(left_out)]
+    return style.figure(grid, [], [sentence for sentence in caption if sentence], page)
+
+
+def _map(cells: Sequence[Row], name: str) -> Any:
+    drawn = [
+        {
+            "devices": cell["devices"],
+            "batch": cell["batch_per_device"],
+            "percent": 100 * cell["relative"],
+            "text": f"{100 * cell['relative']:.0f}",
+        }
+        for cell in cells
+    ]
+    bare = {"ticks": False, "domain": False, "labelAngle": 0}
+    x = alt.X("devices:O", title=f"{words.unit(cells)}s", axis=alt.Axis(labelOverlap="greedy", **bare))
+    order = sorted({cell["batch"] for cell in drawn}, reverse=True)
+    y = alt.Y("batch:O", title="batch of a device", sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
+    colour = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLOURS), legend=None)
+    chart = alt.Chart(style.values(drawn))
+    ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
+    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, colour, tooltip=["percent:Q"])
+    text = chart.mark_text().encode(x, y, text="text:N", color=ink)
+    return alt.layer(cell, text).properties(title=name) if name else alt.layer(cell, text)
+
+
+def _caption(by_series: Mapping[str, Sequence[Row]]) -> list[str]:
+    lines = ["Number: throughput of a device in percent of the best of its map."]
+    for name, cells in sorted(by_series.items()):
+        best = max(cells, key=lambda cell: cell["relative"])
+        whose = f" of {name}" if name else ""
+        rate = words.short_number(best["device_samples_per_s"])
+        lines.append(
+            f"Best{whose}: {rate} samples/s of a device with {words.devices(best)} and a batch of "
+            f"{words.short_number(best['batch_per_device'])} each."
+        )
+    runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
+    lines.append(f"Each cell: {runs}. Without a cell: not measured.")
+    warnings = dict.fromkeys(cell["warning"] for cells in by_series.values() for cell in cells if cell["warning"])
+    return lines + [words.sentence(warning) for warning in warnings]

@@ -1,0 +1,77 @@
+"""Throughput of a device against its batch, and the knee beyond which a larger batch gains little.
+
+Shows: which batch is large enough to keep the devices busy: the line flattens there.
+Query: batch_size_curve
+Encodings:
+    x        batch of a device in samples, logarithmic, a tick at each size that was run
+    y        samples per second of a device, from 0
+    line     a series, by colour, shape and dash
+    ring     the knee: from there on a doubling gains less than `least_gain`
+    caption  what the series share, runs, series without a knee and why, what was left out
+Source: figure of throughput against batch size in C. John et al., CARAML (SC'24 workshops)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "batch_size_curve"
+
+SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
+KNEE_SIZE = 70  # area of the ring in square points: it lies around a marker
+KNEE = style.Look("knee", style.INK, None, [1, 0], 0)
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `batch_size_curve`.  Raises UserError where no series has two batches."""
+    if rows.is_empty():
+        raise UserError(
+            "there are no runs that differ in their batch alone", "see what there is: scalelens query runs_overview"
+        )
+    points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
+    shared = words.name_by_facts(points, SERIES_FACTS)
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    x = axes.of_counts("batch_per_device", "batch of a device [samples]", {row["batch_per_device"] for row in points})
+    y = axes.from_zero(
+        "device_samples_per_s", "samples/s of a device", max(row["device_samples_per_s"] for row in points)
+    )
+    by = style.encodings(looks)
+    names = ("batch_per_device", "device_samples_per_s", "label", "n_runs")
+    chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
+    tips = ["label:N", "batch_per_device:Q", "device_samples_per_s:Q", "n_runs:Q"]
+    layers = [
+        chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
+        chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
+    ]
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    if knees := [{name: point[name] for name in names} for point in points if point["is_knee"]]:
+        ring = alt.Chart(style.values(knees)).mark_point(shape="circle", filled=False, size=KNEE_SIZE, strokeWidth=0.8)
+        layers.append(ring.encode(x, y, color=alt.value(style.INK)))
+        legend.append(KNEE._replace(shape="circle"))
+    caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
+    panel = style.Panel(alt.layer(*layers))
+    return style.figure([[panel]], legend, [sentence for sentence in caption if sentence], page)
+
+
+def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
+    statistic = parameters.get("statistic", "median")
+    lines = [f"Each point: {words.counted([point['n_runs'] for point in points], 'run')}; {statistic} step time."]
+    if any(point["is_knee"] for point in points):
+        gain = float(parameters.get("least_gain", 0.1))
+        lines.append(f"Ring: from there on a doubling of the batch gains less than {100 * gain:g} %.")
+    without = {point["series"]: point for point in points if point["no_knee"]}
+    for point in without.values():
+        lines.append(f"No knee{' of ' + point['label'] if point['label'] else ''}: {point['no_knee']}.")
+    return lines

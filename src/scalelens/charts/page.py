@@ -1,0 +1,179 @@
+"""The page that a figure is for: its size, its texts, and what a user changes of a figure without Python.
+
+A figure is laid out with small text of 7 points.  Another font size scales the whole drawing, so lines, markers and
+texts stay in proportion, and a chart need not know of it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scalelens.charts.words import SIZE
+from scalelens.errors import UserError
+
+POINTS_PER_MM = 72 / 25.4
+MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 1 / POINTS_PER_MM}
+WIDEST_MM = 2000
+
+# Widths in millimetres.  single and double fit the columns of all three publishers.
+# IEEE: Author Center, "Size Requirements for Graphics": 3.5 in and 7.16 in.
+# ACM: \columnwidth and \textwidth of acmart's sigconf, 241.147 and 506.295 TeX points.
+# Springer: "Artwork and Illustrations Guidelines" of its journals: 84 mm and 174 mm; LNCS has lines of 122 mm.
+# slides: lines of a Beamer slide of 16:9, 160 mm wide with margins of 10 mm.
+WIDTHS_MM = {
+    "single": 86.4, "double": 177.8, "ieee-single": 88.9, "ieee-double": 182.0, "acm-single": 84.7,
+    "acm-double": 177.9, "springer-single": 84.0, "springer-double": 174.0, "lncs": 122.0, "slides": 140.0,
+}  # fmt: skip
+FONT_SIZES = {"slides": 10.0}  # of the smallest text in points, where it is not that of papers
+WIDE_FROM = 340  # points of the layout: from there on panels stand side by side
+
+
+class Page(NamedTuple):
+    """Size and texts of a figure.  Axes go by the titles that are shown, series by the names of the chart."""
+
+    width_mm: float = WIDTHS_MM["single"]
+    height_mm: float | None = None  # of the whole figure
+    font_size: float = SIZE  # of the smallest text, in points
+    title: str = ""
+    has_caption: bool = True
+    labels: Mapping[str, str] = {}  # texts by those that they replace
+    order: tuple[str, ...] = ()  # series that come first
+    colours: Mapping[str, str] = {}  # of series by name, or by their place from 0
+    limits: Mapping[str, tuple[float, float]] = {}  # of y axes by their title; "" is that of all
+    logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
+    facet: str = ""  # column by which the rows are split into panels
+
+    @property
+    def scale(self) -> float:
+        """Points of the paper for one point of the layout."""
+        return self.font_size / SIZE
+
+    @property
+    def points(self) -> int:
+        """Width of the layout."""
+        return round(self.width_mm * POINTS_PER_MM / self.scale)
+
+    @property
+    def is_wide(self) -> bool:
+        return self.points >= WIDE_FROM
+
+
+SINGLE, DOUBLE = Page(), Page(width_mm=WIDTHS_MM["double"])
+
+
+def page_of(settings: Mapping[str, Any]) -> Page:
+    """A page from settings as the command line and `[figure.NAME]` of `scalelens.toml` give them.
+
+    Raises UserError for a key that does not exist and a value that it cannot have.
+    """
+    page = Page()
+    for key, value in settings.items():
+        if key not in SETTINGS:
+            raise UserError(f"'{key}' is not a setting of a figure", f"there are: {', '.join(SETTINGS)}")
+        page = page._replace(**SETTINGS[key](value))
+    if "font_size" not in settings and (size := FONT_SIZES.get(str(settings.get("width")))):
+        page = page._replace(font_size=size)
+    return page
+
+
+def _width(value: Any) -> dict[str, Any]:
+    return {"width_mm": WIDTHS_MM[value] if value in WIDTHS_MM else _millimetres(value, ", ".join(WIDTHS_MM))}
+
+
+def _millimetres(value: Any, names: str = "") -> float:
+    """`86`, `86mm`, `8.6cm`, `3.4in` or `245pt`."""
+    found = re.fullmatch(r"([\d.]+)\s*(mm|cm|in|pt)?", str(value))
+    try:
+        length = float(found[1]) * MM[found[2] or "mm"] if found else 0
+    except ValueError:
+        length = 0
+    if not 20 <= length <= WIDEST_MM:
+        remedy = f"{f'name one of {names}, or ' if names else ''}give millimetres, or 3.4in, 245pt"
+        raise UserError(f"'{value}' is not a length from 20 mm to 2 m", remedy)
+    return length
+
+
+def _font_size(value: Any) -> dict[str, Any]:
+    size = _number(value)
+    if not 3 <= size <= 60:
+        raise UserError(f"'{value}' is not a font size from 3 to 60 points", "that of papers is 7, of slides 10")
+    return {"font_size": size}
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UserError(f"'{value}' is not a number", "write for example 7.5") from None
+
+
+def _pairs(value: Any, example: str) -> dict[str, str]:
+    """A table of the sidecar, or texts OLD=NEW."""
+    if isinstance(value, Mapping):
+        return {str(old): str(new) for old, new in value.items()}
+    pairs = {}
+    for text in _texts(value):
+        # The names of a figure may hold an equals sign; what replaces them seldom does.
+        old, equals, new = text.rpartition("=")
+        if not equals or not old:
+            raise UserError(f"'{text}' is not of the form {example}", "quote it where it holds spaces")
+        pairs[old] = new
+    return pairs
+
+
+def _texts(value: Any) -> list[str]:
+    """A list, or a text with commas."""
+    return [text.strip() for text in value.split(",")] if isinstance(value, str) else [str(text) for text in value]
+
+
+def _colours(value: Any) -> dict[str, Any]:
+    named = isinstance(value, Mapping) or any("=" in text for text in _texts(value))
+    texts = enumerate(_texts(value)) if not named else _pairs(value, "SERIES=#D55E00").items()
+    colours = {str(name): colour for name, colour in texts}
+    for colour in colours.values():
+        if not re.fullmatch(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})", colour):
+            raise UserError(f"'{colour}' is not a colour", "write #D55E00")
+    return {"colours": colours}
+
+
+def _limits(value: Any) -> dict[str, Any]:
+    """`0:100`, or `efficiency [%]=0:100` for one of several axes."""
+    given = value if isinstance(value, Mapping | str) else list(value)
+    texts = given.items() if isinstance(given, Mapping) else [
+        text.rpartition("=")[::2] for text in ([given] if isinstance(given, str) else given)
+    ]  # fmt: skip
+    limits = {}
+    for title, text in texts:
+        low, colon, high = str(text).partition(":")
+        if not colon:
+            raise UserError(f"'{text}' is not of the form LOW:HIGH", "write for example 0:100")
+        limits[title] = (_number(low), _number(high))
+        if limits[title][0] >= limits[title][1]:
+            raise UserError(f"'{text}' has no room between its ends", "write LOW:HIGH, for example 0:100")
+    return {"limits": limits}
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"'{value}' is neither true nor false", "write caption = false")
+    return value
+
+
+SETTINGS: Mapping[str, Any] = {
+    "width": _width,
+    "height": lambda value: {"height_mm": _millimetres(value)},
+    "font_size": _font_size,
+    "title": lambda value: {"title": str(value)},
+    "caption": lambda value: {"has_caption": _flag(value)},
+    "labels": lambda value: {"labels": _pairs(value, "OLD=NEW")},
+    "order": lambda value: {"order": tuple(_texts(value))},
+    "colors": _colours,
+    "ylim": _limits,
+    "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles hold commas
+    "facet": lambda value: {"facet": str(value)},
+}
+
+
+def in_order(names: Sequence[str], first: Sequence[str]) -> list[str]:
+    """Names with those that come first at the front."""
+    return sorted(names, key=lambda name: first.index(name) if name in first else len(first))

@@ -1,0 +1,140 @@
+"""Time of each step of a run, with what the statistics leave out and where the pace changes.
+
+Shows: whether a run keeps its pace: a warm-up, stalls, a drift and a restart are seen where they happen.
+Query: step_course
+Encodings:
+    x        step, or place in the run where it was restarted
+    y        time of the step in seconds, logarithmic where the slowest takes ten times the fastest
+    point    a record that counts; of many at one place the fastest and the slowest
+    cross    a record that a rule leaves out
+    rule     vertical, broken: another level begins; vertical, full: a restart
+    line     median of the steady state, from where it begins
+    caption  run, records, what was left out, pace, what was thinned
+Source: run-sequence plot with change points, as in E. Barrett et al., Virtual Machine Warmup Blows Hot and Cold,
+    OOPSLA 2017
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, limits, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "step_course"
+FACTS = ("name",)
+
+COUNTS = style.Look("record", style.COLOURS[0], "circle", [1, 0], 0)
+LEFT_OUT = style.Look("left out by a rule", style.COLOURS[1], "cross", [1, 0], 0)
+STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
+CHANGE = style.Look("another level begins", style.GREY, None, [2, 1.5], 0.7)
+RESTART = style.Look("restart", style.GREY, None, [1, 0], 0.7)
+VERDICTS = {
+    "steady": "it keeps its pace", "warming": "it is slower before its steady state",
+    "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
+    "too_short": "it is too short to judge its pace",
+}  # fmt: skip
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `step_course`.  Raises UserError without steps, or for several runs."""
+    known = rows.filter(pl.col("step_s") > 0).sort("place_in_run")
+    if known.is_empty():
+        raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
+    limits.check_one_run(known, "step times")
+    points: list[Row] = known.to_dicts()
+    restarted = len({point["attempt"] for point in points}) > 1 or points[0]["step"] is None
+    for point in points:
+        point["at"] = point["place_in_run"] if restarted else point["step"]
+    x, y = _axes(points, "record" if restarted else "step")
+    layers, legend = [], []
+    for look, part in (
+        (COUNTS, [point for point in points if not point["rules"]]),
+        (LEFT_OUT, [point for point in points if point["rules"]]),
+        (STEADY, _levels(points)),
+        (CHANGE, _changes(points)),
+        (RESTART, _restarts(points)),
+    ):
+        if part:
+            layers.append(_layer(look, part, x, y))
+            legend.append(look)
+    panel = style.Panel(alt.layer(*layers))
+    return style.figure([[panel]], legend, _caption(points, left_out), page)
+
+
+def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
+    low, high = (pick(point["step_s"] for point in points) for pick in (min, max))
+    first, last = points[0]["at"], max(point["at"] for point in points)
+    scale = alt.Scale(domain=[first, max(last, first + 1)], nice=False, padding=5)
+    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(format="~s" if last >= 10_000 else "d", tickCount=6))
+    if not axes.is_logarithmic(low, high):
+        return x, axes.from_zero("step_s", "step time [s]", high)
+    ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2 <= tick <= high * 2]
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~g", labelOverlap="greedy", labelSeparation=2)
+    scale = alt.Scale(type="log", domain=[low / 1.3, high * 1.3], nice=False)
+    return x, alt.Y("step_s:Q", title="step time [s], log.", scale=scale, axis=axis)
+
+
+def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
+    """Points of records, lines of levels, or vertical rules, which have no time."""
+    fields = [name for name in ("at", "step_s", "until", "rules") if name in part[0]]
+    chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
+    if look.shape:
+        mark = chart.mark_point(color=look.colour, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
+        return mark.encode(x, y, tooltip=["at:Q", "step_s:Q", "rules:N"])
+    rule = chart.mark_rule(color=look.colour, strokeDash=list(look.dash), strokeWidth=look.thickness)
+    return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
+
+
+def _by_attempt(points: Sequence[Row]) -> dict[Any, list[Row]]:
+    attempts: dict[Any, list[Row]] = {}
+    for point in points:
+        attempts.setdefault(point["attempt"], []).append(point)
+    return attempts
+
+
+def _place(of_attempt: Sequence[Row], step: int) -> Any:
+    """Where a step stands on the x axis, or the first after it that is drawn."""
+    return next((point["at"] for point in of_attempt if (point["step"] or 0) >= step), of_attempt[-1]["at"])
+
+
+def _levels(points: Sequence[Row]) -> list[Row]:
+    return [
+        {"at": _place(of, of[0]["steady_from_step"]), "until": of[-1]["at"], "step_s": of[0]["steady_s"]}
+        for of in _by_attempt(points).values()
+        if of[0]["steady_s"] is not None and of[0]["steady_from_step"] is not None
+    ]
+
+
+def _changes(points: Sequence[Row]) -> list[Row]:
+    return [
+        {"at": _place(of, int(step))}
+        for of in _by_attempt(points).values()
+        for step in (of[0]["change_steps"] or "").split()
+    ]
+
+
+def _restarts(points: Sequence[Row]) -> list[Row]:
+    return [{"at": of[0]["at"]} for of in list(_by_attempt(points).values())[1:]]
+
+
+def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
+    first = points[0]
+    kind = " (means of several steps)" if first["value_kind"] == "interval_mean" else ""
+    lines = [f"{first['name']}."] if first.get("name") else []
+    lines.append(f"{words.counted([first['n_steps']], 'record')}{kind}, {first['n_left_out']} left out.")
+    verdicts = [of[0]["verdict"] for of in _by_attempt(points).values()]
+    said = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
+    lines += [f"{'; '.join(said).capitalize()}."] if said else []
+    if len(points) < first["n_steps"]:
+        lines.append("Drawn: of records at one place the fastest and the slowest.")
+    return [*lines, words.exclusions(left_out)]

@@ -1,0 +1,68 @@
+"""Throughput of a device against the number of devices.
+
+Shows: what each added device still does: a level line is perfect scaling, and repeats and configurations that differ
+    lie apart.
+Query: throughput
+Encodings:
+    x        devices, logarithmic, a tick at each size that was run
+    y        tokens per second of a device where they are known of all runs, else samples; from 0
+    point    a run, by the colour and shape of its series; no line joins runs that may differ in more than devices
+    caption  what the series share, runs, records, what the rates hold, what was left out
+Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "throughput"
+FACTS = ("device_unit", "framework", "system")
+SERIES_FACTS = ("system", "framework", "model", "precision")
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `throughput`.  Raises UserError where no run has devices and a rate."""
+    rated = rows.filter(pl.col("device_samples_per_s").is_not_null() | pl.col("device_tokens_per_s").is_not_null())
+    work = "samples" if rated["device_tokens_per_s"].has_nulls() else "tokens"
+    rate = f"device_{work}_per_s"
+    known = rated.filter(pl.col(rate).is_not_null(), pl.col("devices").is_not_null())
+    if known.is_empty():
+        raise UserError("no run has both devices and a throughput", "see what there is: scalelens query throughput")
+    points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
+    for point in points:
+        point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
+    shared = words.name_by_facts(points, SERIES_FACTS)
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
+    title = f"{work}/s per {words.unit(points)}"
+    y = axes.from_zero(rate, title, max(point[rate] for point in points))
+    by = style.encodings(looks)
+    chart = alt.Chart(
+        style.values([{name: point[name] for name in ("devices", rate, "label", "run_id")} for point in points])
+    )
+    marks = chart.mark_point(opacity=0.85).encode(
+        axes.of_devices(points), y, by["color"], by["shape"], tooltip=["label:N", "run_id:N", f"{rate}:Q"]
+    )
+    hidden = rows.height - known.height
+    caption = [shared, *_caption(points, work, hidden), words.exclusions(left_out)]
+    return style.figure([[style.Panel(marks)]], legend, [sentence for sentence in caption if sentence], page)
+
+
+def _caption(points: Sequence[Row], work: str, hidden: int) -> list[str]:
+    steps = words.counted([point["n_steps"] for point in points], "record")
+    lines = [f"Each point: 1 run of {steps}; total {work} over total time, stalls included."]
+    if hidden:
+        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {work}.")
+    return lines

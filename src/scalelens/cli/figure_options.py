@@ -1,0 +1,44 @@
+"""Options of a figure: size and axes, texts and series, the marks of a figure of one's own SQL, files beside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AXES, TEXTS, OWN, FILES = "Size and axes", "Texts and series", "A figure of your own SQL", "Files"
+
+WIDTHS = (
+    "single, double, ieee-single, ieee-double, acm-single, acm-double, springer-single, springer-double, lncs, slides"
+)
+
+Data = Annotated[Path | None, typer.Option(help="Write the rows as CSV too.", rich_help_panel=FILES)]
+CaptionFile = Annotated[Path | None, typer.Option(help="Write the caption as text too.", rich_help_panel=FILES)]
+
+Width = Annotated[str | None, typer.Option(metavar="WIDTH", help=f"{WIDTHS}; or 86mm, 3.4in.", rich_help_panel=AXES)]
+Height = Annotated[str | None, typer.Option(metavar="LENGTH", help="Of the whole: 60mm.", rich_help_panel=AXES)]
+FontSize = Annotated[float | None, typer.Option(help="Of small text, in points.", rich_help_panel=AXES)]
+Limits = Annotated[
+    list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
+]
+Log = Annotated[
+    list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
+]
+
+Title = Annotated[str | None, typer.Option(help="Text above the figure.", rich_help_panel=TEXTS)]
+Caption = Annotated[
+    bool | None, typer.Option("--caption/--no-caption", help="The caption below it.", rich_help_panel=TEXTS)
+]
+Label = Annotated[
+    list[str] | None, typer.Option(metavar="OLD=NEW", help="Replace a text: a series, an axis.", rich_help_panel=TEXTS)
+]
+Order = Annotated[str | None, typer.Option(metavar="A,B", help="Series that come first.", rich_help_panel=TEXTS)]
+Colors = Annotated[
+    str | None, typer.Option(metavar="#D55E00,B=#0072B2", help="Colours of series.", rich_help_panel=TEXTS)
+]
+
+Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]
+Mark = Annotated[str, typer.Option(metavar="line|bar|point", help="What to draw.", rich_help_panel=OWN)]
+X = Annotated[str | None, typer.Option(metavar="COLUMN", help="Across.", rich_help_panel=OWN)]
+Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]
+Color = Annotated[str, typer.Option(metavar="COLUMN", help="What sets series apart.", rich_help_panel=OWN)]
+Facet = Annotated[str | None, typer.Option(metavar="COLUMN", help="A panel for each value.", rich_help_panel=OWN)]

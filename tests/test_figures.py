@@ -1,0 +1,371 @@
+"""Figures as people change and read them: settings, every format, colours, texts that do not overlap, own SQL."""
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pikepdf
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from scalelens.charts import adjust, own, page, step_heatmap, style, temporal_breakdown, words
+from scalelens.charts import load as charts
+from scalelens.charts.page import page_of
+from scalelens.cli import app
+from scalelens.errors import UserError
+from scalelens.ingestion.ingest import ingest
+from scalelens.report import rendering as render
+from scalelens.report.provenance import provenance_of
+from scalelens.report.settings import figure_settings
+from test_charts import CASES, draw, marks, spec_of, svg_of, text_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+FIRST = {case.split("/")[0]: case for case in reversed(CASES)}  # one case of each chart
+
+
+def adjusted(case: str, **settings) -> dict:
+    wanted = page_of(settings)
+    return adjust.adjusted(render.specification(draw(case, page=wanted), {}), wanted, render.height_of)
+
+
+# Every chart in every format.
+
+
+@pytest.mark.parametrize("suffix", list(render.WRITERS))
+@pytest.mark.parametrize("name", charts.load())
+def test_every_chart_in_every_format(name, suffix, tmp_path):
+    path = tmp_path / f"figure{suffix}"
+    render.save(draw(FIRST[name]), path, {"chart": name})
+    assert provenance_of(path) == {"chart": name} and path.stat().st_size > 1000
+    if suffix == ".pdf":
+        with pikepdf.open(path) as pdf:
+            content = pdf.pages[0].obj.Resources
+            fonts = [font for font in pdf.objects if isinstance(font, pikepdf.Dictionary) and "/FontFile2" in font]
+            assert fonts and not [
+                x for x in pdf.objects if isinstance(x, pikepdf.Stream) and x.get("/Subtype") == "/Image"
+            ]
+            assert content is not None
+
+
+@pytest.mark.parametrize("width", page.WIDTHS_MM)
+def test_a_file_is_as_wide_as_its_preset(width, tmp_path):
+    wanted = page_of({"width": width})
+    figure = draw("scaling/repeats", page=wanted)
+    render.save(figure, tmp_path / "f.pdf", {}, wanted)
+    with pikepdf.open(tmp_path / "f.pdf") as pdf:
+        assert float(pdf.pages[0].MediaBox[2]) / 72 * 25.4 == pytest.approx(page.WIDTHS_MM[width], abs=0.1)
+    render.save(figure, tmp_path / "f.svg", {}, wanted)
+    root = ElementTree.parse(tmp_path / "f.svg").getroot()
+    assert float(root.get("width").removesuffix("pt")) / 72 * 25.4 == pytest.approx(page.WIDTHS_MM[width], abs=0.1)
+
+
+# Texts.
+
+
+def boxes(svg: str) -> Iterator[tuple[str, float, float, float, float]]:
+    """Each text that is seen with its box: left, top, right, bottom, in points.  Turned by 90 degrees or not at all."""
+
+    def walk(node, x, y):
+        moved = re.match(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)(?:\s*rotate\(([-\d.]+))?", node.get("transform", ""))
+        if moved:
+            x, y = x + float(moved[1]), y + float(moved[2])
+        text = "".join(node.itertext())
+        if node.tag == f"{SVG}text" and text and node.get("opacity") != "0":
+            size = float(node.get("font-size").removesuffix("px"))
+            length = words.text_width(text) * size / words.SIZE
+            start = {"middle": length / 2, "end": length}.get(node.get("text-anchor"), 0)
+            flat = (-start, -0.7 * size, length - start, 0.2 * size)
+            if moved and moved[3]:  # -90 degrees: along the text is upwards
+                flat = (flat[1], -flat[2], flat[3], -flat[0])
+            yield text, x + flat[0], y + flat[1], x + flat[2], y + flat[3]
+        for child in node:
+            yield from walk(child, x, y)
+
+    yield from walk(ElementTree.fromstring(svg), 0, 0)
+
+
+def overlapping(svg: str) -> list[tuple[str, str]]:
+    touch = 0.5  # points: boxes are a little larger than letters
+    return [
+        (a[0], b[0])
+        for a, b in itertools.combinations(boxes(svg), 2)
+        if min(a[3], b[3]) - max(a[1], b[1]) > touch and min(a[4], b[4]) - max(a[2], b[2]) > touch
+    ]
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+@pytest.mark.parametrize("case", CASES)
+def test_no_two_texts_overlap(case, width):
+    assert overlapping(svg_of(case, width)) == []
+
+
+def test_overlapping_texts_are_found():
+    text = '<text transform="translate({},{})" font-size="7px">efficiency</text>'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg">{text.format(5, 5)}{text.format(9, 7)}{text.format(5, 15)}</svg>'
+    assert overlapping(svg) == [("efficiency", "efficiency")]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_caption_takes_at_most_a_third_and_counts_what_it_leaves_out(case):
+    caption, whole = spec_of(case)["vconcat"][-1], spec_of(case)["description"]
+    assert caption["height"] < render._size(svg_of(case))[1] / 3
+    text = " ".join(row["text"] for row in caption["layer"][1]["data"]["values"])
+    said = re.search(r" \((\d+) more: --caption-file\.\)$", text)
+    assert said or text == whole
+    assert not said or whole.endswith(text[: said.start()].rsplit(". ", 1)[1]), "what was left out is said last"
+
+
+# Settings.
+
+
+def test_texts_are_replaced():
+    assert "tp 1" in text_of("scaling/kinds_of_interval")
+    settings = {"labels": {"tp 1": "no tensor parallelism", "efficiency [%]": "Effizienz [%]"}, "title": "All of it"}
+    spec = adjusted("scaling/kinds_of_interval", **settings)
+    text = " ".join(box[0] for box in boxes(render._svg_of(spec)))
+    assert "no tensor parallelism" in text and "Effizienz [%]" in text and "All of it" in text
+    assert "tp 1" not in text.split() and overlapping(render._svg_of(spec)) == []
+    with pytest.raises(UserError, match="does not show 'tp 3'; it shows: .*tp 1"):
+        adjusted("scaling/kinds_of_interval", labels=["tp 3=x"])
+    with pytest.raises(UserError, match="same name"):
+        adjusted("scaling/kinds_of_interval", labels=["tp 1=tp 2"])
+
+
+def test_order_and_colours_of_series():
+    spec = adjusted("scaling/kinds_of_interval", order="tp 8,tp 2", colors="tp 8=#123456")
+    line = next(mark for mark in marks(spec) if mark["mark"]["type"] == "line")["encoding"]["color"]["scale"]
+    assert line["domain"] == ["tp 8", "tp 2", "tp 1", "tp 4"] and line["range"][0] == "#123456"
+    by_place = adjusted("scaling/kinds_of_interval", colors="#111111,#222222")
+    line = next(mark for mark in marks(by_place) if mark["mark"]["type"] == "line")["encoding"]["color"]["scale"]
+    assert line["range"][:3] == ["#111111", "#222222", style.COLOURS[2]]
+    with pytest.raises(UserError, match="no series 'tp 3'; it has: tp 1; "):
+        adjusted("scaling/kinds_of_interval", order="tp 3")
+    with pytest.raises(UserError, match="no series 'compute'"):
+        adjusted("kernel_summary/two_ranks", colors="compute=#000000")
+
+
+def y_scales(spec: dict) -> list[dict]:
+    return [mark["encoding"]["y"]["scale"] for panel in adjust.panels(spec) for mark in marks(panel)
+            if "scale" in mark["encoding"].get("y", {})]  # fmt: skip
+
+
+def test_ends_of_axes():
+    assert all(scale["domain"] == [50, 110] for scale in y_scales(adjusted("scaling/repeats", ylim="50:110")))
+    with pytest.raises(UserError, match=r"several y axes: tokens/s; Wh per IPU"):
+        adjusted("energy_by_batch/gpt_table", ylim="0:1")
+    one = adjusted("energy_by_batch/gpt_table", ylim=["Wh per IPU=0:99"])
+    assert [scale["domain"] for scale in y_scales(one)].count([0, 99]) == 2, "the line and the points of one panel"
+    with pytest.raises(UserError, match="no axis of numbers 'watts'; there are: .*Wh per IPU"):
+        adjusted("energy_by_batch/gpt_table", ylim="watts=0:1")
+
+
+def test_logarithmic_axes():
+    spec = adjusted("energy_by_batch/gpt_table", log="Wh per IPU")
+    assert [scale.get("type") for scale in y_scales(spec)].count("log") == 4
+    assert "Wh per IPU, log." in json.dumps(spec)
+    assert (
+        adjusted("energy_by_batch/gpt_table", log="tokens/Wh, log.")["vconcat"]
+        == (spec_of("energy_by_batch/gpt_table")["vconcat"])
+    ), "it is logarithmic already"
+    with pytest.raises(UserError, match="cannot show 0"):
+        adjusted("batch_cdf/ranks", log="y")
+
+
+def test_height_and_font_size(tmp_path):
+    wanted = page_of({"height": "90mm", "font_size": 9})
+    render.save(draw("scaling/repeats", page=wanted), tmp_path / "f.pdf", {}, wanted)
+    with pikepdf.open(tmp_path / "f.pdf") as pdf:
+        _, _, width, height = (float(end) / 72 * 25.4 for end in pdf.pages[0].MediaBox)
+    assert (width, height) == (pytest.approx(86.4, abs=0.1), pytest.approx(90, abs=1))
+    assert wanted.scale == pytest.approx(9 / 7) and page_of({"width": "slides"}).font_size == 10
+    with pytest.raises(UserError, match="no room for the panels"):
+        adjusted("scaling/repeats", height="30mm")
+
+
+def test_without_a_caption():
+    assert "Base of weak" not in json.dumps(adjusted("scaling/repeats", caption=False)["vconcat"])
+    assert "Base of weak" in adjusted("scaling/repeats", caption=False)["description"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"with": "3"}, "'with' is not a setting of a figure; there are: width, "),
+        ({"width": "3"}, "'3' is not a length"), ({"width": "wide"}, "name one of single, double, ieee-single"),
+        ({"font_size": "big"}, "'big' is not a number"), ({"font_size": 1}, "from 3 to 60"),
+        ({"labels": "a"}, "not of the form OLD=NEW"), ({"colors": "red"}, "'red' is not a colour"),
+        ({"ylim": "5:1"}, "no room between"), ({"ylim": "5"}, "LOW:HIGH"), ({"caption": "no"}, "neither true nor false"),
+    ],
+)  # fmt: skip
+def test_settings_that_cannot_be(settings, said):
+    with pytest.raises(UserError, match=said):
+        page_of(settings)
+
+
+def test_settings_of_the_nearest_sidecar(tmp_path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "scalelens.toml").write_text('[figure.scaling]\nwidth = "lncs"\n[figure.history]\ncaption = false\n')
+    (tmp_path / "a" / "scalelens.toml").write_text('[figure.scaling]\nlabels = {"tp 1" = "one"}\n')
+    assert figure_settings("scaling", inner) == {"labels": {"tp 1": "one"}}
+    assert figure_settings("history", inner) == {"caption": False} and figure_settings("roofline", inner) == {}
+    (tmp_path / "a" / "scalelens.toml").write_text("[figure.scaling\n")
+    with pytest.raises(UserError, match="line 1: not TOML"):
+        figure_settings("scaling", inner)
+
+
+# Colours.
+
+# G. Machado, M. Oliveira, L. Fernandes, A Physiologically-based Model for Simulation of Color Vision Deficiency, IEEE
+# TVCG 15(6), 2009, severity 1.0, on linear RGB.
+DEFICIENCIES = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(colour: str, deficiency: str = "") -> np.ndarray:
+    """A colour as it is seen, in CIELAB."""
+    rgb = np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    if deficiency:
+        linear = np.clip(DEFICIENCIES[deficiency] @ linear, 0, 1)
+    x, y, z = XYZ @ linear / np.array([0.9505, 1, 1.089])
+    f = [t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z)]
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("deficiency", ["", *DEFICIENCIES])
+def test_series_differ_in_colour_for_everybody(deficiency):
+    seen = [lab(colour, deficiency) for colour in style.COLOURS]
+    nearest = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
+    assert nearest > 10, "a difference of 2.3 is just noticed"
+
+
+def test_series_differ_in_grey():
+    """By their markers and dashes, as seven greys cannot be told apart."""
+    looks = style.looks(str(n) for n in range(style.MOST_SERIES))
+    assert len({(look.shape, tuple(look.dash)) for look in looks}) == style.MOST_SERIES
+
+
+@pytest.mark.parametrize(
+    "fills",
+    [
+        [colour for _, colour in step_heatmap.CLASSES.values()],
+        [colour for _, colour in temporal_breakdown.PARTS.values()],
+    ],
+)
+def test_neighbouring_fills_differ_in_grey(fills):
+    lightness = [lab(colour)[0] for colour in fills]
+    assert min(abs(a - b) for a, b in itertools.pairwise(lightness)) > 4
+
+
+def test_equal_lines_do_not_hide_each_other():
+    looks = style.looks(["a", "b", "c"])
+    assert looks[0].thickness > looks[1].thickness > looks[2].thickness
+
+
+# Rows of one's own SQL.
+
+ROWS = pl.DataFrame({
+    "run_id": list("abcd"), "devices": [1, 2, 1, 2], "precision": ["bf16", "bf16", "fp32", "fp32"],
+    "step_s": [1.0, 0.6, 2.0, 1.1], "step_s_low": [0.9, 0.5, 1.9, 1.0], "step_s_high": [1.1, 0.7, 2.1, 1.2],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", own.MARKS)
+def test_marks_of_own_rows(mark):
+    drawn = own.draw(ROWS, own.Marks(mark, "devices", "step_s", "precision"), page.SINGLE)
+    spec = render.specification(drawn, {})
+    assert mark in {one["mark"]["type"] for one in marks(spec)}
+    text = text_of(drawn)
+    assert "bf16" in text and "step [s]" in text and "range, repeated runs" in text and "4 rows of an SQL" in text
+
+
+def test_panels_of_own_rows():
+    drawn = own.draw(ROWS, own.Marks("line", "devices", "step_s"), page_of({"facet": "precision"}))
+    assert "precision bf16" in text_of(drawn)
+    domains = {json.dumps(scale["domain"]) for scale in y_scales(render.specification(drawn, {}))}
+    assert len(domains) == 1, "panels are compared"
+
+
+@pytest.mark.parametrize(
+    ("marks_of", "said"),
+    [
+        (own.Marks("pie", "devices", "step_s"), "'pie' is not a mark; there are: line, bar, point"),
+        (own.Marks("line", "nodes", "step_s"), "no column 'nodes'; they have: run_id, devices"),
+        (own.Marks("line", "devices", "precision"), "'precision' is not a number"),
+        (own.Marks("bar", "devices", "step_s"), "2 rows are at devices 1: a bar can show one"),
+    ],
+)
+def test_own_rows_that_cannot_be_drawn(marks_of, said):
+    with pytest.raises(UserError, match=said):
+        own.draw(ROWS, marks_of, page.SINGLE)
+    with pytest.raises(UserError, match="no row has both"):
+        own.draw(ROWS.clear(), own.Marks("line", "devices", "step_s"), page.SINGLE)
+
+
+def test_columns_as_titles():
+    names = {"step_s": "step [s]", "samples_per_s": "samples/s", "power_w": "power [W]", "efficiency": "efficiency"}
+    assert {name: words.with_unit(name) for name in names} == names
+
+
+# On the command line.
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A warehouse of one log, in its own folder."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "steps.csv").write_text(
+        "step,step_time_s,loss\n" + "".join(f"{n},{1 + n % 3 / 10},2\n" for n in range(60))
+    )
+    ingest([folder / "steps.csv"], folder / "w")
+    return folder
+
+
+def run(*arguments: str) -> str:
+    """What a command prints.  An error of ours is printed as main() does."""
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    return f"{result.exception}" if isinstance(result.exception, UserError) else result.output
+
+
+def test_own_sql_is_drawn_with_its_data_and_caption(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scalelens.toml").write_text('[figure.sql]\nwidth = "acm-single"\ntitle = "By hand"\n')
+    statement = "SELECT run_id, step, step_s FROM step_times"
+    options = ["--x", "step", "--y", "step_s", "--mark", "point", "-w", home / "w"]
+    run("plot", "--sql", statement, *options, "-o", "f.svg", "--data", "f.csv", "--caption-file", "f.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.csv", "f.svg", "f.txt", "scalelens.toml"]
+    assert len(Path("f.csv").read_text().splitlines()) == 61
+    assert Path("f.txt").read_text() == "60 rows of an SQL statement.\n"
+    said = provenance_of(Path("f.svg"))
+    assert said["sql"] == statement and len(said["inputs"]) == 1
+    assert said["settings"] == {"width": "acm-single", "title": "By hand"}
+    first = Path("f.svg").read_bytes()
+    run("plot", "--sql", statement, *options, "-o", "f.svg")
+    assert Path("f.svg").read_bytes() == first
+
+
+def test_a_figure_reads_nothing_but_the_warehouse(home, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a,b\n1,2\n")
+    options = ["--x", "a", "--y", "b", "-w", home / "w", "-o", tmp_path / "f.svg"]
+    assert "reads the warehouse alone" in run("plot", "--sql", f"FROM '{secret}'", *options)
+    assert not Path(options[-1]).exists()
+    assert "may write" in run("plot", "--sql", f"COPY (SELECT 1) TO '{tmp_path}/x.csv'", *options)
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_what_plot_needs(tmp_path):
+    assert "name a chart, or give --sql" in run("plot", "-o", "f.svg")
+    assert "no file to draw to" in run("plot", "scaling")
+    assert "--x devices --y step_s" in run("plot", "--sql", "FROM runs", "-o", tmp_path / "f.svg")
+    assert "of its own" in run("plot", "scaling", "-o", tmp_path / "f.svg", "--facet", "devices", "-w", tmp_path)
