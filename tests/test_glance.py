@@ -16,8 +16,8 @@ from rich.console import Console
 
 from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
 from scalelens.cli import output
-from scalelens.cli.glance import Block, Shown, blocks, decimals_of, fitted, shortened
 from scalelens.database.ask import answer
+from scalelens.report.glance import Block, Shown, blocks, decimals_of, fitted, shortened
 
 GOLDENS = Path(__file__).parent / "fixtures" / "glance"
 SHOWN = sorted(name for name, query in QUERIES.items() if query.glance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -13,7 +13,7 @@ from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
-from scalelens.report.provenance import make_provenance
+from scalelens.report.provenance import Provenance, make_provenance
 
 
 def plot(
@@ -29,6 +29,26 @@ def plot(
     queries = load(query_folders)
     check_call(chart.QUERY, parameters, queries, query_folders)
     connection = connect(root, query_folders, queries=queries, closed=True)
+    drawing = draw(connection, name, parameters, queries, width)
+    rendering.save(drawing.figure, path, drawing.provenance)
+    return drawing.n_rows
+
+
+class Drawing(NamedTuple):
+    """A chart that is not yet a file."""
+
+    figure: Any  # of Altair
+    provenance: Provenance
+    n_rows: int
+
+
+def draw(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any], queries: Mapping[str, Query],
+    width: Width = "single",
+) -> Drawing:  # fmt: skip
+    """Draws a chart of an open warehouse.  Raises UserError where there is nothing to draw."""
+    chart = find(name)
+    parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters)
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
@@ -36,8 +56,7 @@ def plot(
     inputs = answer(connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({drawn_runs}) ORDER BY 1")
     texts = {key: str(value) for key, value in parameters.items()}
     figure = chart.draw(rows, left_out, texts, width)
-    rendering.save(figure, path, make_provenance(name, statement, texts, inputs["file_id"], rows))
-    return rows.height
+    return Drawing(figure, make_provenance(name, statement, texts, inputs["file_id"], rows), rows.height)
 
 
 def left_out_of(

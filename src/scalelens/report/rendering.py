@@ -60,6 +60,11 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
+def drawing(chart: Any, provenance: Provenance) -> str:
+    """A chart as SVG, to stand in a page."""
+    return _drawing(specification(chart, provenance))
+
+
 def _drawing(spec: dict[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.cli.text_formats import cell
+from scalelens.report.text_formats import cell
 
 if TYPE_CHECKING:
     import polars as pl
