@@ -59,7 +59,7 @@ document.addEventListener("pointermove", (event) => {
   const mark = event.target.closest?.("figure [role=graphics-symbol][aria-label]");
   const label = mark?.getAttribute("aria-label");
   if (!label || /^[xy]2?: /.test(label) || label.includes("-axis")) return hide();
-  tip.textContent = label.replaceAll("; ", "\n");
+  tip.textContent = label.split("; ").filter((part) => !part.endsWith(": ")).join("\n");
   tip.hidden = false;
   tip.style.left = `${Math.max(0, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
   tip.style.top = `${Math.max(0, Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 8))}px`;

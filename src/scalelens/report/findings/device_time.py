@@ -21,12 +21,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
     """One sentence per run: total time over total time."""
     said = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
-        span = group["span_ns"].sum()
-        if not span:
+        span_ns = sum(group["span_ns"].to_list())
+        if not span_ns:
             continue
-        shares = (f"{words} in {percent(group[column].sum() / span)}" for column, words in SPENT.items())
-        idle = group["idle_share"]
-        by_rank = f"; idle {percent(idle.min())} to {percent(idle.max())} by rank" if group.height > 1 else ""
+        shares = (f"{words} in {percent(sum(group[column].to_list()) / span_ns)}" for column, words in SPENT.items())
+        idle = group["idle_share"].drop_nulls().to_list()
+        by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
         said.append(Sentence(f"{names[str(run)]}: the devices {', '.join(shares)} of the traced time.", doubt))
     return few(said, "runs")

@@ -27,7 +27,8 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     where = f" on {row['node']}" if row["node"] else ""
     cause = f" Cause: {row['cause']}." if row["cause"] else ""
     if row["verdict"] == "slow":
-        what = f"computes {100 * (row['ratio'] - 1):.0f} % longer than its peers, in {percent(row['flagged_share'], 0)} of steps"
+        longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
+        what = f"computes {longer} longer than its peers, in {share} of its steps"
     elif row["verdict"] == "intermittent":
         what = f"is slow at times ({row['evidence']})"
     else:
