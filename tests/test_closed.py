@@ -62,6 +62,11 @@ def test_what_reads_is_answered(home: Path, run: "Run", statement: str) -> None:
     assert ran.code == 0 and ran.out, ran.err
 
 
+def test_a_statement_may_put_the_name_of_a_query_together(home: Path, run: "Run") -> None:
+    ran = run("sql", "FROM query('SELECT count(*) AS n FROM batch' || '_stats()')", "-w", home, "--format", "csv")
+    assert (ran.code, ran.out) == (0, "n\n2\n")
+
+
 def test_a_condition_reads_the_warehouse_alone(home: Path, run: "Run", tmp_path: Path) -> None:
     condition = f"runs=(SELECT count(*) FROM read_csv('{home.parent}/secret.csv')) = 1"
     for command in (("query", "batch_stats"), ("plot", "batch_cdf", "-o", tmp_path / "x.svg")):

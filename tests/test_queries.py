@@ -91,9 +91,38 @@ def plain_run(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def dumps_of_a_flight_recorder(little: Warehouse) -> None:
+    """Three of four ranks: rank 2 did not call the second collective, in which the others wait."""
+    calls = [(rank, number) for rank in range(3) for number in (1, 2) if (rank, number) != (2, 2)]
+    little.insert(
+        "events",
+        [{"run_id": "hung", "file_id": f"dump{rank}", "line": number, "rank": rank, "ph": "i", "name": "nccl:all_reduce",
+          "category": "flight_recorder", "start_ns": number * 10**9, "collective": "all_reduce", "process_group": "0",
+          "group_size": 4, "message_bytes": 4096,
+          "args": f'{{"collective_seq_id": {number}, "state": "{"completed" if number == 1 else "started"}", '
+                  '"retired": false, "is_p2p": false, "group": "default_pg"}'}
+         for rank, number in calls],
+    )  # fmt: skip
+    little.insert("runs", [{"run_id": "hung"}])
+
+
+def inspected_operations(little: Warehouse) -> None:
+    """Two processes; the second takes twice as long."""
+    little.insert("runs", [{"run_id": "inspected"}])
+    common = {"run_id": "inspected", "ph": "X", "name": "AllReduce", "category": "nccl_inspector", "group_size": 2}
+    common |= {"collective": "all_reduce", "message_bytes": 1_000_000}
+    little.insert(
+        "events",
+        [{**common, "file_id": process, "line": line, "process": process, "duration_ns": duration_ns,
+          "args": f'{{"nodes": 1, "busbw_bytes_per_s": {1e15 / duration_ns}}}'}
+         for process, duration_ns in (("n0:1", 100_000), ("n1:2", 200_000)) for line in (1, 2)],
+    )  # fmt: skip
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
-    "plain_runs": plain_run,
+    "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
+    "inspected_collectives": inspected_operations,
 }  # fmt: skip
 
 

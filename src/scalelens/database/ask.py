@@ -18,6 +18,8 @@ from scalelens.warehouse.log import Warehouse
 
 UNSAFE = "--unsafe lets it do what DuckDB can"
 WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
+# What lists the tables and macros of a connection: then all must be there.
+LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
 REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
@@ -55,15 +57,21 @@ def answer_of(
     queries: Mapping[str, Query] | None = None,
     unsafe: bool = False,
 ) -> pl.DataFrame:
-    """Rows of a statement about a warehouse, asked again where `compact` replaced the segments meanwhile."""
+    """Rows of a statement about a warehouse, asked again where `compact` replaced the segments meanwhile.
+
+    Without `queries` the statement is the user's own.  Only the queries that it names are made, which takes half the
+    time; all of them where that fails, because a statement can put a name together.
+    """
     warehouse = Warehouse(root)
+    asked = None if queries is None and LISTS.search(statement) else statement
     while True:
         names = warehouse.names() if warehouse.exists() else []
         try:
-            asked = None if queries is None else statement  # a statement of the user's may name any query
             return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
         except UserError:
-            if not names or warehouse.names() == names:
+            if queries is None and asked:
+                asked = None
+            elif not names or warehouse.names() == names:
                 raise
 
 
