@@ -14,7 +14,17 @@ from typer.testing import CliRunner
 import scalelens
 from scalelens.cli import app
 from scalelens.report.content import MOST_ROWS, Content, Table, content_of
-from scalelens.report.findings import contradictions, device_time, failures, outliers, pace, scaling, slow_steps
+from scalelens.report.findings import (
+    contradictions,
+    device_time,
+    failures,
+    losses,
+    outliers,
+    pace,
+    scaling,
+    slow_steps,
+    stuck,
+)
 from scalelens.report.glance import Block, Shown
 from scalelens.report.page import page, table
 
@@ -71,6 +81,23 @@ def test_sentence_of_a_slow_rank() -> None:
         "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: gpu."
     ]
     assert outliers.nothing(pl.DataFrame([ordinary])) == "1 rank compared, none stands out."
+
+
+def test_sentence_of_a_rank_that_did_not_come() -> None:
+    row = {"run_id": "b", "process_group": "0 default_pg", "rank": 2, "verdict": "behind", "waits_in": "all_reduce",
+           "n_ranks": 3, "missing_ranks": 1}  # fmt: skip
+    said = stuck.sentences(pl.DataFrame([row | {"rank": 0, "verdict": "waits"}, row]), NAMES)
+    assert [one.text for one in said] == ["Rank 2 of job B did not call all_reduce of group 0 default_pg."]
+    assert said[0].doubt == "Dumps of 3 ranks; 1 without a dump are not judged."
+
+
+def test_shares_of_the_loss_add_up() -> None:
+    row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
+           "orchestration_efficiency": 1.0, "ranks": 8, "remark": None}  # fmt: skip
+    assert losses.sentences(pl.DataFrame([row]), NAMES)[0].text == (
+        "job A: 64.0 % of the devices' time is computation; of the loss 50 % is uneven work, "
+        "50 % is communication and copies that nothing hides."
+    )
 
 
 def test_sentences_of_failures_and_contradictions() -> None:

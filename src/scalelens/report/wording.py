@@ -13,11 +13,10 @@ class Sentence(NamedTuple):
     doubt: str = ""
 
 
-def few(sentences: Sequence[Sentence], what: str) -> list[Sentence]:
-    """The first sentences, and how many more of `what` the table has."""
+def few(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The first sentences, and how many more there would be."""
     rest = len(sentences) - MOST
-    more = [Sentence(f"{rest} more {what}: see the table.")] if rest > 0 else []
-    return [*sentences[:MOST], *more]
+    return [*sentences[:MOST], *([Sentence(f"The table has {rest:,} more.")] if rest > 0 else [])]
 
 
 def plural(count: int, what: str) -> str:

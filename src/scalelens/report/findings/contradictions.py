@@ -20,7 +20,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         chosen = group.filter(group["chosen"])["value"]
         text = f"{names[str(run)]}: its sources name different {str(key).replace('_', ' ')}: {', '.join(values)}."
         said.append(Sentence(text, f"Numbers of this page take {chosen[0]}." if len(chosen) else "None is taken."))
-    return few(said, "contradictions")
+    return few(said)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

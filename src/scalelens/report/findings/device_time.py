@@ -29,7 +29,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
         said.append(Sentence(f"{names[str(run)]}: the devices {', '.join(shares)} of the traced time.", doubt))
-    return few(said, "runs")
+    return few(said)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -16,7 +16,7 @@ GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units",
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
     measured = rows.filter(rows["energy_j"].is_not_null()).sort("energy_j", "run_id", descending=[True, False])
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in measured.iter_rows(named=True)], "runs")
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in measured.iter_rows(named=True)])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

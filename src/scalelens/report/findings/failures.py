@@ -28,7 +28,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
         text = f"{plural(count, 'run')} ended {WORDS.get(outcome, outcome)} ({', '.join(runs[:MOST_NAMED])}{more})."
         said.append(Sentence(text, "The table names the line that says so, where a line does."))
-    return few(said, "outcomes")
+    return few(said)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

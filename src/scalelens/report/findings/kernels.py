@@ -30,7 +30,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         calls = plural(int(top["calls"]), "call")
         text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
         said.append(Sentence(text, "Share of the sum of all kernels and copies; those that overlap count each."))
-    return few(said, "runs")
+    return few(said)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

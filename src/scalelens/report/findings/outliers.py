@@ -19,7 +19,7 @@ ABOUT_TRACES = True
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
     odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
     ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in ordered], "ranks")
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in ordered])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

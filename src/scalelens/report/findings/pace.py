@@ -18,7 +18,7 @@ ORDER = ("slowing", "unsteady", "warming")  # the worst first
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
     moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in ORDER]
     moving.sort(key=lambda row: ORDER.index(row["verdict"]))
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in moving], "attempts")
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in moving])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

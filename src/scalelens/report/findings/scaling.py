@@ -23,7 +23,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         if largest["devices"] != largest["baseline_devices"]:
             said.append((largest["efficiency"], Sentence(text_of(str(series), largest), doubt_of(largest))))
     said.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
-    return few([sentence for _, sentence in said], "series")
+    return few([sentence for _, sentence in said])
 
 
 def text_of(series: str, row: Mapping[str, Any]) -> str:
@@ -39,7 +39,8 @@ def doubt_of(row: Mapping[str, Any]) -> str:
     if row["efficiency_low"] is None:
         sure = "One run at a size: no interval"
     else:
-        sure = f"{row['efficiency_kind']} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
+        kind = "95 % interval" if row["efficiency_kind"] == "ci95" else "Range of the repeats"
+        sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
     warning = f" {row['warning'][:1].upper()}{row['warning'][1:]}." if row["warning"] else ""
     return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{warning}"
 

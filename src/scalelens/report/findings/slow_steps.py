@@ -23,7 +23,7 @@ WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a s
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
     costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in costly], "runs and kinds")
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in costly])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
