@@ -95,3 +95,12 @@ class Warehouse:
 
     def column(self, query: str) -> list[Any]:
         return [row[0] for row in self.connection.execute(query).fetchall()]
+
+
+def little_warehouse() -> Warehouse:
+    """The warehouse of the goldens."""
+    little = Warehouse()
+    for path in sorted((FIXTURES / "tables").glob("*.csv")):
+        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
+    little.connection.execute(MEMBERS_OF_RUNS)
+    return little

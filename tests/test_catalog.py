@@ -59,6 +59,24 @@ def test_a_gcd_is_half_of_its_module() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "of", "share"),
+    [
+        ("NVIDIA GH200 96GB", "NVIDIA H100 SXM 80GB", 1),
+        ("NVIDIA GH200 144GB", "NVIDIA H100 SXM 80GB", 1),
+        ("NVIDIA H200 SXM 141GB", "NVIDIA H100 SXM 80GB", 1),
+        ("AMD Instinct MI325X", "AMD Instinct MI300X", 1),
+        ("AMD Instinct MI300A", "AMD Instinct MI300X", 228 / 304),  # compute units, at one clock
+        ("Graphcore Bow IPU", "Graphcore GC200 IPU", 1.4),  # one chip, at a higher clock: "up to 40 %"
+    ],
+)
+def test_peaks_of_devices_of_one_design_are_as_their_units_and_clocks(name: str, of: str, share: float) -> None:
+    """A peak with sparsity, or of two devices, would be twice as high."""
+    peaks = [figure for figure in BY_NAME[name] if figure.endswith("_tflops") and BY_NAME[name][figure]]
+    assert "fp16_tflops" in peaks
+    assert all(BY_NAME[name][peak] == pytest.approx(share * BY_NAME[of][peak], rel=0.005) for peak in peaks)
+
+
+@pytest.mark.parametrize(
     ("name", "device"),
     [
         ("NVIDIA A100-SXM4-40GB", "NVIDIA A100 SXM 40GB"),

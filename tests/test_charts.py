@@ -48,13 +48,14 @@ NUMBERS = {
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
+    "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
     "chart": "scaling",
     "sql": "FROM scaling(runs := 'precision = ''bf16'' AND devices < 9')  -- é </script> ]]> &amp;",
-    "inputs": ["0" * 64, "f" * 64],
+    "inputs": {"0" * 64: "a.log", "f" * 64: "b/c.log"},
 }
 SUFFIXES = list(render.WRITERS)
 
@@ -571,9 +572,10 @@ def test_what_says_nothing_of_its_origin(tmp_path):
 
 def test_provenance_is_of_rows_in_any_order():
     rows = rows_of("scaling/repeats")
-    said = make_provenance("scaling", "FROM scaling()", {}, ["b", "a", "b"], rows)
-    assert said["inputs"] == ["a", "b"]
-    assert said == make_provenance("scaling", "FROM scaling()", {}, ["a", "b"], rows.reverse())
+    said = make_provenance({"chart": "scaling"}, "FROM scaling()", {"b": "b.log", "a": "a.log"}, rows, {})
+    assert [*said["inputs"].items()] == [("a", "a.log"), ("b", "b.log")]
+    again = make_provenance({"chart": "scaling"}, "FROM scaling()", {"a": "a.log", "b": "b.log"}, rows.reverse(), {})
+    assert said == again
     other = rows.with_columns(pl.col("step_s") * 1.001)
     assert said["rows_sha256"] != rows_sha256(other)
     assert rows_sha256(rows) == rows_sha256(rows.with_columns(pl.col("step_s") * (1 + 1e-15)))

@@ -288,7 +288,8 @@ def test_json_can_be_read_back(run: Run, home: Path) -> None:
 
 
 def test_markdown_can_be_read_back(run: Run, home: Path) -> None:
-    head, rule, row = run("sql", SHOWN, "-w", home, "--format", "markdown").out.splitlines()
+    head, rule, row, _, origin = run("sql", SHOWN, "-w", home, "--format", "markdown").out.splitlines()
+    assert origin.startswith("<!-- scalelens:provenance {")
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in (head, rule, row)]
     assert cells[0] == NAMES
     assert set(cells[1]) == {"---"}
@@ -297,12 +298,13 @@ def test_markdown_can_be_read_back(run: Run, home: Path) -> None:
 
 
 def test_latex_can_be_read_back(run: Run, home: Path) -> None:
-    lines = run("sql", SHOWN, "-w", home, "--format", "latex").out.splitlines()
+    written = run("sql", SHOWN, "-w", home, "--format", "latex").out.splitlines()
+    lines = [line for line in written if not line.startswith("%")]
     assert lines[:2] == [r"\begin{tabular}{rrlllllrrl}", r"\toprule"]
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
     row = re.split(r"(?<!\\) & ", lines[4].removesuffix(r" \\"))
     assert len(row) == len(NAMES)
-    assert row[3] == r'a|b, "c" \& 50 \% \textbackslash{} \_'
+    assert row[3] == r'a\textbar{}b, "c" \& 50 \% \textbackslash{} \_'
 
 
 def test_parquet_can_be_read_back(home: Path) -> None:

@@ -50,6 +50,7 @@ CAUSES = {"host_wait": "host", "kernel_wait": "kernel", "other": "other"}
 DESCRIBED = ("mean", "stddev", "min", "p25", "median", "p75", "max")
 TRACED = """
     line, rank, ph, name, category, class, start_ns, duration_ns, process, thread, stream, correlation, train_step,
+    collective,
     CASE WHEN category LIKE '%mem%' THEN args END AS args"""  # the other arguments are a gigabyte
 
 Row = dict[str, Any]

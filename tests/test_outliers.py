@@ -294,7 +294,7 @@ def drawing(warehouse: Warehouse, watts: npt.NDArray[np.float64], run: str = "r"
             {
                 "run_id": run, "file_id": f"{run}-power", "node": f"n{device // 4}", "device": f"pynvml:{device % 4}",
                 "scope": "gpu", "ts": datetime(2026, 1, 2) + timedelta(seconds=second), "ts_origin": "utc",
-                "power_w": watt,
+                "power_w": watt, "line": device * watts.shape[1] + second,
             }
             for (device, second), watt in np.ndenumerate(watts)
         ],
@@ -330,6 +330,62 @@ def test_power_is_evidence_beside_who_is_slow_or_unknown(warehouse: Warehouse) -
     assert [rank for (run, rank), evidence in rows.items() if run == "r" and "power" in evidence] == [5]
     assert rows["r", 5].endswith(told)
     assert rows["s", None] == told
+
+
+def clocking(
+    warehouse: Warehouse, mhz: npt.NDArray[np.float64], reasons: npt.NDArray[np.int64], run: str = "r"
+) -> None:
+    """Clocks and their limits in the lines of the power samples of `drawing`, shape (devices, seconds)."""
+    rows: list[Row] = []
+    for line, (device, second) in enumerate(np.ndindex(*mhz.shape)):
+        place = f"n{device // 4}/pynvml:{device % 4}"
+        common: Row = {"run_id": run, "file_id": f"{run}-power", "line": line, "place": place}
+        rows.append({**common, "name": "sm_clock", "value": mhz[device, second] * 1e6, "unit": "Hz"})
+        rows.append({**common, "name": "clock_event_reasons", "value": float(reasons[device, second])})
+    warehouse.insert("metrics", rows)
+
+
+@pytest.mark.parametrize(("factor", "stands_out"), [(0.7, True), (0.93, True), (0.97, False), (1.2, False)])
+def test_clock_of_a_device_stands_out_where_it_works(warehouse: Warehouse, factor: float, stands_out: bool) -> None:
+    """An idle device clocks down, and a limit that is named there counts for nothing."""
+    watts, mhz = 400 * noise(8, 40, 11, 0.02), 1410 * noise(8, 40, 12, 0.005)
+    reasons = np.zeros((8, 40), np.int64)
+    mhz[5] *= factor
+    reasons[5, 20:30], reasons[:, :15] = 0x44, 0x1
+    watts[:, :15], mhz[:, :15] = 70, 210
+    warehouse.insert("runs", [{"run_id": "r"}])
+    drawing(warehouse, watts)
+    clocking(warehouse, mhz, reasons)
+    rows = {(row["node"], row["device"]): row for row in warehouse.ask("FROM clock_scores()")}
+    odd = rows.pop(("n1", "pynvml:1"))
+    assert (odd["stands_out"], odd["compared"], odd["n_samples"]) == (stands_out, 8, 25)
+    assert odd["clock_mhz"] == pytest.approx(np.median(mhz[5, 15:]), rel=1e-12)
+    levels = np.median(mhz[:, 15:], axis=1)
+    assert odd["ratio"] == pytest.approx(levels[5] / np.median(levels), rel=1e-12)
+    assert odd["limited_by"] == "power cap in 40 %, temperature (hardware) in 40 %"
+    assert not any(row["stands_out"] or row["limited_by"] for row in rows.values())
+
+
+def test_clocks_that_scatter_widely_name_no_device(warehouse: Warehouse) -> None:
+    mhz = 1410 * np.linspace(0.85, 1.0, 8)[:, None] * np.ones((8, 40))
+    warehouse.insert("runs", [{"run_id": "r"}])
+    drawing(warehouse, np.full((8, 40), 400.0))
+    clocking(warehouse, mhz, np.zeros((8, 40), np.int64))
+    assert warehouse.column("SELECT stands_out FROM clock_scores()") == [False] * 8
+
+
+def test_clock_is_evidence_beside_who_is_slow(warehouse: Warehouse) -> None:
+    seconds = noise(8, 12, 12)
+    seconds[5] *= 1.3
+    compute(warehouse, seconds)
+    mhz, reasons = np.full((8, 40), 1400.0), np.zeros((8, 40), np.int64)
+    mhz[5], reasons[5] = 1050, 0x40
+    drawing(warehouse, np.full((8, 40), 400.0))
+    clocking(warehouse, mhz, reasons)
+    told = "clock: device n1:pynvml:1 works at 0.75 times the clock of the others (temperature (hardware) in 100 %)"
+    evidence = {row["rank"]: row["evidence"] for row in warehouse.ask("FROM outlier_gpus()")}
+    assert [rank for rank, words in evidence.items() if "clock" in words] == [5]
+    assert evidence[5].endswith(told)
 
 
 # Not named, and why

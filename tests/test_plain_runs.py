@@ -1,5 +1,7 @@
 """Statistics of plain runs, read in one pass, are those that every other run has."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from scalelens.database import views
 from scalelens.queries import load
-from scalelens.statistics.steps import slowest_by_step
+from scalelens.statistics.steps import kept_records
 from scalelens.tables import documented, schema
 
 Row = dict[str, Any]
@@ -22,6 +24,22 @@ PLAIN: Row = {
 @pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
     """Tables without a row, the view and the queries of a warehouse."""
+    return of_no_rows()
+
+
+@pytest.fixture(scope="module")
+def by_rules() -> duckdb.DuckDBPyConnection:
+    """The same, but no run is plain: `selected_steps` decides on all records."""
+    connection = of_no_rows()
+    (nothing,) = answers(connection, "(SELECT count(*) AS n FROM plain_runs())")
+    assert nothing == {"n": 0}
+    connection.execute("CREATE TABLE no_runs AS FROM plain_runs()")
+    parameters = "runs := '', epochs := '', warmup := 2, exclude := 'rules'"
+    connection.execute(f"CREATE OR REPLACE MACRO plain_runs({parameters}) AS TABLE FROM no_runs")
+    return connection
+
+
+def of_no_rows() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for name, columns in documented().items():
         if name != "step_times":
@@ -32,14 +50,16 @@ def connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def filled(connection: duckdb.DuckDBPyConnection, rows: list[Row], facts: Row) -> None:
-    """One run `a` with these records."""
+def filled(connection: duckdb.DuckDBPyConnection, rows: list[Row], facts: Row, phases: Sequence[Row] = ()) -> None:
+    """One run `a` with these records and phases."""
     for name in ("runs", "members", "steps", "phases"):
         connection.execute(f"DELETE FROM {name}")
     insert(connection, "runs", {"run_id": "a"} | facts)
     insert(connection, "members", {"file_id": "f", "part": 0, "run_id": "a", "why": "file"})
     for line, row in enumerate(rows, 1):
         insert(connection, "steps", {"run_id": "a", "part": 0} | PLAIN | {"line": line} | row)
+    for phase in phases:
+        insert(connection, "phases", {"run_id": "a", "file_id": "f", "line": 99} | phase)
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, row: Row) -> None:
@@ -51,53 +71,85 @@ def answers(connection: duckdb.DuckDBPyConnection, call: str) -> list[Row]:
     return connection.sql(f"FROM {call}").to_arrow_table().to_pylist()
 
 
-def not_plain(connection: duckdb.DuckDBPyConnection) -> None:
-    """An evaluation after the last step: no record holds it, but the run is no longer plain."""
-    insert(connection, "phases", {"run_id": "a", "file_id": "f", "line": 99, "phase": "evaluation", "step": 10**6})
-
-
-records = st.lists(
-    st.builds(
-        lambda step, rank, step_s: {"step": step, "rank": rank, "step_s": step_s},
-        st.integers(1, 30), st.sampled_from([0, 1, None]), st.floats(0.01, 10),
-    ),
-    min_size=1,
-    max_size=40,
-)  # fmt: skip
-FACTS = [{}, {"global_batch_size": 64, "seq_length": 128}]
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    records,
-    st.sampled_from(FACTS),
-    st.integers(0, 3),
-    st.sampled_from(["rules", "none"]),
-    st.sampled_from([32.0, None]),
-)
-def test_one_pass_says_what_the_rules_say(
-    connection: duckdb.DuckDBPyConnection, rows: list[Row], facts: Row, warmup: int, exclude: str, samples: float | None
-) -> None:
-    """Several ranks, steps out of order, steps that come twice."""
-    filled(connection, [row | {"samples": samples} for row in rows], facts)
-    call = f"batch_stats(warmup := {warmup}, exclude := '{exclude}')"
-    (plain,) = answers(connection, call)
-    assert len(answers(connection, "plain_runs()")) == 1
-    not_plain(connection)
-    assert answers(connection, "plain_runs()") == []
-    (by_rules,) = answers(connection, call)
-    numbers = {name for name, value in by_rules.items() if isinstance(value, float)}
-    assert {name: plain[name] for name in numbers} == pytest.approx(
-        {name: by_rules[name] for name in numbers}, rel=1e-12
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[list[Row], Row, list[Row]]:
+    """Records, facts and phases of a run: ranks, steps out of order and twice, epochs, TFLOP/s, skipped iterations."""
+    records = st.tuples(st.integers(1, 30), st.sampled_from([0, 1, None]), st.floats(0.01, 10))
+    complete = st.lists(st.floats(0.01, 10), min_size=5, max_size=30).map(
+        lambda times: [(step, 0, time) for step, time in enumerate(times, draw(st.integers(0, 2)))]
     )
-    assert plain | dict.fromkeys(numbers) == by_rules | dict.fromkeys(numbers)
+    drawn = draw(complete | st.lists(records, min_size=1, max_size=40))
+    rows: list[Row] = [{"step": step, "rank": rank, "step_s": step_s} for step, rank, step_s in drawn]
+    common: Row = {
+        "samples": draw(st.sampled_from([32.0, None])),
+        "ts": draw(st.sampled_from([None, datetime(2026, 1, 2)])),
+    }
+    length, skipped = draw(st.sampled_from([None, 3, 5, -5, 2.5])), draw(st.sets(st.integers(0, 30), max_size=3))
+    has_tflops = draw(st.booleans())
+    for row in rows:
+        row |= common | {"skipped_steps": int(row["step"] in skipped)}
+        row |= {"epoch": None if length is None else row["step"] / length if length == 2.5 else row["step"] // length}
+        row |= {"tflops_per_device": 7 / row["step_s"] if has_tflops else None}
+    facts = draw(st.sampled_from([{}, {"global_batch_size": 64, "seq_length": 128}, {"framework": "Megatron-LM"}]))
+    phase = {
+        "phase": st.sampled_from(["evaluation", "checkpoint", "validation"]),
+        "attempt": st.sampled_from([0, 1, None]),
+    }
+    phases = draw(st.lists(st.fixed_dictionaries({"step": st.none() | st.integers(0, 30), **phase}), max_size=4))
+    return rows, facts, phases
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.integers(0, 3), st.sampled_from(["rules", "none"]))
+def test_one_pass_says_what_the_rules_say(
+    connection: duckdb.DuckDBPyConnection,
+    by_rules: duckdb.DuckDBPyConnection,
+    log: tuple[list[Row], Row, list[Row]],
+    warmup: int,
+    exclude: str,
+) -> None:
+    rows, facts, phases = log
+    said: list[Row] = []
+    for each in (connection, by_rules):
+        filled(each, rows, facts, phases)
+        said += answers(each, f"batch_stats(warmup := {warmup}, exclude := '{exclude}')")
+    plain, expected = said
+    numbers = {name for name, value in expected.items() if isinstance(value, float)}
+    assert {name: plain[name] for name in numbers} == pytest.approx(
+        {name: expected[name] for name in numbers}, rel=1e-12
+    )
+    assert plain | dict.fromkeys(numbers) == expected | dict.fromkeys(numbers)
+
+
+@pytest.mark.parametrize(
+    ("facts", "n_excluded"), [({}, 6), ({"framework": "Megatron-LM"}, 8)], ids=["timer stops", "timer runs on"]
+)
+def test_a_usual_log_is_plain(
+    connection: duckdb.DuckDBPyConnection, by_rules: duckdb.DuckDBPyConnection, facts: Row, n_excluded: int
+) -> None:
+    """Three epochs, TFLOP/s, a skipped iteration.  Left out: 1, 2; 10, 11, 20, 21; timed with more: 14 and 18."""
+    rows = [
+        {"step": k, "step_s": 1 + k % 7 / 8, "epoch": (k - 1) // 10, "tflops_per_device": 5.0 + k} for k in range(1, 26)
+    ]
+    rows[9] |= {"skipped_steps": 1}
+    phases = [
+        {"phase": "evaluation", "step": 13}, {"phase": "checkpoint", "step": 17},
+        {"phase": "evaluation", "attempt": 1, "step": 6},
+    ]  # fmt: skip
+    said: list[list[Row]] = []
+    for each in (connection, by_rules):
+        filled(each, rows, facts, phases)
+        said.append(answers(each, "batch_stats()"))
+    assert said[0] == said[1]
+    assert (said[0][0]["n_steps"], said[0][0]["n_excluded"]) == (25 - n_excluded, n_excluded)
+    assert len(answers(connection, "plain_runs()")) == 1 and not answers(by_rules, "plain_runs()")
 
 
 @pytest.mark.parametrize(
     "odd",
     [
         {"epoch": 1.0}, {"phase": "warmup"}, {"value_kind": "interval_mean"}, {"value_kind": None}, {"averaged_steps": 10},
-        {"attempt": 1}, {"attempt": None}, {"samples": 64.0}, {"samples": None}, {"tokens": 4.0}, {"skipped_steps": 1},
+        {"attempt": 1}, {"attempt": None}, {"samples": 64.0}, {"samples": None}, {"tokens": 4.0},
         {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"file_id": "g"}, {"part": 1},
     ],
 )  # fmt: skip
@@ -123,19 +175,30 @@ def test_a_twin_and_an_ambiguous_run_are_not_plain(connection: duckdb.DuckDBPyCo
     assert len(answers(connection, "plain_runs()")) == 1
 
 
-def test_conditions_reach_runs_of_both_kinds(connection: duckdb.DuckDBPyConnection) -> None:
-    filled(connection, [{"step": step, "step_s": 1.0} for step in range(5)], {"devices": 8})
-    for _ in range(2):
-        assert len(answers(connection, "batch_stats(runs := 'devices = 8 OR devices = 9')")) == 1
-        assert answers(connection, "batch_stats(runs := 'devices = 4')") == []
-        not_plain(connection)
+def test_conditions_reach_runs_of_both_kinds(
+    connection: duckdb.DuckDBPyConnection, by_rules: duckdb.DuckDBPyConnection
+) -> None:
+    for each in (connection, by_rules):
+        filled(each, [{"step": step, "step_s": 1.0, "epoch": 1} for step in range(5)], {"devices": 8})
+        assert len(answers(each, "batch_stats(runs := 'devices = 8 OR devices = 9')")) == 1
+        assert answers(each, "batch_stats(runs := 'devices = 4')") == []
     with pytest.raises(duckdb.Error, match="exclude is 'rules', 'steady' or 'none'"):
         answers(connection, "batch_stats(exclude := 'nothing')")
 
 
-def test_slowest_of_each_step_in_order() -> None:
+def test_kept_records() -> None:
+    """The slowest of each step, in order; nothing where the numbers of the steps do not decide."""
     steps, times = np.array([3, 1, 3, 2]), np.array([0.3, 0.1, 0.4, 0.2])
-    found = slowest_by_step(steps, times)
-    assert found is not None and found.tolist() == [0.1, 0.2, 0.4]
-    assert slowest_by_step(np.array([1.0, np.nan]), times[:2]) is None
-    assert slowest_by_step(steps[:2], np.array([1.0, np.nan])) is None
+    rising, missing = np.array([2.0, 1, 2, 1]), np.array([1.0, np.nan, 1, 1])
+    found = kept_records(steps, times, rising, None, np.array([2, 9]), 1)
+    assert found is not None and (found.times_s.tolist(), found.n_excluded) == ([0.4], 2)
+    found = kept_records(steps[1:], times[1:], None, rising[1:], None, 0)
+    assert found is not None and found.tflops_per_device is not None
+    assert (found.times_s.tolist(), found.tflops_per_device.tolist()) == ([0.1, 0.2, 0.4], [1, 1, 2])
+    found = kept_records(steps[1:], times[1:], None, rising[1:], None, 9)
+    assert found is not None and (len(found.times_s), found.n_excluded) == (0, 3)
+    for odd in (
+        (missing, times, None, None), (steps, missing, None, None), (steps, times, missing, None),
+        (steps, times, rising[1:], None), (steps, times, -rising, None), (steps, times, None, rising),
+    ):  # fmt: skip
+        assert kept_records(*odd, None, 0) is None

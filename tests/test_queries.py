@@ -7,7 +7,7 @@ import csv
 import io
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import Run
-from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, TABLES, Row, Warehouse, empty_warehouse
+from little_warehouse import (
+    FIXTURES,
+    MEMBERS_OF_RUNS,
+    QUERIES,
+    TABLES,
+    Row,
+    Warehouse,
+    empty_warehouse,
+    little_warehouse,
+)
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.statistics.medians import median_interval
 
 
 @pytest.fixture
-def little() -> Iterator[Warehouse]:
-    """The warehouse of the goldens."""
-    little = Warehouse()
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
-    little.connection.execute(MEMBERS_OF_RUNS)
-    yield little
+def little() -> Warehouse:
+    return little_warehouse()
 
 
 # What holds for every query
@@ -83,7 +87,7 @@ def plain_run(little: Warehouse) -> None:
     """A run of single steps, of two ranks, with nothing else in its log."""
     little.insert("runs", [{"run_id": "plain", "global_batch_size": 64, "seq_length": 128}])
     common = {"run_id": "plain", "file_id": "plain", "phase": "train", "value_kind": "instant", "averaged_steps": 1}
-    records = [(1, 0, 0.5), (1, 1, 0.75), (2, 0, 0.25), (2, 1, 0.125)]
+    records = [(1, 0, 0.5), (1, 1, 0.75), (2, 0, 0.25), (2, 1, 0.125), (4, 0, 0.5), (3, 1, 0.25), (3, 0, 0.125)]
     little.insert(
         "steps",
         [{**common, "line": line, "step": step, "rank": rank, "step_s": step_s}
@@ -124,6 +128,14 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations,
 }  # fmt: skip
+
+
+def test_an_optional_source_is_read_through_a_text_alone() -> None:
+    """One in brackets is not made for a statement without a text, so that the SQL itself must not name it."""
+    for name, query in QUERIES.items():
+        code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", query.sql)
+        parameters = {parameter.name for parameter in query.parameters}
+        assert not query.optional & queries.names_in(code) - parameters, name
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -982,7 +994,7 @@ def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_pat
 
 ENDINGS = {
     "s": "s", "ns": "ns", "us": "us", "W": "w", "J": "j", "Wh": "wh", "bytes": "bytes", "MB": "mb", "GB": "gb",
-    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s",
+    "samples/s": "samples_per_s", "tokens/s": "tokens_per_s", "GB/s": "gb_per_s", "MHz": "mhz",
     "bytes/s": "bytes_per_s", "samples/Wh": "per_wh", "tokens/Wh": "tokens_per_wh",
 }  # fmt: skip
 COUNTED = {

@@ -182,6 +182,23 @@ def test_breakdown_of_ranks_and_steps(traced: Warehouse) -> None:
         traced.ask("FROM temporal_breakdown(per := 'node')")
 
 
+def test_a_kernel_that_may_be_communication_is_named(warehouse: Warehouse) -> None:
+    """No name is taken for communication that is not known; one is said to be in doubt by its stream or the trace."""
+    work = {"run_id": "r", "file_id": "f", "rank": 0, "process": "0"}
+    kernels = [
+        event("gemm", "kernel", 0, 500, stream=7, **work),
+        event("ncclDevKernel_AllReduce", "kernel", 0, 300, stream=20, **work),
+        event("warp_speed_exchange", "kernel", 300, 400, stream=20, **work),
+        event("fabric_sum", "kernel", 500, 600, stream=7, collective="allreduce", **work),
+    ]
+    warehouse.insert("runs", [{"run_id": "r"}])
+    warehouse.insert("events", kernels)
+    (row,) = warehouse.ask("FROM temporal_breakdown()")
+    assert row["remark"] == "may be communication, but counts as compute: fabric_sum, warp_speed_exchange"
+    warehouse.connection.execute("DELETE FROM events WHERE name IN ('fabric_sum', 'warp_speed_exchange')")
+    assert warehouse.column("SELECT remark FROM temporal_breakdown()") == [None]
+
+
 def test_kernels_hang_on_the_operators_around_their_launch(warehouse: Warehouse) -> None:
     host = {"process": "1", "thread": "1"}
     warehouse.insert("events", [

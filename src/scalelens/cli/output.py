@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,12 +45,18 @@ class Format(StrEnum):
     markdown = "markdown"
     latex = "latex"
     parquet = "parquet"
+    envelope = "envelope"
 
 
 def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; without a format as a table on a terminal, else as CSV."""
+    to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
+
+
+def to_stdout(write: Callable[[], object]) -> None:
+    """Writes to stdout.  Raises UserError where it cannot be written."""
     try:
-        write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv))
+        write()
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -73,6 +79,8 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
         text = markdown(rows)
     elif format is Format.latex:
         text = latex(rows)
+    elif format is Format.envelope:
+        raise UserError("only answers of scalelens query and sql come in an envelope", "take --format json")
     else:
         print_table(rows)
         return

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,7 @@ from scalelens.cli.options import (
     pairs,
 )  # fmt: skip
 from scalelens.cli.output import Format, errors, show, show_at_a_glance
-
-if TYPE_CHECKING:
-    from scalelens.queries.header import Query
+from scalelens.cli.written import WITH_PROVENANCE, names_of_runs, show_with_provenance
 
 PANEL = "Ask"
 
@@ -55,6 +53,15 @@ def query(
     from scalelens.queries.load import load
 
     refined = refinement(columns, where, sort, limit)
+    if format in WITH_PROVENANCE:
+        asked = {
+            "query": name,
+            "parameters": pairs(parameters),
+            "refined": refined,
+            "glance": not everything and not columns,
+        }
+        show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
+        return
     rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
     glance = load(tuple(folders or ()), name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
@@ -73,18 +80,6 @@ def refinement(columns: str | None, where: str | None, sort: str | None, limit: 
     parts = [f"{columns or '*'} FROM {{}}", f"WHERE {where}" if where else ""]
     parts += [f"ORDER BY {', '.join(order)}" if order else "", f"LIMIT {limit}" if limit is not None else ""]
     return " ".join(filter(None, parts))
-
-
-def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
-    """Names of the runs by their id, where the glance of a query shows runs."""
-    from scalelens.database.ask import answer
-    from scalelens.database.connect import connect
-
-    if "run_id" not in query.glance:
-        return {}
-    statement = "SELECT run_id, name FROM runs"
-    rows = answer(connect(warehouse, (), statement), statement)
-    return {run_id: name for run_id, name in rows.iter_rows() if name}
 
 
 def print_reasons(name: str, warehouse: Path, parameters: dict[str, str], folders: tuple[Path, ...]) -> None:

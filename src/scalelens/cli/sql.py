@@ -6,6 +6,7 @@ import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
 from scalelens.cli.output import show
+from scalelens.cli.written import WITH_PROVENANCE, show_with_provenance
 
 PANEL = "Ask"
 
@@ -29,4 +30,7 @@ def sql(
     """
     from scalelens.database.ask import answer_of
 
+    if format in WITH_PROVENANCE:
+        show_with_provenance(warehouse, {"statement": statement}, format, tuple(folders or ()), unsafe)
+        return
     show(answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)

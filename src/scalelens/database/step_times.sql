@@ -11,7 +11,7 @@ SELECT run_id,
        coalesce(arg_max(averaged_steps, step_s), any_value(averaged_steps)) AS averaged_steps,
        coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
-       max(skipped_steps) AS skipped_steps, count(DISTINCT rank) AS ranks, min(ts) AS ts
+       max(skipped_steps) AS skipped_steps, list_unique(list(rank))::BIGINT AS ranks, min(ts) AS ts
 FROM main.steps
 WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')$chosen
 GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),

@@ -2,12 +2,12 @@
 
 Tool: amd-smi metric -p ... [-w S] --csv|--json, amd-smi monitor -p ... [-w S] [--csv]
 Versions: ROCm 5.7 to 7.2
-Yields: power, energy
+Yields: power, energy, metrics
 Source: amdsmi_cli/amdsmi_commands.py, metric_gpu() and monitor(); amdsmi_logger.py
 
 Columns change with each release and are found by name: timestamp (seconds since 1970, with -w alone), gpu,
 socket_power, average_socket_power, current_socket_power or power_usage in watts, total_energy_consumption (-E) in joules
-since the driver was loaded.  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
+since the driver was loaded, gfx_clock in MHz (monitor -c).  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
 Of JSON the records of all devices are read: in a list, below gpu_data, or in several documents one after the other.
 
 A device is a GPU; where only even ones give power (MI250X), each is a whole OAM.
@@ -28,10 +28,11 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 4
+VERSION = 5
 
 POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
 ENERGY = "total_energy_consumption"
+CLOCKS = ("gfx_clock", "gfx_clk")
 TABLE = re.compile(r"\s*(?:TIMESTAMP +)?GPU +(?:XCP +)?POWER +[A-Z]")
 TABLE_CELL = re.compile(r"\S+(?: (?:W|°?C|%|MHz|[KMGT]?B(?:/s)?|[KMG]b/s)(?!\S))?")
 JSON = re.compile(rb'\s*[\[{].{0,200}?"gpu"\s*:', re.DOTALL)
@@ -74,6 +75,8 @@ def read(source: Source, rows: Rows) -> None:
         sensor = Sensor(None, values["gpu"], "oam" if values["gpu"] in packages else "gpu")
         if power := next((name for name in POWERS if name in values), None):
             samples.power(number, sensor, values[power], stamp)
+        if clock := next((name for name in CLOCKS if name in values), None):
+            samples.clock(number, sensor, values[clock])
         if ENERGY in values:
             samples.counter(number, sensor, values[ENERGY].removesuffix(" J"), stamp, 1.0)
     samples.finish(ENERGY)

@@ -2,11 +2,11 @@
 
 Tool: dcgmi dmon -e 155[,156,...]
 Versions: DCGM 2 to 4
-Yields: power, energy
+Yields: power, energy, metrics
 Source: dcgmi/DeviceMonitor.cpp
 
 Columns are the short names of the fields that were asked for: POWER, POWR or PWR in watts, TOTEC in millijoules since
-the driver was loaded.  A line of units may follow; both come again every few rows.  There is no time: one that a
+the driver was loaded, SMCLK in MHz.  A line of units may follow; both come again every few rows.  There is no time: one that a
 script put before each line, as seconds since 1970 or a date, is read; without it the powers stand without a time, and
 a problem says so.  A MIG instance (GPU-I) has no power of its own.
 
@@ -23,10 +23,11 @@ from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 3
+VERSION = 4
 
 POWERS = ("POWER", "POWR", "PWR")
 ENERGY = "TOTEC"
+CLOCK = "SMCLK"
 HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
 UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
 ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
@@ -61,6 +62,8 @@ def read(source: Source, rows: Rows) -> None:
                     samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, "W"), 1.0))
                 elif name == ENERGY:
                     samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
+                elif name == CLOCK:
+                    samples.clock(number, sensor, value)
         elif match := UNITS.fullmatch(text.rstrip()):
             names = match[2].split()
             units = dict(zip(header, names, strict=True)) if len(names) == len(header) else {}

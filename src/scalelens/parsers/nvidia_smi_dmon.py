@@ -2,12 +2,13 @@
 
 Tool: nvidia-smi dmon -s p... [-o DT]
 Versions: drivers 384 to 580
-Yields: power
+Yields: power, metrics
 Source: nvidia-smi dmon -h
 
 Columns depend on -s and on the driver, and are found by their names; the second line with a hash has the units.  Both
 come again every few rows.  Times are local (--tz) and there are none without -o DT, and no date with -o T: then the
-powers stand without a time, and a problem says so.  A dash stands for no value.
+powers stand without a time, and a problem says so.  A dash stands for no value.  pclk (-s c) is the clock of the compute
+units, in MHz.
 
 Samples:
     #Date       Time        gpu    pwr  gtemp  mtemp     sm
@@ -23,7 +24,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import head_lines, lines_of
 
-VERSION = 2
+VERSION = 3
 
 DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
 SCALES = {"W": 1.0, "mW": 1e-3}
@@ -62,7 +63,10 @@ def read(source: Source, rows: Rows) -> None:
                 continue
         else:
             timeless = timeless or number
-        samples.power(number, Sensor(None, values["gpu"], "gpu"), values["pwr"], stamp, SCALES[unit])
+        sensor = Sensor(None, values["gpu"], "gpu")
+        samples.power(number, sensor, values["pwr"], stamp, SCALES[unit])
+        if "pclk" in values:
+            samples.clock(number, sensor, values["pclk"])
     if timeless:
         rows.problem(timeless, "the samples have no date and time (dmon without -o DT): no energy follows from them")
 

@@ -2,12 +2,13 @@
 
 Tool: nvidia-smi --query-gpu=... --format=csv[,noheader][,nounits] [-l S], and scripts that keep its names of fields
 Versions: drivers 384 to 580
-Yields: power
+Yields: power, metrics
 Source: nvidia-smi --help-query-gpu
 
 Columns are the fields that were asked for, by name; of power.draw, power.draw.average and power.draw.instant the
 first that there is (power.draw is the mean of a second from Ampere on, but for GA100).  module.power.draw is of the
-module, which holds the GPU.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
+module, which holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older
+drivers call clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
 milliseconds.  A header that comes again is where another call wrote behind the first.
 
 The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
@@ -25,18 +26,21 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, stamp_of
+from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines, rows_of
 
-VERSION = 4
+VERSION = 5
 
 POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
+CLOCKS = ("clocks.current.sm", "clocks.sm")
+REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
 NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 IN_WATTS = re.compile(r"\d+\.\d+ W")
+BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
 SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
@@ -67,10 +71,12 @@ class Layout:
             if name
         ]
         self.devices = {name: named[name][0] for name in DEVICES if name in named}
+        self.clock = next((named[name][0] for name in CLOCKS if name in named), None)
+        self.reasons = next((named[name][0] for name in REASONS if name in named), None)
 
     def needs(self, column: int) -> bool:
         """Whether a column is read."""
-        return column in (self.time, *self.devices.values(), *(k for _, k, _ in self.powers))
+        return column in (self.time, self.clock, self.reasons, *self.devices.values(), *(k for _, k, _ in self.powers))
 
 
 def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
@@ -156,8 +162,17 @@ def read(source: Source, rows: Rows) -> None:
                 samples.power(number, Sensor(None, named, scope), cells[k], stamp, SCALES[unit])
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
+        limits(number, cells, layout, samples, Sensor(None, named, "gpu"))
     if timeless:
         rows.problem(timeless, "there is no column of times: no energy follows from the powers")
+
+
+def limits(number: int, cells: list[str], layout: Layout, samples: Samples, sensor: Sensor) -> None:
+    """The clock of a sample, and what limits it."""
+    if layout.clock is not None:
+        samples.clock(number, sensor, cells[layout.clock])
+    if layout.reasons is not None and (bits := BITS.fullmatch(cells[layout.reasons])):
+        samples.rows.metric(number, None, place_of(sensor), None, "clock_event_reasons", int(bits[0], 16), None)
 
 
 def device_of(source: Source) -> tuple[str | None, str | None]:

@@ -22,6 +22,7 @@ MOMENT = re.compile(
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
 WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
 PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
 SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
 UNAVAILABLE = re.compile(
@@ -92,6 +93,14 @@ class Samples:
         reading = Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules)
         self.counters.setdefault(sensor, []).append(reading)
 
+    def clock(self, line: int, sensor: Sensor, text: str) -> None:
+        """The clock of the compute units in the sample of a line, in MHz: the metric `sm_clock`, in Hz."""
+        mhz = MEGAHERTZ.fullmatch(text.strip())
+        if mhz and float(mhz[1]) < DCGM_BLANK:
+            self.rows.metric(line, None, place_of(sensor), None, "sm_clock", float(mhz[1]) * 1e6, "Hz")
+        elif not mhz and not UNAVAILABLE.fullmatch(text.strip()):
+            self.rows.problem(line, f"the clock of {sensor.device or sensor.scope} is not a number of MHz", text)
+
     def finish(self, name: str) -> None:
         """What each counter counted between its first and its last reading; a single reading is a metric, `name`."""
         for sensor, readings in self.counters.items():
@@ -100,8 +109,7 @@ class Samples:
                 readings.sort()
             first, last = readings[0], readings[-1]
             if len(readings) == 1:
-                place = "/".join(filter(None, sensor[:2])) or None
-                self.rows.metric(first.line, None, place, None, name, first.joules, "J")
+                self.rows.metric(first.line, None, place_of(sensor), None, name, first.joules, "J")
                 continue
             steps = [after.joules - before.joules for before, after in itertools.pairwise(readings)]
             if min(steps) < 0:  # the node or the driver started again
@@ -112,6 +120,11 @@ class Samples:
                 energy_j=sum(step for step in steps if step > 0), method="counter",
                 span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
             )  # fmt: skip
+
+
+def place_of(sensor: Sensor) -> str | None:
+    """Node and device, as `place` of a metric has them."""
+    return "/".join(filter(None, sensor[:2])) or None
 
 
 def stamp_of(text: str) -> tuple[Stamp, str] | None:

@@ -85,6 +85,7 @@ class Asking:
     """An open warehouse, and what every table of the page needs of it."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...]) -> None:
+        self.root, self.query_folders = root, query_folders
         self.queries = load(query_folders)
         self.connection: duckdb.DuckDBPyConnection = connect(root, query_folders, queries=self.queries, closed=True)
         self.names: Mapping[str, str] = dict(answer(self.connection, NAMES_SQL).iter_rows())
@@ -146,7 +147,7 @@ def article(asking: Asking, module: ModuleType) -> Article:
 def chart(asking: Asking, name: str) -> Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
     try:
-        drawing = draw(asking.connection, name, {}, asking.queries, "double")
+        drawing = draw(asking.connection, asking.root, name, {}, asking.queries, "double", asking.query_folders)
     except UserError as refusal:
         return Chart("", f"No chart {name}: {refusal}.")
     svg = rendering.drawing(drawing.figure, drawing.provenance)

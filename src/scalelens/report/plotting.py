@@ -13,7 +13,8 @@ from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
-from scalelens.report.provenance import Provenance, make_provenance
+from scalelens.report.inputs import inputs_of
+from scalelens.report.provenance import Provenance, make_provenance, renderer
 
 
 def plot(
@@ -24,12 +25,10 @@ def plot(
 
     Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
     """
-    chart = find(name)
-    parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters or {})
-    queries = load(query_folders)
-    check_call(chart.QUERY, parameters, queries, query_folders)
+    parameters, queries = dict(parameters or {}), load(query_folders)
+    check_call(find(name).QUERY, parameters, queries, query_folders)
     connection = connect(root, query_folders, queries=queries, closed=True)
-    drawing = draw(connection, name, parameters, queries, width)
+    drawing = draw(connection, root, name, parameters, queries, width, query_folders)
     rendering.save(drawing.figure, path, drawing.provenance)
     return drawing.n_rows
 
@@ -43,20 +42,21 @@ class Drawing(NamedTuple):
 
 
 def draw(
-    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any], queries: Mapping[str, Query],
-    width: Width = "single",
+    connection: duckdb.DuckDBPyConnection, root: Path, name: str, parameters: Mapping[str, Any],
+    queries: Mapping[str, Query], width: Width = "single", query_folders: tuple[Path, ...] = (),
 ) -> Drawing:  # fmt: skip
-    """Draws a chart of an open warehouse.  Raises UserError where there is nothing to draw."""
+    """Draws a chart of the warehouse at `root`, which is open.  Raises UserError where there is nothing to draw."""
     chart = find(name)
-    parameters = getattr(chart, "PARAMETERS", {}) | dict(parameters)
+    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters)).items()))
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
-    inputs = answer(connection, f"SELECT DISTINCT file_id FROM members WHERE run_id IN ({drawn_runs}) ORDER BY 1")
     texts = {key: str(value) for key, value in parameters.items()}
     figure = chart.draw(rows, left_out, texts, width)
-    return Drawing(figure, make_provenance(name, statement, texts, inputs["file_id"], rows), rows.height)
+    made = {"chart": name, "parameters": texts, "width": width, "renderer": renderer()}
+    inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
+    return Drawing(figure, make_provenance(made, statement, inputs, rows, needed), rows.height)
 
 
 def left_out_of(

@@ -1,25 +1,24 @@
-"""Where a figure comes from: what it was drawn of, and how a file that holds it is asked for it.
+"""Where a figure, a table or a file of numbers comes from, and how a file that holds it is asked for it.
 
 The provenance stands where each kind of file keeps metadata: in the XMP of a PDF, in `metadata` of an SVG, in a text
-chunk of a PNG, in a `meta` element of HTML and in `usermeta` of JSON.
+chunk of a PNG, in a `meta` element of HTML, in `usermeta` of Vega-Lite, in comments of LaTeX and Markdown and under
+`provenance` in an envelope.  CSV has no comment that every reader skips, so a CSV holds none.
 """
 
-import contextlib
 import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 import polars.selectors as cs
-import vl_convert
 
 from scalelens.errors import UserError
+from scalelens.queries.header import Query
 from scalelens.version import __version__
 
 Provenance = Mapping[str, Any]
@@ -27,42 +26,77 @@ Provenance = Mapping[str, Any]
 METADATA_NAME = "scalelens:provenance"  # of the XML element, of the chunk of a PNG, of the `meta` element
 NAMESPACE = "urn:scalelens:provenance:"
 VL_CONVERT = version("vl-convert-python")
+MOST_LISTED = 1000  # rows, and inputs, that are listed one by one; of more there is one hash
+COMMENT_WIDTH = 110
 
 
 def make_provenance(
-    chart: str, sql: str, parameters: Mapping[str, str], inputs: Iterable[str], rows: pl.DataFrame
+    made: Mapping[str, Any], sql: str, inputs: Mapping[str, str], rows: pl.DataFrame, queries: Mapping[str, Query]
 ) -> dict[str, Any]:
-    """What is needed to draw a figure again, and to check that it is the same.
+    """What is needed to make a file again, and to check that it is the same.
 
-    `inputs` are the ids of the files that were read (sha256 of their contents), `rows` are the rows that were drawn.
+    `made` says what was asked for, such as chart and parameters.  `inputs` are the files that were read: names by id
+    (sha256 of the contents).  `rows` are the rows that were drawn or printed, `queries` those that `sql` needs.
     """
-    files = sorted(set(inputs))
-    return {
+    plain = comparable(rows)
+    said = {
+        **made,
         "scalelens": __version__,
-        "renderer": f"vl-convert {VL_CONVERT}, Vega-Lite {vega_lite_version() or 'newest'}",
-        "chart": chart,
         "sql": sql,
-        "parameters": dict(parameters),
+        "definitions": {name: short_hash(query.macro) for name, query in sorted(queries.items())},
+        "rows": rows.height,
         "rows_sha256": rows_sha256(rows),
-        "inputs_sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),
-        "inputs": files,
+        "columns": {name: short_hash(*sorted(map(repr, plain[name].to_list()))) for name in plain.columns},
+        "inputs_sha256": hashlib.sha256("\n".join(sorted(inputs)).encode()).hexdigest(),
+        "n_inputs": len(inputs),
     }
+    if rows.height <= MOST_LISTED:
+        said["row_hashes"] = row_hashes(rows)
+    if len(inputs) <= MOST_LISTED:
+        said["inputs"] = dict(sorted(inputs.items()))
+    return dict(sorted(said.items()))
+
+
+def renderer() -> str:
+    """Name and version of what draws figures."""
+    return f"vl-convert {VL_CONVERT}, Vega-Lite {vega_lite_version() or 'newest'}"
 
 
 def vega_lite_version() -> str | None:
     """Version of Vega-Lite that Altair writes, where vl-convert has it."""
+    import altair as alt
+    import vl_convert
+
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     return version if version in vl_convert.get_vegalite_versions() else None
 
 
-def rows_sha256(rows: pl.DataFrame) -> str:
-    """Hash of rows in any order.  It counts 12 digits of a number, since sums over many threads differ in the last."""
-    lists = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List)]
-    plain = rows.with_columns(
+def comparable(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with 12 digits of each number, since sums over many threads differ in the last; nested values as text."""
+    lists = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List) and not kind.inner.is_nested()]
+    others = [
+        name for name, kind in rows.schema.items() if name not in lists and (kind.is_nested() or kind == pl.Binary)
+    ]
+    return rows.with_columns(
         cs.float().round_sig_figs(12),
         *(pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(" ") for name in lists),
+        *(pl.Series(name, map(repr, rows[name].to_list()), pl.String) for name in others),
     )
-    return hashlib.sha256(plain.sort(pl.all()).write_csv().encode()).hexdigest()
+
+
+def rows_sha256(rows: pl.DataFrame) -> str:
+    """Hash of rows in any order."""
+    plain = comparable(rows)
+    return hashlib.sha256((plain.sort(pl.all()) if plain.width else plain).write_csv().encode()).hexdigest()
+
+
+def row_hashes(rows: pl.DataFrame) -> list[str]:
+    """A short hash of each row, sorted: they tell how many rows differ, and which of the new ones."""
+    return sorted(short_hash(repr(row)) for row in comparable(rows).iter_rows())
+
+
+def short_hash(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def as_text(provenance: Provenance) -> str:
@@ -70,20 +104,64 @@ def as_text(provenance: Provenance) -> str:
     return json.dumps(provenance, sort_keys=True)
 
 
+def latex_comment(provenance: Provenance) -> str:
+    """Provenance as comment lines of LaTeX.  No line ends in a space, which an editor might take away."""
+    text = json.dumps(provenance, sort_keys=True, separators=(",", ":")).replace("  ", " \\u0020")
+    lines = re.findall(rf".{{0,{COMMENT_WIDTH}}}\S", text)
+    return f"% {METADATA_NAME}\n" + "".join(f"%+{line}\n" for line in lines)
+
+
+def markdown_comment(provenance: Provenance) -> str:
+    """Provenance as a comment of Markdown, which nothing in it ends."""
+    text = as_text(provenance).replace("--", "-\\u002d").replace(">", "\\u003e")
+    return f"<!-- {METADATA_NAME} {text} -->\n"
+
+
+def unfolded(comment: str) -> str:
+    """The JSON in the comment lines of LaTeX."""
+    return "".join(line.removeprefix("%+").rstrip() for line in comment.splitlines())
+
+
+PLACES = (
+    (rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
+    (rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
+    (rb"tEXtscalelens:provenance\0([ -~]*)", str),  # and perhaps bytes of the checksum, which follows it
+    (rb"^% scalelens:provenance\r?\n((?:%\+[ -~]*\r?\n)+)", unfolded),
+    (rb"^<!-- scalelens:provenance ([ -~]*) -->", str),
+)
+
+
 def provenance_of(path: Path) -> dict[str, Any]:
-    """Provenance of a figure that `rendering.save` wrote.  Raises UserError where a file holds none."""
+    """Provenance of a file that ScaleLens wrote.  Raises UserError where a file holds none."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}", "name a figure") from None
-    for pattern, plain in (
-        (rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
-        (rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
-        (rb"tEXtscalelens:provenance\0([ -~]*)", str),  # and perhaps bytes of the checksum, which follows it
-    ):
-        if match := re.search(pattern, content, re.DOTALL):
-            provenance, _ = json.JSONDecoder().raw_decode(plain(match[1].decode()))
-            return dict(provenance)
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        return dict(json.loads(content)["usermeta"]["scalelens"])
-    raise UserError(f"{path} does not say where it comes from", "only figures that scalelens drew do")
+        raise UserError(f"cannot read {path}: {error.strerror}", "name a figure or a table") from None
+    for pattern, plain in PLACES:
+        if match := re.search(pattern, content, re.DOTALL | re.MULTILINE):
+            return checked(path, plain(match[1].decode()))
+    if content.lstrip().startswith(b"{"):
+        return checked(path, content.decode("utf-8", "replace"), ("usermeta", "scalelens"), ("provenance",))
+    if path.suffix.lower() in (".csv", ".tsv"):
+        raise UserError(
+            f"{path} does not say where it comes from, because CSV has no comment that every reader skips",
+            "write a table that can be checked by --format envelope, latex or markdown",
+        )
+    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+
+
+def checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
+    """The provenance in a JSON text, at one of `places` in it.  Raises UserError where it is not whole."""
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text)
+        for place in places or ((),):
+            inner = found
+            for key in place:
+                inner = inner.get(key) if isinstance(inner, dict) else None
+            if isinstance(inner, dict) and isinstance(inner.get("sql"), str):
+                if isinstance(inner.get("inputs"), list):  # the first version wrote no names
+                    inner["inputs"] = dict.fromkeys(inner["inputs"], "")
+                return inner
+    except (ValueError, RecursionError):
+        raise UserError(f"what {path} says of where it comes from is damaged", "make the file again") from None
+    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")

@@ -3,11 +3,9 @@
 The same chart gives the same bytes, and no network is needed: fonts and JavaScript come with vl-convert.
 """
 
-import contextlib
 import html
 import io
 import json
-import os
 import re
 import struct
 import zlib
@@ -21,6 +19,7 @@ import vl_convert
 
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
+from scalelens.report.files import write_file
 from scalelens.report.provenance import (
     METADATA_NAME,
     NAMESPACE,
@@ -40,14 +39,7 @@ def save(chart: Any, path: Path, provenance: Provenance) -> None:
         kinds = ", ".join(WRITERS)
         raise UserError(f"{path} does not end like the name of a figure", f"let it end in one of {kinds}")
     content = WRITERS[path.suffix.lower()](specification(chart, provenance), provenance)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # an older figure stays whole until the new one is
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise UserError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from None
+    write_file(path, content)
 
 
 def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:

@@ -9,10 +9,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 # A text that is looked at; the classes are those of polars' expressions.
+MARKDOWN_ACTIVE = re.compile(r"[|\[\]`]|\\(?=[!-/:-@\[-`{-~])|&(?=#?\w+;)")  # what Markdown would act on
 CONTROL_OR_FORMULA = r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}]"
-LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-                 "~": r"\textasciitilde{}",
-                 "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}  # fmt: skip
 
 
 def without_nested(rows: "pl.DataFrame") -> "pl.DataFrame":
@@ -45,16 +43,21 @@ def inert_cell(text: str) -> str:
 
 
 def json_text(rows: "pl.DataFrame") -> str:
-    """Rows as a JSON array of objects.  NaN and infinity become null, because JSON does not have them."""
+    """Rows as a JSON array of objects."""
     import msgspec
+
+    return msgspec.json.Encoder(decimal_format="number").encode(plain_rows(rows)).decode()
+
+
+def plain_rows(rows: "pl.DataFrame") -> list[dict[str, Any]]:
+    """Rows as objects.  NaN and infinity become None, because JSON does not have them."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
         return value
 
-    objects = [{name: plain(value) for name, value in row.items()} for row in rows.iter_rows(named=True)]
-    return msgspec.json.Encoder(decimal_format="number").encode(objects).decode()
+    return [{name: plain(value) for name, value in row.items()} for row in rows.iter_rows(named=True)]
 
 
 def cells(rows: "pl.DataFrame") -> list[list[str]]:
@@ -85,16 +88,20 @@ def number_text(value: float) -> str:
 
 
 def markdown(rows: "pl.DataFrame") -> str:
-    """Rows as a Markdown table."""
-    lines = [[*map(visible, rows.columns)], ["---"] * rows.width, *cells(rows)]
-    return "".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |\n" for line in lines)
+    """Rows as a Markdown table.  No text in it is HTML, a link or an image."""
+
+    def inert(text: str) -> str:
+        return MARKDOWN_ACTIVE.sub(r"\\\g<0>", text).replace("<", "&lt;")
+
+    lines = [[*map(inert, map(visible, rows.columns))], ["---"] * rows.width]
+    lines += [[*map(inert, line)] for line in cells(rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def latex(rows: "pl.DataFrame") -> str:
     """Rows as a LaTeX tabular with the rules of booktabs; numbers stand to the right."""
 
-    def escaped(text: str) -> str:
-        return "".join(LATEX_SPECIAL.get(letter, letter) for letter in text)
+    from scalelens.report.latex import escaped
 
     align = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
     body = [" & ".join(map(escaped, line)) + r" \\" for line in [[*map(visible, rows.columns)], *cells(rows)]]

@@ -7,6 +7,8 @@
     devices_per_node = 8
     [labels]                                                 anything else
     cooling = "water"
+    [numbers]                                                for `scalelens numbers`; nothing here reads them
+    effFull = "scaling.efficiency[devices=256]"
 
 Paths are relative to the sidecar's folder.  Of several sidecars above a file the nearest wins, key by key.  Within one
 a template wins over [facts] and [labels].  What cannot be understood is a fault with its line; the rest counts.
@@ -22,7 +24,7 @@ from scalelens.runs.templates import Template, compiled
 
 SIDECAR_NAME = "scalelens.toml"
 SIDECAR_LIMIT_BYTES = 1 << 20
-KEYS = ("templates", "runs", "tz", "facts", "labels")
+KEYS = ("templates", "runs", "tz", "facts", "labels", "numbers")
 IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
 Complain = Callable[[int, str], None]  # called with a line and what is wrong with it

@@ -20,30 +20,36 @@ PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
 
 
-def ranks(values: Values) -> Values:
-    """Rank of each value from 1, shape (n,) to (n,); values that tie share the mean of their ranks."""
+def ordered_with_ranks(values: Values) -> tuple[Values, Values]:
+    """The values sorted, and the rank of each value from 1; values that tie share the mean of their ranks."""
     order = np.argsort(values)
     ordered = values[order]
     rank = np.empty(len(values))
     is_new = ordered[1:] != ordered[:-1]
     if is_new.all():
         rank[order] = np.arange(1.0, len(values) + 1)
-        return rank
+        return ordered, rank
     first = np.concatenate([[0], np.flatnonzero(is_new) + 1, [len(values)]])  # of each value, and behind the last
     rank[order] = np.repeat((first[:-1] + first[1:] + 1) / 2, np.diff(first))
-    return rank
+    return ordered, rank
 
 
-def rank_autocorrelation(values: Values) -> float:
-    """Lag-1 autocorrelation of the ranks: Pearson's r of each rank with the one before it, -1 to 1.
+def ranks(values: Values) -> Values:
+    """Rank of each value from 1, shape (n,) to (n,); values that tie share the mean of their ranks."""
+    return ordered_with_ranks(values)[1]
+
+
+def rank_autocorrelation(rank: Values) -> float:
+    """Lag-1 autocorrelation of ranks, shape (n,): Pearson's r of each with the one before it, -1 to 1.
 
     By ranks, so that a single stall of a minute does not hide the correlation of all other steps.  A constant series
     has none: 0.
     """
-    if len(values) < 3:
+    n = len(rank)
+    if n < 3:
         return 0.0
-    rank = ranks(values)
-    before, after = rank[:-1] - rank[:-1].sum() / (len(rank) - 1), rank[1:] - rank[1:].sum() / (len(rank) - 1)
+    total = n * (n + 1) / 2  # of all ranks, also of those that tie
+    before, after = rank[:-1] - (total - rank[-1]) / (n - 1), rank[1:] - (total - rank[0]) / (n - 1)
     scale = float(before @ before) * float(after @ after)
     return float(before @ after) / scale**0.5 if scale > 0 else 0.0
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.effective_size import effective_size, rank_autocorrelation
+from scalelens.statistics.effective_size import effective_size, ordered_with_ranks, rank_autocorrelation
 from scalelens.statistics.rounding import widened
 
 Values = npt.NDArray[np.float64]
@@ -42,8 +42,8 @@ def median_interval(values: Values) -> Interval:
         return Interval(None, None, None, None, None, "no record is left")
     if n == 1:
         return Interval(None, None, None, 1.0, None, "one record has no interval")
-    ordered = np.sort(values)
-    r = rank_autocorrelation(values)
+    ordered, rank_of = ordered_with_ranks(values)
+    r = rank_autocorrelation(rank_of)
     n_eff = effective_size(values, (ordered[(n - 1) // 2] + ordered[n // 2]) / 2, r)
     of_all = Interval(float(ordered[0]), float(ordered[-1]), "range", n_eff, r, None)
     if n < FEWEST_STEPS:

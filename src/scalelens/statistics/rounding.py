@@ -30,10 +30,10 @@ def widened(low: float, high: float, ordered: Values) -> tuple[float, float] | N
     are no multiples of a decimal step, such as times computed from rounded rates, are as coarse as the distance from an
     end to the next other value.  None where nothing shows how coarse they are: one such value, again and again.
     """
-    is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    is_new = ordered[1:] != ordered[:-1]
     if is_new.all():
         return low, high
-    distinct = ordered[is_new]
+    distinct = np.concatenate([ordered[:1], ordered[1:][is_new]])
     step = decimal_step(distinct)
     if step:
         return low - step / 2, high + step / 2

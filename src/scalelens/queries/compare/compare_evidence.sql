@@ -4,7 +4,8 @@
 --   A sign counts where b shows it and a does not.  It is no proof, and several may be there.
 --   input       the wait for data of a step grew by half of what the step grew by, or more, and by 1 % of a step
 --   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; the same of network, and of
---               rank where the reason is not known
+--               rank where the reason is not known.  A late GPU counts if it computes 1.05 times as long as its peers
+--               or more: some device is always the slowest
 --   node        all ranks of a node of b are slow, and there are other nodes
 --   throttling  within b, clocks fall by 3 % or more from its first to its last third while steps become longer by 2 %
 --               or more; without clocks, power falls by 3 % while they do
@@ -47,7 +48,7 @@ ranks AS (
     SELECT side, o.run_id, rank, cause, o.evidence, rank // nullif(devices_per_node, 0) AS node,
         count(*) OVER node_of = count(*) FILTER (o.verdict = 'slow') OVER node_of AND count(*) OVER node_of > 1
             AND count(*) OVER node_of < count(*) OVER (PARTITION BY o.run_id) AS is_node,
-        o.verdict IN ('slow', 'late') AS stands_out
+        o.verdict = 'slow' OR o.verdict = 'late' AND NOT coalesce(o.cause = 'gpu' AND o.ratio < 1.05, false) AS stands_out
     FROM outlier_gpus() AS o JOIN members_of USING (run_id) JOIN runs AS r USING (run_id) WHERE rank IS NOT NULL
     WINDOW node_of AS (PARTITION BY o.run_id, rank // nullif(devices_per_node, 0))),
 slow_ranks AS (

@@ -1,6 +1,14 @@
--- The time of a step if the slowest workers, a stage or communication were as usual, by replay of its operations.
+-- The time of a step if the slowest workers, a stage, communication or hosts were as usual, by replay of its operations.
 --
--- Answers: How much faster would steps be without stragglers, and is it workers, a stage, or communication?
+-- Answers: How much faster would steps be without stragglers, and is it workers, a stage, communication or the host?
+--   For kernel traces (Kineto, Nsight Systems) it is the replay of trace_replays, which says what is replayed and what is
+--   missed; times are means over the complete steps of the ranks:
+--     free communication    communication takes no time, but still waits for all
+--     no host gaps          the hosts take no time; they still wait for their devices
+--     slowest rank          the rank that would be the slowest if none waited for another, as fast as the median of them
+--   Communication with ranks that were not traced holds the waiting for them, which goes with it.
+--   Where hosts never wait, the step of the unchanged replay is theirs as recorded, and its error says little.  With an
+--   error above 10 % no question is answered.
 --   For tables of the operations of pipeline parallel training, such as those of StragglerAnalysis: compute of each
 --   micro-batch, sends, receives and collectives, by stage, replica and step.  The replay starts each operation when all
 --   that it waits for has ended: those before it on its stage, the compute that it belongs to, and for communication all
@@ -14,27 +22,26 @@
 --     stage                 one row each; the healed share of the last stage is M_S
 --     free communication    communication takes no time, but still waits for all
 --   Reference: Understanding Stragglers in Large Model Training Using What-if Analysis, arXiv 2505.05713.
---   Other traces have no row here: what their operations wait for is not recorded in such a table.
 --
--- Sources: events, selected_runs
+-- Sources: events, selected_runs, trace_replays, trace_steps
 --
 -- Parameters:
 --   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   operations := ''    table with run_id, stage, replica, train_step, name, micro_batch, start_ns, duration_ns; empty
---                       takes the traces of StragglerAnalysis
+--   operations := ''    table with run_id, stage, replica, train_step, name, micro_batch, start_ns, duration_ns, instead
+--                       of the traces; empty takes those of StragglerAnalysis and of kernels
 --
 -- Columns:
 --   run_id          VARCHAR      run
---   question        VARCHAR      all as usual, slowest workers, stage, free communication; NULL where there is no replay
---   healed          VARCHAR      which workers or stage
+--   question        VARCHAR      what is healed, as above; NULL where there is no replay
+--   healed          VARCHAR      which workers, stage or rank
 --   measured_s      DOUBLE s     time of a step, mean over the steps
 --   replayed_s      DOUBLE s     the same of the unchanged replay
 --   replay_error    DOUBLE       replayed over measured, less 1
 --   what_if_s       DOUBLE s     time of a step with what is healed, by replay
 --   slowdown        DOUBLE       replayed time over that
 --   healed_share    DOUBLE       its part of what all as usual would save, beyond 1 or below 0 where parts work against
---                                each other; NULL for free communication, which saves something else
---   reason          VARCHAR      why there is no replay
+--                                each other; NULL for free communication, which saves something else, and for kernels
+--   reason          VARCHAR      why there is no replay, or no answer by it
 WITH
 given AS (FROM query(CASE WHEN operations <> '' THEN 'FROM ' || operations ELSE $$
     SELECT run_id, replace(process, 'stage ', '')::BIGINT AS stage, replace(thread, 'replica ', '')::BIGINT AS replica,
@@ -51,7 +58,14 @@ interleaved AS (
 replays AS (
     SELECT run_id, unnest(pipeline_what_if(list(stage), list(replica), list(train_step), list(name), list(start_ns),
         list(duration_ns))) AS told
-    FROM chosen WHERE run_id NOT IN (FROM interleaved) GROUP BY run_id)
+    FROM chosen WHERE run_id NOT IN (FROM interleaved) GROUP BY run_id),
+of_kernels AS (
+    SELECT run_id, question, any_value(healed) AS healed, avg(measured_s) AS measured_s, avg(replayed_s) AS replayed_s,
+        avg(replayed_s) / nullif(avg(measured_s), 0) - 1 AS replay_error, avg(what_if_s) AS what_if_s,
+        any_value(reason) AS reason
+    FROM trace_replays(runs := runs) LEFT JOIN (SELECT file_id, train_step, complete FROM trace_steps(runs := runs))
+        USING (file_id, train_step)
+    WHERE operations = '' AND (train_step IS NULL OR complete) GROUP BY run_id, question)
 SELECT run_id, told.question AS question, told.healed AS healed, told.measured_s AS measured_s,
     told.replayed_s AS replayed_s, told.replayed_s / told.measured_s - 1 AS replay_error,
     told.what_if_s AS what_if_s, told.replayed_s / told.what_if_s AS slowdown,
@@ -63,4 +77,12 @@ UNION ALL BY NAME
 SELECT run_id, 'a stage computes each micro-batch more than once, in parts of the model: how these interleave is not '
     || 'known' AS reason
 FROM interleaved
-ORDER BY run_id, list_position(['all as usual', 'slowest workers', 'stage', 'free communication'], question), healed
+UNION ALL BY NAME
+SELECT run_id, question, healed, measured_s, replayed_s, replay_error,
+    CASE WHEN abs(replay_error) <= 0.1 THEN what_if_s END AS what_if_s,
+    CASE WHEN abs(replay_error) <= 0.1 THEN replayed_s / nullif(what_if_s, 0) END AS slowdown,
+    CASE WHEN abs(replay_error) > 0.1 THEN 'the unchanged replay misses the step by more than 10 %: what decides its '
+        || 'time is not in the trace' ELSE reason END AS reason
+FROM of_kernels
+ORDER BY run_id, list_position(['all as usual', 'slowest workers', 'stage', 'slowest rank', 'free communication',
+    'no host gaps'], question), healed

@@ -16,11 +16,11 @@
 --   alone is one row.
 --   Ranks that truly differ by less than the threshold are no false alarm but a finding: a row without a rank says by how
 --   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers, three steps).
---   Evidence comes from compute times, waiting for data, arrival at collectives, and power; clocks are not read.  Devices
---   whose power stands out (power_scores) are named beside ranks that are slow, intermittent or unknown.  Power files do
---   not say which rank has such a device.
+--   Evidence comes from compute times, waiting for data, arrival at collectives, power and clocks.  Devices whose power
+--   or clock stands out (power_scores, clock_scores) are named beside ranks that are slow, intermittent or unknown.
+--   These files do not say which rank has such a device.
 --
--- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, events, steps, runs, selected_runs
+-- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, clock_scores, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -45,7 +45,7 @@
 --   q                DOUBLE      the same over all ranks of the run
 --   node_ratio       DOUBLE      its node over the other nodes, NULL where nodes are not compared
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, power
+--   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, power, clock
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
 own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
@@ -74,10 +74,17 @@ verdicts AS (
     SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_bursty THEN 'intermittent' WHEN is_starved OR is_late THEN 'late'
         WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
     FROM judged),
-powers AS (
-    SELECT run_id, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
-        concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS standing_out
-    FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id),
+sensed AS (
+    SELECT run_id, string_agg(told, '; ' ORDER BY place) AS standing_out
+    FROM (
+        SELECT run_id, 1 AS place, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
+            concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS told
+        FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id
+        UNION ALL
+        SELECT run_id, 2, 'clock: ' || string_agg(format('device {} works at {:.2f} times the clock of the others{}',
+            concat_ws(':', node, device), ratio, coalesce(' (' || limited_by || ')', '')), ', ' ORDER BY z, node, device)
+        FROM clock_scores(runs := runs) WHERE stands_out GROUP BY run_id)
+    GROUP BY run_id),
 differing AS (
     SELECT run_id, stage, count(*) AS peers, max(n_steps) AS n_steps, arg_max(rank, ratio) AS slowest,
         max(ratio) AS ratio, true_spread(list(level), any_value(noise), max(n_steps)) AS apart
@@ -123,7 +130,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             ELSE 'beside the median of the others it is below the threshold' END END,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
             WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
-FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN powers USING (run_id)
+FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN sensed USING (run_id)
 UNION ALL BY NAME
 SELECT run_id, NULL AS rank, 'ordinary' AS verdict, stage, peers, n_steps, ratio, apart.p AS p,
     format('ranks differ by {:.1f} % in their compute time (one standard deviation, 95 % {:.1f} to {:.1f} %) beyond the '
@@ -137,7 +144,7 @@ SELECT run_id, NULL AS rank, 'unknown' AS verdict, any_value(standing_out) AS ev
         WHEN count(DISTINCT s.rank) > 1 THEN format('step times of {} ranks, which waiting makes equal, and nothing of '
             || 'their own work', count(DISTINCT s.rank))
         ELSE 'from step times of one rank alone it cannot be known' END AS reason
-FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN powers USING (run_id)
+FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN sensed USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
     AND run_id NOT IN (SELECT run_id FROM verdicts)
 GROUP BY run_id

@@ -40,15 +40,12 @@
 --   n_excluded           BIGINT              records left out (exclusions)
 --   note                 VARCHAR             why there is no 95 % interval; what the records do not show
 WITH
--- Runs whose records need no rule but the warm-up are read in one pass; `records` has the others.
+-- Runs of which the rules follow from the numbers of the steps are read in one pass; `records` has the others.
 plain AS MATERIALIZED (
-    SELECT * EXCLUDE times, len(times) AS n_steps, median_interval(times) AS around,
-        quantiles(times, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles, list_sum(times) AS timed_s
-    FROM (
-        SELECT * EXCLUDE times_s, times_s[n_excluded + 1:] AS times
-        FROM (
-            SELECT *, if(exclude = 'rules', greatest(least(floor(warmup), len(times_s)), 0), 0)::BIGINT AS n_excluded
-            FROM plain_runs(runs := runs, epochs := epochs, exclude := exclude)))),
+    SELECT run_id, n_excluded, samples, tokens, len(times_s) AS n_steps, list_sum(times_s) AS timed_s,
+        median_interval(times_s) AS around, quantiles(times_s, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles,
+        quantiles(tflops_per_device, [0.5])[1] AS tflops_per_device
+    FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 records AS (
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
         runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))),
@@ -67,8 +64,8 @@ statistics AS (
         string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
     FROM records WHERE left_out IS NULL GROUP BY run_id
     UNION ALL
-    SELECT run_id, around, percentiles, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s, NULL,
-        'instant'
+    SELECT run_id, around, percentiles, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
+        tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
 -- Epochs that the runs have, where some of them are asked for.
 epochs_of_runs AS (

@@ -4,7 +4,7 @@
 --
 -- Helper: used by class_times and kernel_summary
 --
--- Sources: gpu_work, [gpu_events]
+-- Sources: gpu_work, gpu_events
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all

@@ -10,10 +10,11 @@
 --
 -- Reference: Meta, HolisticTraceAnalysis, breakdown_analysis.
 --
--- Limits: What a kernel's name does not tell is compute.  Kernels that wait, such as a collective for a late rank, are
---   busy.
+-- Limits: What a kernel's name does not tell is compute.  Where the trace calls such a kernel a collective, or most of the
+--   time of its stream is communication, the remark names it.  Kernels that wait, such as a collective for a late rank,
+--   are busy.
 --
--- Sources: class_times
+-- Sources: class_times, events
 --
 -- Parameters:
 --   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
@@ -34,14 +35,28 @@
 --   exposed_comm_share      DOUBLE        of the span, 0 to 1
 --   exposed_memory_share    DOUBLE        of the span, 0 to 1
 --   idle_share              DOUBLE        of the span, 0 to 1
+--   remark                  VARCHAR       kernels that count as compute and may be communication
 WITH
-parts AS (
+parts AS MATERIALIZED (
     SELECT run_id, file_id, rank, train_step, span_ns,
         compute_only_ns + compute_communication_ns + compute_memory_ns + all_three_ns AS compute_ns,
         communication_only_ns + communication_memory_ns AS exposed_comm_ns,
         memory_only_ns AS exposed_memory_ns, idle_ns
-    FROM class_times(runs := runs, per := per, steps := steps))
-SELECT *, compute_ns / nullif(span_ns, 0) AS compute_share, exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
-    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share
-FROM parts
-ORDER BY run_id, rank, file_id, train_step
+    FROM class_times(runs := runs, per := per, steps := steps)),
+names AS (
+    SELECT *, sum(lasted_ns) FILTER (class = 'communication') OVER (PARTITION BY run_id, file_id, rank, process, stream)
+        / sum(lasted_ns) OVER (PARTITION BY run_id, file_id, rank, process, stream) AS communication_share
+    FROM (SELECT run_id, file_id, rank, process, stream, class, name[:60] AS label, collective IS NOT NULL AS is_collective,
+            sum(duration_ns) AS lasted_ns
+        FROM events WHERE class IS NOT NULL AND run_id IN (SELECT run_id FROM parts) GROUP BY ALL)),
+doubts AS (
+    SELECT run_id, file_id, rank, 'may be communication, but counts as compute: '
+        || array_to_string(list(DISTINCT label ORDER BY label)[:3], ', ')
+        || CASE WHEN count(DISTINCT label) > 3 THEN format(' and {} more', count(DISTINCT label) - 3) ELSE '' END AS remark
+    FROM names WHERE class = 'compute' AND (is_collective OR communication_share > 0.5) GROUP BY run_id, file_id, rank)
+SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
+    exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
+    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share, remark
+FROM parts LEFT JOIN doubts ON doubts.run_id = parts.run_id AND doubts.file_id = parts.file_id
+    AND doubts.rank IS NOT DISTINCT FROM parts.rank
+ORDER BY parts.run_id, parts.rank, parts.file_id, train_step

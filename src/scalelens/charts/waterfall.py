@@ -1,0 +1,112 @@
+"""Where the lost efficiency went: bars from 100 % down to what is left.
+
+Shows: each loss of a job or of a trace, as a bar that begins where the one above it ends, and the part that is left.
+Query: waterfall
+Encodings:
+    panel    a run, from its log or from its traces; a number that the caption resolves
+    y        a loss, in the order in which they are taken off, with its share in percent
+    x        share of the whole in percent; the bar ends at what is left
+    colour   a loss, time of which no log tells, what is left; they differ in black and white too
+    caption  runs, what 100 % is, remarks
+Source: additive bars of POP's factors, https://pop-coe.eu/node/69
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import limits, style, words
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "waterfall"
+
+KINDS = {"lost": "#E69F00", "not known to what": "#d9d9d9", "left": "#0072B2"}
+MOST_PANELS = 4
+LINE_HEIGHT = 11  # of a bar, in points
+WHOLES = {
+    "log": "Log: 100 % is the time of the job, left is that of usual steps.",
+    "trace": "Trace: 100 % is the elapsed time of the devices, left their computing.",
+}
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    width: style.Width = "single",
+) -> Any:
+    """The figure of the rows of `waterfall`.  Raises UserError where there is no run, or too many."""
+    if rows.is_empty():
+        raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
+    shown = rows.partition_by(["run_id", "source"], maintain_order=True)
+    hint = "choose runs, for example runs=\"name LIKE '%baseline%'\""
+    limits.check_count(len(shown), MOST_PANELS, "waterfalls", hint)
+    names: list[str] = []
+    panels = []
+    for number, part in enumerate(shown, 1):
+        bars = part.to_dicts()
+        names.append(f"{bars[0]['name'] or bars[0]['run_id'][:8]} ({bars[0]['source']})")
+        is_lowest = number == len(shown)
+        chart = _bars(bars, is_lowest).properties(title="" if len(shown) == 1 else str(number))
+        panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
+    legend = [style.swatch(kind, colour) for kind, colour in KINDS.items() if kind in map(_kind, rows["part"])]
+    return style.figure(panels, legend, _caption(rows, names), width)
+
+
+def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
+    """The bars of one run and their names, on the side where there is room."""
+    bars = [
+        {
+            "place": place, "part": part["part"], "kind": _kind(part["part"]),
+            "begin": 0 if part["part"] == "left" else part["after_percent"],
+            "end": part["after_percent"] if part["part"] == "left" else part["after_percent"] + part["percent"],
+        }
+        for place, part in enumerate(parts)
+    ]  # fmt: skip
+    shares = " : ".join(f"datum.value == {n} ? '{part['percent']:.1f}'" for n, part in enumerate(parts)) + " : ''"
+    y = alt.Y("place:O", title="share [%]", axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
+    scale = alt.Scale(domain=[0, 100], nice=False)
+    axis = alt.Axis(values=[0, 25, 50, 75, 100], labels=is_lowest, ticks=is_lowest)
+    x = alt.X("begin:Q", title="share of the whole [%]" if is_lowest else None, scale=scale, axis=axis)
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
+    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=colour)
+    return alt.layer(bar, *_names(bars, y, scale))
+
+
+def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
+    """A name stands left of its bar, or right of it where the left is too narrow, or within a long one."""
+    left, right = [], []
+    for bar in bars:
+        name = {"place": bar["place"], "part": bar["part"], "ink": style.INK}
+        if bar["begin"] >= 50:
+            left.append(name | {"at": bar["begin"] - 1})
+        elif bar["end"] <= 75:
+            right.append(name | {"at": bar["end"] + 1})
+        else:
+            right.append(name | {"at": bar["begin"] + 2, "ink": "white" if bar["kind"] == "left" else style.INK})
+    ink = alt.Color("ink:N", scale=None)
+    return [
+        alt.Chart(style.values(names))
+        .mark_text(align=align, baseline="middle")
+        .encode(x=alt.X("at:Q", scale=scale), y=y, text="part:N", color=ink)
+        for align, names in (("right", left), ("left", right))
+        if names
+    ]
+
+
+def _kind(part: str) -> str:
+    return {"left": "left", "rest": "not known to what"}.get(part, "lost")
+
+
+def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """What each panel is, what 100 % is, and the remarks of the runs."""
+    numbered = names if len(names) == 1 else [f"{n}\u00a0{name}" for n, name in enumerate(names, 1)]
+    remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
+    return [
+        f"{', '.join(numbered)}.",
+        *(text for source, text in WHOLES.items() if source in rows["source"].to_list()),
+        *map(words.sentence, remarks),
+    ]

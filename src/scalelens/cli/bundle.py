@@ -1,0 +1,98 @@
+"""Put together what others need to make figures and tables again."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.output import errors
+from scalelens.errors import UserError
+
+PANEL = "Draw"
+Known = Mapping[str, tuple[bytes, dict[str, Any]]]  # contents and provenances of the files by name
+
+
+def bundle(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the bundle.")],
+    files: Annotated[list[Path], typer.Argument(help="Figures, tables, envelopes and files of numbers of the paper.")],
+    warehouse: WarehouseOption = WAREHOUSE,
+    folders: QueryFolders = None,
+) -> None:
+    """Put together what others need to make figures and tables again, as an artifact evaluation asks.
+
+    DIR gets the files, the part of the warehouse that they need, a manifest (versions, SQL, inputs with sha256), and
+    make.sh, which makes each file again and compares it byte for byte.  The bundle is tried before it is written.
+
+    Example:  scalelens bundle artifact scaling.pdf table.tex numbers.tex -w study
+    """
+    asked = tuple(folders or ())
+    if folder.exists():
+        raise UserError(f"{folder} is there already", "name a new folder")
+    names = [path.name for path in files]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UserError(f"two files have the name {twice[0]}", "rename one of them")
+    known = {path.name: checked(path, warehouse, asked) for path in files}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".bundle-") as place:
+        made = Path(place, "bundle")
+        (made / "expected").mkdir(parents=True)
+        for name, (content, _) in known.items():
+            (made / "expected" / name).write_bytes(content)
+        for own in asked:
+            shutil.copytree(own, made / "queries", dirs_exist_ok=True)
+        fill(made, warehouse, known, asked)
+        made.rename(folder)
+    errors.print(f"{len(files)} files in {folder}      make them again: sh {folder}/make.sh", markup=False)
+
+
+def checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[bytes, dict[str, Any]]:
+    """A file and its provenance.  Raises UserError where it is not what the warehouse gives."""
+    from scalelens.charts.load import load as charts
+    from scalelens.cli.remaking import verified
+    from scalelens.report.provenance import provenance_of
+
+    said = provenance_of(path)
+    chart = charts().get(said.get("chart", ""))
+    if chart and not chart.__name__.startswith("scalelens.charts."):
+        raise UserError(f"{path} is drawn by a chart of yours, which a bundle does not hold", "leave it out")
+    found = verified(path, warehouse, folders)
+    if found.differences or not found.is_identical:
+        reasons = [*found.differences, *found.doubts, *found.remarks]
+        raise UserError(f"{path} is not what the warehouse gives: {reasons[0]}", "make it again first")
+    for doubt in found.doubts:
+        errors.print(f"{path}: {doubt}", markup=False)
+    return path.read_bytes(), said
+
+
+def fill(made: Path, warehouse: Path, known: Known, folders: tuple[Path, ...]) -> None:
+    """Adds the warehouse and the texts.  Other runs come along only where the files are not the same without them."""
+    from scalelens.report.bundling import manifest, part_of_warehouse, tables_of, write_texts
+
+    provenances = [said for _, said in known.values()]
+    tables = tables_of((said["sql"] for said in provenances), folders)
+    listed = all("inputs" in said for said in provenances)
+    contents = {file_id for said in provenances for file_id in said.get("inputs", {})}
+    for chosen in [contents, None] if listed else [None]:
+        part_of_warehouse(warehouse, made / "warehouse", tables, chosen)
+        if same_from(made, known, folders):
+            write_texts(made, manifest(warehouse, known), bool(folders), chosen is None)
+            return
+        shutil.rmtree(made / "warehouse")
+    raise UserError("the files do not come out byte for byte the same from a copy", "report this as a defect")
+
+
+def same_from(made: Path, known: Known, folders: tuple[Path, ...]) -> bool:
+    """Whether each file comes out byte for byte the same from the bundle's warehouse."""
+    from scalelens.cli.remaking import remade
+
+    try:
+        return all(
+            remade(made / "expected" / name, said, made / "warehouse", folders).content == content
+            for name, (content, said) in known.items()
+        )
+    except UserError:
+        return False

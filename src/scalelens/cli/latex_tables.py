@@ -1,0 +1,119 @@
+"""The glance of an answer as a LaTeX table: rules of booktabs, numbers in S columns of siunitx.
+
+`346.7 ± 1.2` becomes 346.7(12).  Where an interval is a range or lopsided, those of its column stand in
+one of their own.  What is to be doubted of a row, and what all rows share, stands below the table.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scalelens.report.glance import REMARKS, Shown
+from scalelens.report.latex import escaped, unit
+
+# A number as `glance` writes it, with its interval.
+NUMBER = re.compile(
+    r"(?P<value>-?\d+(?:\.\d+)?)"
+    r"(?: ± (?P<half>\d+(?:\.\d+)?)| \((?P<range>range )?(?P<low>-?\d+(?:\.\d+)?) – (?P<high>-?\d+(?:\.\d+)?)\))?"
+)
+HEADER_UNIT = re.compile(r"(.*) \[(.+)\]")
+
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    kind: str  # as in the argument of tabular
+    header: str
+    cells: list[str]
+
+
+def latex_table(columns: Sequence[Shown], heading: Shown | None = None) -> str:
+    """The table of `columns`; rows of one text of `heading` stand below that text."""
+    remarks = [column for column in columns if column.name in REMARKS]
+    shared: list[Shown] = []
+    varying: list[Shown] = []
+    for column in (column for column in columns if column.name not in REMARKS and any(column.texts)):
+        is_same = len(column.texts) > 1 and len({*column.texts}) == 1 and column is not columns[0]
+        (shared if is_same else varying).append(column)
+    made = [made_column for column in varying for made_column in columns_of(column)]
+    lines = [rf"\begin{{tabular}}{{{''.join(column.kind for column in made)}}}", r"\toprule"]
+    lines += [" & ".join(column.header for column in made) + r" \\", r"\midrule"]
+    for place, row in enumerate(zip(*(column.cells for column in made), strict=True)):
+        if heading and (place == 0 or heading.texts[place] != heading.texts[place - 1]):
+            lines += [r"\addlinespace"] if place else []
+            lines.append(rf"\multicolumn{{{len(made)}}}{{@{{}}l}}{{{escaped(heading.texts[place])}}} \\")
+        lines.append(" & ".join(row) + r" \\")
+    notes = [f"All rows: {', '.join(f'{column.header} {column.texts[0]}' for column in shared)}."] if shared else []
+    notes += [f"{', '.join(keys)}: {text}." for text, keys in doubts(columns, heading, remarks).items()]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *map(note, notes)]) + "\n"
+
+
+def note(text: str) -> str:
+    return rf"\par\smallskip{{\footnotesize {escaped(text)}\par}}"
+
+
+def doubts(columns: Sequence[Shown], heading: Shown | None, remarks: Sequence[Shown]) -> dict[str, list[str]]:
+    """Remarks, and the rows that each is about: by their first column, where headings have other rows by both."""
+    found: dict[str, dict[str, None]] = {}
+    for column in remarks:
+        for place, text in enumerate(column.texts):
+            names = [*([heading.texts[place]] if heading else []), f"{columns[0].header} {columns[0].texts[place]}"]
+            if text:
+                found.setdefault(text, {})[" · ".join(names)] = None
+    return {text: [*keys] for text, keys in found.items()}
+
+
+def columns_of(column: Shown) -> list[Column]:
+    """A column of LaTeX for a column of the answer, and one for its intervals where S columns cannot write them."""
+    header = header_of(column.header)
+    if not column.right:
+        return [Column("l", header, [escaped(text) for text in column.texts])]
+    found = [NUMBER.fullmatch(text) for text in column.texts]
+    split = any(number and number["low"] for number in found)
+    values = [
+        number_of(number, split) if number else f"{{{escaped(text)}}}" if text else ""
+        for number, text in zip(found, column.texts, strict=True)
+    ]
+    made = [Column(f"S[table-format={table_format(values)}]", f"{{{header}}}", values)]
+    if split:
+        kinds = {kind_of(number) for number in found if number} - {""}
+        name = kinds.pop() if len(kinds) == 1 else "interval"
+        cells = [interval_of(number, name) if number else "" for number in found]
+        made.append(Column("l", {"95": r"\SI{95}{\percent} interval"}.get(name, name), cells))
+    return made
+
+
+def header_of(text: str) -> str:
+    """A header with its unit in the hands of siunitx."""
+    found = HEADER_UNIT.fullmatch(text)
+    return rf"{escaped(found[1])} [\si{{{unit(found[2])}}}]" if found else escaped(text)
+
+
+def number_of(number: re.Match[str], split: bool) -> str:
+    """A number of an S column; its uncertainty counts in units of the last digit."""
+    if split or not number["half"]:
+        return number["value"]
+    return f"{number['value']}({number['half'].replace('.', '').lstrip('0') or '0'})"
+
+
+def kind_of(number: re.Match[str]) -> str:
+    if number["half"] or (number["low"] and not number["range"]):
+        return "95"
+    return "range" if number["low"] else ""
+
+
+def interval_of(number: re.Match[str], name: str) -> str:
+    """An interval, with its kind where the header does not say it."""
+    kind = kind_of(number)
+    prefix = {"95": r"\SI{95}{\percent} ", "range": "range "}[kind] if kind and name == "interval" else ""
+    if number["half"]:
+        return rf"{prefix}$\pm$ \num{{{number['half']}}}"
+    return rf"{prefix}\numrange{{{number['low']}}}{{{number['high']}}}" if number["low"] else ""
+
+
+def table_format(values: Sequence[str]) -> str:
+    """How much room the digits of an S column need, such as 3.1(2)."""
+    numbers = [found for value in values if (found := re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?(?:\((\d+)\))?", value))]
+    minus = "-" if any(number[1] for number in numbers) else ""
+    whole, decimals, half = (max((len(number[k] or "") for number in numbers), default=0) for k in (2, 3, 4))
+    return f"{minus}{whole or 1}{f'.{decimals}' if decimals else ''}{f'({half})' if half else ''}"

@@ -1,0 +1,93 @@
+"""A figure, a table or a file of numbers made again from what it says of itself."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scalelens.cli.written import write
+from scalelens.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from scalelens.report.verification import Findings
+
+ASKED = ("query", "parameters", "refined", "statement", "format", "glance")
+
+
+class Remade(NamedTuple):
+    content: bytes
+    provenance: Mapping[str, Any]
+    rows: Callable[[], "pl.DataFrame"]
+
+
+def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...] = ()) -> Remade:
+    """What `path` would hold if it were made now; `said` is its provenance.
+
+    Raises UserError where it cannot be made again.
+    """
+    if said.get("unsafe"):
+        raise UserError("it was asked for with --unsafe, so it may rest on files that nobody knows", "ask without")
+    try:
+        if "chart" in said:
+            return figure(path, said, root, folders)
+        if "numbers" in said:
+            return numbers(said, root, folders)
+        text, answer = write(root, {key: said[key] for key in ASKED if key in said}, folders)
+        return Remade(text.encode(), answer.provenance, lambda: answer.rows)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
+
+
+def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
+    from scalelens.database.ask import answer_of
+    from scalelens.report.plotting import plot
+    from scalelens.report.provenance import provenance_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder, f"again{path.suffix}")
+        plot(root, said["chart"], again, said["parameters"], said["width"], folders)
+        made = provenance_of(again)
+        return Remade(again.read_bytes(), made, lambda: answer_of(root, made["sql"], folders))
+
+
+def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
+    from scalelens.cli.number_macros import numbers_text
+
+    text, made, rows = numbers_text(root, dict(said["numbers"]), folders)
+    return Remade(text.encode(), made, lambda: rows)
+
+
+def verified(
+    path: Path, root: Path, folders: tuple[Path, ...] = (), sources: bool = True, copies: Path | None = None
+) -> "Findings":
+    """Makes a file again and compares; with `sources`, hashes the files that it rests on, too.
+
+    What was made again is kept in the folder `copies`.  Raises UserError where the file cannot be read.
+    """
+    from scalelens.report.inputs import faults_of
+    from scalelens.report.provenance import provenance_of
+    from scalelens.report.verification import Findings, compared
+
+    said = provenance_of(path)
+    try:
+        made = remade(path, said, root, folders)
+        if copies:
+            copies.mkdir(parents=True, exist_ok=True)
+            (copies / path.name).write_bytes(made.content)
+        content = path.read_bytes() if "chart" in said else path.read_bytes().replace(b"\r\n", b"\n")
+        found = compared(said, made.provenance, content, made.content, made.rows)
+        inputs = said.get("inputs") or (
+            made.provenance.get("inputs", {}) if said["inputs_sha256"] == made.provenance["inputs_sha256"] else {}
+        )
+    except UserError as error:
+        found, inputs = Findings([], [f"it cannot be made again: {error}"], []), said.get("inputs", {})
+    faults = faults_of(root, inputs) if sources else []
+    if not sources:
+        found.remarks.append("the logs were not looked at")
+    elif not faults and found.verdict == "same":
+        found.remarks.append(f"all {said['n_inputs']} files hold the bytes that were read")
+    found.doubts.extend(fault.sentence for fault in faults if fault.is_gone)
+    found.differences.extend(fault.sentence for fault in faults if not fault.is_gone)
+    return found

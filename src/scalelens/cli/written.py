@@ -1,0 +1,74 @@
+"""Answers as files that say where they come from: LaTeX, Markdown, envelopes."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalelens.cli.envelopes import envelope_text
+from scalelens.cli.latex_tables import latex_table
+from scalelens.cli.output import Format, to_stdout
+from scalelens.errors import UserError
+from scalelens.report.glance import shown
+from scalelens.report.text_formats import latex, markdown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from scalelens.queries.header import Query
+    from scalelens.report.answers import Answer
+
+WITH_PROVENANCE = (Format.latex, Format.markdown, Format.envelope)
+
+
+def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> tuple[str, "Answer"]:
+    """The text of an answer, and the answer.  `asked` is that of `answered`, with a `format` and perhaps `glance`.
+
+    With `glance` a table has the columns that matter alone, in units that people read.
+    """
+    from scalelens.report.answers import answered
+    from scalelens.report.latex import PACKAGES
+    from scalelens.report.provenance import latex_comment, markdown_comment
+
+    answer = answered(root, asked, folders)
+    rows, said = answer.rows, answer.provenance
+    if asked["format"] == Format.envelope:
+        return envelope_text(answer), answer
+    if asked["format"] == Format.markdown:
+        return f"{markdown(rows)}\n{markdown_comment(said)}", answer
+    if asked["format"] != Format.latex:
+        raise UserError(f"'{asked['format']}' is not a format that says where it comes from", "write an envelope")
+    at_a_glance = asked.get("glance") and answer.query and not rows.is_empty()
+    table = latex_glance(root, rows, answer.query) if at_a_glance and answer.query else latex(rows)
+    return f"{PACKAGES}{latex_comment(said)}{table}", answer
+
+
+def show_with_provenance(
+    root: Path, asked: Mapping[str, Any], format: Format, folders: tuple[Path, ...], unsafe: bool
+) -> None:
+    """Prints an answer with where it comes from."""
+    text, _ = write(root, {**asked, "format": str(format), **({"unsafe": True} if unsafe else {})}, folders)
+    to_stdout(lambda: sys.stdout.write(text))
+
+
+def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
+    """The columns that a query names in its header, as a table of LaTeX."""
+    units = {column.name: column.unit for column in query.columns}
+    runs = names_of_runs(root, query)
+    if query.glance[0] == "run_id":  # the ids say nothing, so the names give the order
+        rows = rows[sorted(range(rows.height), key=lambda k: runs.get(rows["run_id"][k], rows["run_id"][k]))]
+    columns = [shown(rows, name, units, runs) for name in query.glance if name.rstrip("%") in rows.columns]
+    heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
+    return latex_table(columns, heading)
+
+
+def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
+    """Names of the runs by their id, where the glance of a query shows runs."""
+    from scalelens.database.ask import answer
+    from scalelens.database.connect import connect
+
+    if "run_id" not in query.glance:
+        return {}
+    statement = "SELECT run_id, name FROM runs"
+    rows = answer(connect(warehouse, (), statement), statement)
+    return {run_id: name for run_id, name in rows.iter_rows() if name}

@@ -1,0 +1,38 @@
+-- Goodput of a whole job, over its restarts: the time of the steps that count over the time that was allocated.
+--
+-- Answers: How much of what was allocated went into steps that count?
+--   A step counts unless a later attempt began before it: then it was done again, or is lost.  Its time is that which it
+--   took, slow or waiting for data; validations and checkpoints, within steps or between them, are not in it.
+--   allocated_s and the parts are those of lost_time.  A run is its attempts together; jobs that the scheduler started
+--   anew under other numbers count where the run's log names them.
+--
+-- Sources: lost_time, runs
+--
+-- Parameters:
+--   runs := ''     SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id            VARCHAR     run
+--   name              VARCHAR     name of the run
+--   devices           INTEGER     devices
+--   attempts          INTEGER     times it was started
+--   allocated_s       DOUBLE s    time of the whole job
+--   time_origin       VARCHAR     scheduler, clock, run or parts: where allocated_s comes from
+--   steps             DOUBLE      steps that count; NULL where single steps are not logged
+--   repeated_steps    DOUBLE      steps that were thrown away
+--   step_time_s       DOUBLE s    time of the steps that count
+--   repeated_s        DOUBLE s    time of those thrown away
+--   goodput           DOUBLE      step_time_s over allocated_s
+--   lost_hours        DOUBLE h    the rest of the allocated time, times the devices
+--   remark            VARCHAR     what should be known of these numbers
+SELECT l.run_id, any_value(r.name) AS name, any_value(r.devices) AS devices, any_value(r.attempts)::INTEGER AS attempts,
+    any_value(allocated_s) AS allocated_s, any_value(time_origin) AS time_origin,
+    max(counted_steps) FILTER (part = 'useful') AS steps,
+    CASE WHEN steps IS NOT NULL THEN coalesce(max(counted_steps) FILTER (part = 'repeated'), 0) END AS repeated_steps,
+    sum(lost_s) FILTER (part IN ('useful', 'data wait', 'slow tail', 'first batches')) AS step_time_s,
+    coalesce(sum(lost_s) FILTER (part = 'repeated'), 0) AS repeated_s,
+    step_time_s / any_value(allocated_s) AS goodput,
+    (any_value(allocated_s) - step_time_s) * any_value(r.devices) / 3600 AS lost_hours, any_value(remark) AS remark
+FROM lost_time(runs := runs) AS l JOIN runs AS r USING (run_id)
+GROUP BY l.run_id
+ORDER BY l.run_id

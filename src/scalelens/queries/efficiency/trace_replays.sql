@@ -1,0 +1,58 @@
+-- Steps of kernel traces as a replay of their dependencies has them, rank by rank: as they were, and as they would be.
+--
+-- Answers: How well does the replay of a trace meet each step of each rank, and how long would that step be?
+--   The replay starts each call of a host, and each work of a device, as soon as what it waits for allows:
+--     host          a call comes after the one that returned last, of any thread, by the time that lay between them
+--     launch        work starts a latency after its launch: the median over the work of idle streams of the rank
+--     stream        work of a stream follows in order, after the median gap of busy streams
+--     events        work after a cudaStreamWaitEvent waits for the stream that recorded the event
+--     calls         that synchronize, copies that return when they are done, and launches into a full queue wait for work
+--     collectives   all traced ranks wait for the last to arrive, and then take the shortest duration of any of them
+--   Where the trace does not say what a call or a stream waits for, it is the work that ended just before, or was
+--   launched last.
+--   What it misses: work that starts late for a reason that the trace does not hold (another process, parts of a CUDA
+--   graph that were not recorded), kernels of several streams that slow each other down, work whose launch was not traced
+--   (it follows its stream alone), collectives of hosts (they are time of the host), and ranks that were not traced: the
+--   time that a collective waits for them stays in it.
+--   References: Daydream, ATC 2020; Lumos, arXiv 2504.09307, whose replays miss measured steps by 3.3 % on average.
+--
+-- Sources: replay_events
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id          VARCHAR      run
+--   file_id         VARCHAR      file of the trace
+--   rank            INTEGER      global rank
+--   train_step      BIGINT       step, NULL where a trace has no annotated steps and is replayed as a whole
+--   question        VARCHAR      free communication: it takes no time, but still waits for all; no host gaps: the hosts
+--                                take no time; slowest rank: it is faster, by what would make the median of the ranks
+--                                out of its time if none waited for another
+--   healed          VARCHAR      the slowest rank
+--   measured_s      DOUBLE s     time of the step, until its host and the work that it launched are done: since that of
+--                                the step before, else since its begin on the host
+--   replayed_s      DOUBLE s     the same of the unchanged replay
+--   replay_error    DOUBLE       replayed over measured, less 1
+--   what_if_s       DOUBLE s     the same with what is healed
+--   reason          VARCHAR      why there is no replay
+WITH
+found AS (
+    SELECT *, dense_rank() OVER (PARTITION BY run_id ORDER BY rank NULLS FIRST, file_id) - 1 AS place,
+        min(start_ns) OVER (PARTITION BY run_id) AS first_ns
+    FROM replay_events(runs := runs)),
+ranks AS (SELECT DISTINCT run_id, place, rank, file_id FROM found),
+replays AS (
+    SELECT run_id, unnest(kernel_what_if(list({
+        place: place, role: role, begin_ns: start_ns - first_ns, end_ns: end_ns - first_ns, thread: thread,
+        stream: stream, correlation: correlation, wait_stream: wait_stream, recorded_ns: recorded_ns - first_ns,
+        call: call, communicates: class IS NOT DISTINCT FROM 'communication', train_step: train_step
+    } ORDER BY place, start_ns, role = 'work', end_ns DESC, line))) AS told
+    FROM found GROUP BY run_id)
+SELECT replays.run_id, file_id, r.rank, told.train_step AS train_step, told.question AS question,
+    'rank ' || coalesce(h.rank, told.healed) AS healed, told.measured_s AS measured_s, told.replayed_s AS replayed_s,
+    told.replayed_s / nullif(told.measured_s, 0) - 1 AS replay_error, told.what_if_s AS what_if_s, told.reason AS reason
+FROM replays
+LEFT JOIN ranks AS r ON r.run_id = replays.run_id AND r.place = told.rank
+LEFT JOIN (SELECT run_id, place, rank FROM ranks) AS h ON h.run_id = replays.run_id AND h.place = told.healed
+ORDER BY replays.run_id, question, rank, file_id, train_step

@@ -1,0 +1,61 @@
+-- Where the lost efficiency went: from 100 % down to what is left, a row for each loss.
+--
+-- Answers: What ate the efficiency, and how much of it was each cause?
+--   The percents of a run and source add up to 100, `left` among them.
+--   log      100 % is the time of the job, and the parts are those of lost_time: start-up, validation, checkpoints,
+--            repeated, first batches, data wait, slow tail, rest; left is that of usual steps.  A part that no log tells is
+--            not 0 but absent, and its time is in `rest`.
+--   trace    100 % is the elapsed time of all traced devices, and left their computing: the parallel efficiency of
+--            efficiency_tree.  Each factor f of it has lost (1 - product) * ln f / ln product, so that the order of the
+--            factors does not matter.  Where one rank of several was traced its balance is not known: there is no row.
+--   The two are not added: traced time is the inside of a few steps.
+--   Reference: additive bars of POP's factors, https://pop-coe.eu/node/69
+--
+-- Sources: lost_time, efficiency_tree, runs
+--
+-- Parameters:
+--   runs := ''       SQL condition over the columns of `runs`, as text; empty takes all
+--   warmup := 2      records at the start of each attempt that are its first batches
+--   steps := 'all'   which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+--
+-- Columns:
+--   run_id          VARCHAR     run
+--   name            VARCHAR     name of the run
+--   source          VARCHAR     log or trace
+--   part_order      INTEGER     order of the parts
+--   part            VARCHAR     what it was lost to; last `left`
+--   lost_s          DOUBLE s    time; of a trace that of one device
+--   percent         DOUBLE      share of the whole
+--   after_percent   DOUBLE      what is left after this and the parts before it
+--   evidence        VARCHAR     what it was seen in
+--   remark          VARCHAR     what should be known of the run's parts
+WITH
+traced AS (
+    SELECT *, CASE WHEN ranks < devices THEN format('{} of {} devices were traced', ranks, devices)
+            WHEN ranks = 1 AND devices IS NULL THEN 'how many devices took part is not known: one is assumed' END AS traced_remark,
+        unnest([{'part_order': 1, 'part': 'load balance', 'factor': load_balance},
+        {'part_order': 2, 'part': 'communication', 'factor': communication_efficiency},
+        {'part_order': 3, 'part': 'orchestration', 'factor': orchestration_efficiency}], recursive := true)
+    FROM efficiency_tree(runs := runs, steps := steps) WHERE parallel_efficiency > 0),
+factored AS (
+    SELECT *, CASE WHEN parallel_efficiency < 1
+        THEN (1 - parallel_efficiency) * abs(ln(factor) / ln(parallel_efficiency)) ELSE 0 END AS lost
+    FROM traced),
+shares AS (
+    SELECT run_id, 'log' AS source, part_order, if(part = 'useful', 'left', part) AS part, lost_s,
+        lost_s / allocated_s AS share, evidence, remark
+    FROM lost_time(runs := runs, warmup := warmup)
+    UNION ALL
+    SELECT run_id, 'trace', part_order, part, lost * elapsed_ns / 1e9, lost,
+        format('{} {:.4f}', part, factor) || if(part = 'load balance', format(' over {} traced devices', ranks), ''),
+        traced_remark
+    FROM factored
+    UNION ALL
+    SELECT run_id, 'trace', 4, 'left', mean_compute_ns / 1e9, parallel_efficiency, 'computing, mean over the traced devices',
+        traced_remark
+    FROM traced WHERE part_order = 1)
+SELECT run_id, name, source, part_order, part, lost_s, 100 * share AS percent,
+    100 * (1 - sum(CASE WHEN part <> 'left' THEN share ELSE 0 END) OVER so_far) AS after_percent, evidence, remark
+FROM shares JOIN runs USING (run_id)
+WINDOW so_far AS (PARTITION BY run_id, source ORDER BY part_order)
+ORDER BY run_id, source, part_order

@@ -1,0 +1,64 @@
+-- Each device's clock while it works, beside that of the other devices of the run.
+--
+-- Answers: Is a device clocked lower than the others, and which limit does its driver name?
+--   A device works in the samples in which it draws more than the middle between its resting and its highest power, as in
+--   power_scores: an idle device clocks down, and says nothing.  ratio = median clock / median over the devices,
+--   z = (ratio - 1) / max(1.4826 MAD of the ratios, 0.01); of three devices or more one stands out with z below -3.5 and
+--   a ratio below 0.95.  A higher clock is no finding.  Files do not say which rank has the device.
+--
+-- Reference: NVML, nvmlClocksEventReasons: what the bits of `clocks_event_reasons.active` mean.
+--
+-- Limits: Files that give power and clock in one line are read (nvidia-smi --query-gpu and dmon, dcgmi dmon, amd-smi).
+--   A clock that was set for all devices is no difference between them.
+--
+-- Sources: metrics, power, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id          VARCHAR     run
+--   node            VARCHAR     host name
+--   device          VARCHAR     device as the tool numbers it
+--   scope           VARCHAR     what the sensor covers: gpu gcd oam; devices of one scope are compared
+--   compared        BIGINT      devices of the scope, itself included
+--   n_samples       BIGINT      samples in which it works
+--   clock_mhz       DOUBLE MHz  median of its clock in them
+--   ratio           DOUBLE      that over the median of the devices
+--   z               DOUBLE      how far it stands out
+--   stands_out      BOOLEAN     by the rule above
+--   limited_by      VARCHAR     limits that its driver names in a tenth of these samples or more, with their share
+WITH
+sampled AS (
+    SELECT DISTINCT p.run_id, p.node, p.device, scope, p.file_id, p.line, power_w, c.value / 1e6 AS clock_mhz,
+        r.value::BIGINT AS reasons
+    FROM power AS p
+    JOIN metrics AS c ON c.run_id = p.run_id AND c.file_id = p.file_id AND c.line = p.line AND c.name = 'sm_clock'
+        AND c.place IS NOT DISTINCT FROM nullif(concat_ws('/', p.node, p.device), '')
+    LEFT JOIN metrics AS r ON r.run_id = p.run_id AND r.file_id = p.file_id AND r.line = p.line
+        AND r.name = 'clock_event_reasons' AND r.place IS NOT DISTINCT FROM c.place
+    WHERE p.run_id IN (FROM selected_runs(runs := runs)) AND scope IN ('gpu', 'gcd', 'oam')
+        AND power_w > 0 AND flag IS DISTINCT FROM 'implausible'),
+working AS (
+    SELECT * FROM sampled WINDOW sensor AS (PARTITION BY run_id, node, device, scope)
+    QUALIFY power_w >= (quantile_cont(power_w, 0.05) OVER sensor + quantile_cont(power_w, 0.95) OVER sensor) / 2),
+limits AS (
+    SELECT unnest([4, 8, 32, 64, 128]) AS bit,
+        unnest(['power cap', 'slowdown by hardware', 'temperature (driver)', 'temperature (hardware)', 'power brake']) AS said),
+limited AS (
+    SELECT run_id, node, device, scope, string_agg(format('{} in {:.0f} %', said, 100 * share), ', ' ORDER BY bit) AS limited_by
+    FROM (SELECT run_id, node, device, scope, bit, said, avg((reasons & bit > 0)::INTEGER) AS share
+        FROM working, limits GROUP BY ALL)
+    WHERE share >= 0.1 GROUP BY run_id, node, device, scope),
+clocks AS (
+    SELECT run_id, node, device, scope, count(*) AS n_samples, median(clock_mhz) AS clock_mhz FROM working GROUP BY ALL),
+ratios AS (
+    SELECT *, count(*) OVER peer AS compared, clock_mhz / nullif(median(clock_mhz) OVER peer, 0) AS ratio
+    FROM clocks WINDOW peer AS (PARTITION BY run_id, scope)),
+beyond AS (
+    SELECT *, (ratio - 1) / greatest(1.4826 * mad(ratio) OVER (PARTITION BY run_id, scope), 0.01) AS z FROM ratios)
+SELECT b.run_id, b.node, b.device, b.scope, compared, n_samples, clock_mhz, ratio, z,
+    compared > 2 AND z < -3.5 AND ratio < 0.95 AS stands_out, limited_by
+FROM beyond AS b LEFT JOIN limited AS l ON l.run_id = b.run_id AND l.node IS NOT DISTINCT FROM b.node
+    AND l.device IS NOT DISTINCT FROM b.device AND l.scope = b.scope
+ORDER BY b.run_id, b.scope, z, b.node, b.device

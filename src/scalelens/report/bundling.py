@@ -1,0 +1,137 @@
+"""The parts of a bundle: a part of a warehouse, and texts that say what is in it and how the files are made again."""
+
+import hashlib
+import json
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from scalelens.database.connect import needed_tables
+from scalelens.queries.load import load
+from scalelens.report.provenance import Provenance
+from scalelens.tables import STORED
+from scalelens.version import __version__
+from scalelens.warehouse.compact import compact
+from scalelens.warehouse.live import FORGOTTEN
+from scalelens.warehouse.log import Warehouse, all_entries
+from scalelens.warehouse.records import Batch, segment
+
+SCHEMA = "scalelens-bundle/1"
+ASKED = ("chart", "query", "parameters", "numbers", "inputs_sha256")  # of a provenance
+ALWAYS_ASKED = "members runs params files exclusions"  # by every figure: names of runs, what was left out, inputs
+
+MAKE = """\
+#!/bin/sh
+# Makes each file of expected/ again from warehouse/, and compares it byte for byte.
+cd "$(dirname "$0")" || exit 2
+unset SCALELENS_QUERIES SCALELENS_CHARTS SCALELENS_WAREHOUSE
+"${{PYTHON:-python3}}" -m scalelens verify expected/* -w warehouse --no-sources --remade made{queries} || exit $?
+for file in expected/*; do
+  cmp "$file" "made/$(basename "$file")" || exit 1
+done
+echo "all files are the same, byte for byte"
+"""
+
+README = """\
+# How the figures and tables of this folder are made again
+
+    pip install -r requirements.txt
+    sh make.sh
+
+`make.sh` makes each file of `expected/` again from `warehouse/`, writes it to `made/` and compares it byte for byte.
+With another Python: `PYTHON=/path/to/python sh make.sh`.
+
+It needs Python {python} (made with), the packages of `requirements.txt` in these versions, `sh` and `cmp`.  It needs no
+network, no fonts, no graphics card, and none of the logs.  Numbers may differ in their last digits on another kind of
+processor; this bundle was made on {machine}.
+
+`MANIFEST.json` lists the files with their SQL, and the logs that they rest on with their sha256, as `sha256sum` prints
+it.  `warehouse/` holds the tables that the files need, of {part}; its records hold the paths that the logs had.
+"""
+
+
+def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[str] | None) -> None:
+    """Writes a warehouse with some tables of `root`, and of some contents where they are given.
+
+    Rows of other contents that share a segment with them are erased.
+    """
+    warehouse, part = Warehouse(root), Warehouse(target)
+    live = warehouse.live()
+    part.log.mkdir(parents=True)
+    part.segments.mkdir()
+    entries = [
+        entry
+        for entry in all_entries(live)
+        if entry.status != FORGOTTEN and (contents is None or entry.file_id in contents or entry.sidecar)
+    ]
+    batches = []
+    for batch_id in sorted({entry.batch for entry in entries} & live.batches.keys()):
+        batch = live.batches[batch_id]
+        kept = {table: count for table, count in batch.tables.items() if table in tables}
+        for table in kept:
+            name = segment(table, batch_id)
+            shutil.copyfile(warehouse.segments / name, part.segments / name)
+        segments = {table: said for table, said in batch.segments.items() if table in kept}
+        batches.append(Batch(batch_id, kept, batch.file_ids, batch.schema, segments))
+    part.commit(batches, entries)
+    compact(target)
+
+
+def tables_of(statements: Iterable[str], query_folders: tuple[Path, ...]) -> set[str]:
+    """Stored tables that statements need."""
+    asked = " ; ".join([*statements, ALWAYS_ASKED])
+    return needed_tables(asked, load(query_folders, asked)) & STORED.keys()
+
+
+def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[str, Any]:
+    """What a bundle holds: versions, inputs, files by name."""
+    entries = {entry.file_id: entry for entry in Warehouse(root).live().paths.values()}
+    inputs = {file_id: name for _, said in files.values() for file_id, name in said.get("inputs", {}).items()}
+    return {
+        "schema": SCHEMA,
+        "made_by": {
+            "scalelens": __version__, "python": platform.python_version(), "machine": machine(), "packages": packages(),
+        },
+        "files": {
+            name: {
+                "sha256": hashlib.sha256(content).hexdigest(), "sql": said["sql"], "rows": said["rows"],
+                **{key: said[key] for key in ASKED if key in said},
+            }
+            for name, (content, said) in files.items()
+        },
+        "inputs": [
+            {"sha256": file_id, "name": name, "size_bytes": entries[file_id].size_bytes if file_id in entries else None}
+            for file_id, name in sorted(inputs.items(), key=lambda item: (item[1], item[0]))
+        ],
+    }  # fmt: skip
+
+
+def machine() -> str:
+    return f"{platform.system()} {platform.machine()}"
+
+
+def packages() -> dict[str, str]:
+    """Versions of what ScaleLens needs, without its extras."""
+    try:
+        needed = [text for text in requires("scalelens") or [] if "extra ==" not in text]
+    except PackageNotFoundError:
+        return {}
+    names = sorted(found[0] for text in needed if (found := re.match(r"[\w.-]+", text)))
+    return {name: version(name) for name in names}
+
+
+def write_texts(folder: Path, said: Mapping[str, Any], has_queries: bool, is_whole: bool) -> None:
+    """Writes everything of a bundle but the warehouse and the files."""
+    made_by = said["made_by"]
+    (folder / "MANIFEST.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part = "all runs, because the answer depends on which others there are" if is_whole else "the runs that are in them"
+    readme = README.format(python=made_by["python"], machine=made_by["machine"], part=part)
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    needed = {"scalelens": made_by["scalelens"], **made_by["packages"]}
+    (folder / "requirements.txt").write_text("".join(f"{name}=={number}\n" for name, number in needed.items()))
+    (folder / "make.sh").write_text(MAKE.format(queries=" --queries queries" if has_queries else ""))
+    (folder / "make.sh").chmod(0o755)

@@ -1,0 +1,128 @@
+"""The files that an answer rests on: which they are, and whether they still hold the bytes that were read."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+
+from scalelens.charts.load import run_ids
+from scalelens.database.ask import answer
+from scalelens.database.views import sql_text
+from scalelens.parsing.archive_names import archives_of
+from scalelens.parsing.archives import open_members
+from scalelens.parsing.source import Source, open_source
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
+
+
+class Fault(NamedTuple):
+    """What is wrong with a file that an answer rests on."""
+
+    sentence: str
+    is_gone: bool  # nobody can say what its bytes are
+
+
+def inputs_of(connection: duckdb.DuckDBPyConnection, root: Path, rows: pl.DataFrame) -> dict[str, str]:
+    """Ids and names of the files of the runs that rows are about, with the sidecars that say something of them.
+
+    Rows that name no run, and no rows, rest on all files.
+    """
+    chosen = ", ".join(map(sql_text, run_ids(rows)))
+    of_runs = f"run_id IN ({chosen})" if chosen else "true"
+    statement = (
+        f"SELECT file_id FROM members WHERE {of_runs} "
+        f"UNION SELECT file_id FROM params WHERE origin = 'sidecar' AND {of_runs}"
+    )
+    names = names_of(Warehouse(root).live())
+    return {file_id: names.get(file_id, "") for file_id in answer(connection, statement)["file_id"]}
+
+
+def names_of(live: Live) -> dict[str, str]:
+    """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
+    names: dict[str, str] = {}
+    for path, entry in sorted(live.paths.items()):
+        names.setdefault(entry.file_id, name_of(entry, path))
+    return names
+
+
+def name_of(entry: Entry, path: str) -> str:
+    inside = path.removeprefix(entry.root.rstrip("/") + "/") if entry.root else path
+    return inside if inside != path else os.path.basename(path)
+
+
+def faults_of(root: Path, inputs: Mapping[str, str]) -> list[Fault]:
+    """Hashes the files again.  `inputs` are names by id, as `inputs_of` gives them."""
+    live = Warehouse(root).live()
+    paths: dict[str, list[Entry]] = defaultdict(list)
+    for entry in live.paths.values():
+        paths[entry.file_id].append(entry)
+    faults = [unknown(file_id, name, live) for file_id, name in inputs.items() if file_id not in paths]
+    entries = [min(paths[file_id], key=is_missing) for file_id in inputs if file_id in paths]
+    return faults + [fault for entry, fault in hashed_again(entries) if fault]
+
+
+def unknown(file_id: str, name: str, live: Live) -> Fault:
+    """What happened to a content that the warehouse does not hold."""
+    others = [path for path, entry in live.paths.items() if name_of(entry, path) == name]
+    if others:
+        return Fault(f"{name} was read again since and has other bytes ({others[0]})", False)
+    return Fault(f"{name or file_id[:12]} is not in this warehouse", True)
+
+
+def is_missing(entry: Entry) -> bool:
+    return not any(os.path.exists(path) for path in (entry.path, *archives_of(entry.path)))
+
+
+def hashed_again(entries: list[Entry]) -> Iterator[tuple[Entry, Fault | None]]:
+    """Each entry with what is wrong with its file.  An archive is unpacked once, whatever the number of its members."""
+    members: dict[str, dict[str, Entry]] = defaultdict(dict)
+    for entry in entries:
+        archive = next(filter(os.path.isfile, archives_of(entry.path)), None)
+        if archive and not os.path.exists(entry.path):
+            members[archive][entry.path] = entry
+            continue
+        try:
+            source = open_source(Path(entry.path))
+        except (OSError, ValueError) as error:
+            yield entry, unreadable(entry, error)
+        else:
+            yield entry, fault_of(entry, source)
+    for archive, wanted in members.items():
+        try:
+            for source in open_members(Path(archive)):
+                if source.path in wanted:
+                    entry = wanted.pop(source.path)
+                    yield entry, fault_of(entry, source)
+                else:
+                    source.close()
+        except (OSError, ValueError, EOFError) as error:
+            yield from ((entry, unreadable(entry, error)) for entry in wanted.values())
+        else:
+            yield from ((entry, Fault(f"{entry.path} is gone from the archive", True)) for entry in wanted.values())
+
+
+def unreadable(entry: Entry, error: Exception) -> Fault:
+    if isinstance(error, FileNotFoundError):
+        return Fault(f"{entry.path} is gone", True)
+    return Fault(f"{entry.path} cannot be read ({getattr(error, 'strerror', None) or error})", True)
+
+
+def fault_of(entry: Entry, source: Source) -> Fault | None:
+    """What is wrong with the bytes of a source, which is closed."""
+    try:
+        more = source.size_bytes - entry.size_bytes
+        source.size_bytes = min(source.size_bytes, entry.size_bytes)
+        if source.digest() != entry.file_id:
+            return Fault(f"{entry.path} has other bytes than those that were read", False)
+        if more > 0:
+            return Fault(f"{entry.path} has grown by {more:,} bytes since it was read", False)
+    except OSError as error:
+        return unreadable(entry, error)
+    finally:
+        source.close()
+    return None

@@ -1,0 +1,57 @@
+"""Ranks among their peers, and tests of significance, as functions of SQL, on Arrow columns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scalelens.statistics.peers import Spread, Standing, standing, true_spread
+from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
+
+_SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
+
+
+def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa.ChunkedArray) -> pa.Array:
+    """`binomial_tail` of Arrow columns; NULL where there is no trial or a value is NULL."""
+    columns = (column.to_numpy(zero_copy_only=False).astype(float) for column in (successes, trials, rate))
+    return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
+
+
+def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
+    """`benjamini_hochberg` of each list of an Arrow array; NULL stays NULL."""
+    rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
+    adjusted = [None if row is None else pa.array(benjamini_hochberg(row), from_pandas=True) for row in rows]
+    return pa.array(adjusted, type=pa.list_(pa.float64()))
+
+
+def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.ChunkedArray) -> pa.Array:
+    """`standing` of each list of levels of an Arrow array, none of them NULL: a list with an entry a level."""
+    rows = zip(levels, noise.to_pylist(), typical, strict=True)
+    said = [
+        standing(level.values.to_numpy(), error, of.values.to_numpy(zero_copy_only=False)) for level, error, of in rows
+    ]
+    entries = [np.concatenate([np.zeros(0), *(getattr(one, field) for one in said)]) for field in Standing._fields]
+    ends = np.cumsum([0, *(len(one.p) for one in said)], dtype=np.int32)
+    columns = [pa.array(entry, from_pandas=True) for entry in entries]
+    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(columns, list(Standing._fields)))
+
+
+def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.ChunkedArray) -> pa.Array:
+    """`true_spread` of each list of levels of an Arrow array, none of them NULL."""
+    rows = zip(levels, noise.to_pylist(), steps.to_pylist(), strict=True)
+    said = [true_spread(row.values.to_numpy(), error, count)._asdict() for row, error, count in rows]
+    return pa.array(said, type=_SPREAD, from_pandas=True)
+
+
+FUNCTIONS_OF_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+    "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
+    "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
+    "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),
+    "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
+    "true_spread": (
+        _true_spread,
+        ["DOUBLE[]", "DOUBLE", "BIGINT"],
+        "STRUCT(share DOUBLE, low DOUBLE, high DOUBLE, p DOUBLE)",
+    ),
+}

@@ -1,0 +1,107 @@
+"""What must not matter does not: the order of rows; and times k times as long change every number as they must."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from little_warehouse import QUERIES, TABLES, Row, Warehouse, little_warehouse
+from oracles_of_comparisons import COMPARED
+from random_study import fill, random_study
+from scalelens.queries.header import QueryColumn
+from test_queries import ADDED
+from test_queries import ARGUMENTS as OF_GOLDENS
+
+TOPICS = ("steps", "scaling", "throughput", "compare", "accuracy")
+ARGUMENTS = {  # of queries that say nothing without them, or that take more
+    "compare": COMPARED, "compared_runs": COMPARED, "compare_evidence": COMPARED, "next_runs": COMPARED,
+    "two_sides": COMPARED, "mfu": "formula := '6N'",
+}  # fmt: skip
+NOT_HERE = {
+    "logged_warmup": "the study has no warm-up that a log names: test_queries",
+    "plain_runs": "the runs of the study have epochs: test_plain_runs",
+    "rates_logged": "the runs of the study log times: test_scaling",
+    "not_compared": "runs that are in no series: test_alike",
+    "mlperf_scores": "MLPerf's results alone: test_mlperf",
+    "collective_benchmarks": "rows of a table as they are: test_collectives",
+    "compared_traces": "traces, whose times are whole nanoseconds: test_compare_evidence",
+    "repeat_commands": "command lines, no numbers: test_compare",
+}
+LOGARITHMS = {"a_mean", "b_mean", "ratio", "ratio_low", "ratio_high", "level", "slowdown", "slowdown_low",
+    "slowdown_high", "between_runs", "within_runs", "p_value"}  # fmt: skip
+POWERS = {  # where the unit of a column does not say it
+    "device_hours": 1, "money": 1, "run_value": 1, "low": 1, "high": 1, "level": 1, "a_mean": 1, "b_mean": 1,
+    "mfu": -1, "mfu_low": -1, "mfu_high": -1, "hfu": -1,
+}  # fmt: skip
+FIXED = {f"{kind}_tflops" for kind in ("peak", "fp32", "tf32", "fp16", "bf16", "fp8")}  # of the catalog
+OF_UNIT = {"s": 1, "samples/s": -1, "tokens/s": -1, "TFLOP/s": -1, "GFLOP/s/W": -1}
+ASKED = [name for name, query in QUERIES.items() if query.topic in TOPICS and name not in NOT_HERE]
+
+
+def power(column: QueryColumn) -> int:
+    """Of the factor, by which a column changes."""
+    return 0 if column.name in FIXED else POWERS.get(column.name, OF_UNIT.get(column.unit, 0))
+
+
+def asked(warehouse: Warehouse, name: str, arguments: str) -> list[Row]:
+    ordered = "" if re.search(r"^ORDER BY", QUERIES[name].sql, re.MULTILINE) else "ORDER BY ALL"
+    return warehouse.ask(f"FROM {name}({arguments}) {ordered}")
+
+
+@cache
+def answers(factor: float = 1.0, order: int | None = None) -> dict[str, list[Row]]:
+    rng = None if order is None else np.random.default_rng(order)
+    warehouse = fill(random_study(3, factor), rng)
+    return {name: asked(warehouse, name, ARGUMENTS.get(name, "")) for name in ASKED}
+
+
+def test_each_query_is_asked_or_named() -> None:
+    assert {name for name in NOT_HERE if QUERIES[name].topic in TOPICS} == set(NOT_HERE)
+    assert [name for name in ASKED if not answers()[name]] == []
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("order", [1, 2])
+def test_rows_in_another_order_give_the_same_answer(name: str, order: int) -> None:
+    assert answers(order=order)[name] == answers()[name]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_rows_of_the_little_warehouse_in_another_order_give_the_same_answer(name: str) -> None:
+    """Every query, on the rows of its golden."""
+    little = little_warehouse()
+    if name in ADDED:
+        ADDED[name](little)
+    before = asked(little, name, OF_GOLDENS.get(name, ""))
+    for table in TABLES:
+        little.connection.execute(f"CREATE OR REPLACE TEMP TABLE shuffled AS FROM {table} ORDER BY hash(rowid + 1)")
+        little.connection.execute(f"DELETE FROM {table}")
+        little.connection.execute(f"INSERT INTO {table} FROM shuffled")
+    assert asked(little, name, OF_GOLDENS.get(name, "")) == before
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("factor", [8.0, 2.0**-10, 7.0])
+def test_times_k_change_numbers_as_they_must(name: str, factor: float) -> None:
+    """By a power of two exactly, but what goes through logarithms; by 7 to 1e-12."""
+    before, after = answers()[name], answers(factor)[name]
+    assert len(after) == len(before)
+    is_exact = float(np.log2(factor)).is_integer()
+    for column in QUERIES[name].columns:
+        by = factor ** power(column)
+        for old, new in zip(before, after, strict=True):
+            a, b = old[column.name], new[column.name]
+            if isinstance(a, float) or (isinstance(a, list) and column.type == "DOUBLE[]"):
+                expected = np.multiply(by, a).tolist()
+                close = 0 if is_exact and column.name not in LOGARITHMS else 1e-12
+                assert b == pytest.approx(expected, rel=close, abs=close / 10), column.name
+            elif isinstance(a, str) and isinstance(b, str):
+                assert masked(b) == masked(a), column.name
+            else:
+                assert b == a, column.name
+
+
+def masked(text: str) -> str:
+    """Numbers in words change with the times."""
+    return re.sub(r"\d+(\.\d+)?(e[-+]?\d+)?", "#", text)
