@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from scalelens.cli.text_formats import inert_csv
 from scalelens.inert import visible
 from scalelens.ingestion.ingest import ingest
+from scalelens.report.text_formats import inert_csv
 from test_warehouse import write_log
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import pytest
 
 import scalelens
 from command_line import one_line
-from scalelens.cli.glance import Shown
 from scalelens.cli.latex_tables import latex_table
-from scalelens.cli.text_formats import markdown
 from scalelens.ingestion.ingest import ingest
+from scalelens.report.column_texts import Shown
 from scalelens.report.latex import escaped, unit
+from scalelens.report.text_formats import markdown
 
 if TYPE_CHECKING:
     from command_line import Ran, Run

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scalelens.cli.column_texts import Shown
-from scalelens.cli.glance import REMARKS
+from scalelens.report.column_texts import Shown
+from scalelens.report.glance import REMARKS
 from scalelens.report.latex import escaped, unit
 
 # A number as `glance` writes it, with its interval.

@@ -11,8 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scalelens.cli.column_texts import SCALES, intervals
 from scalelens.errors import UserError
+from scalelens.report.column_texts import SCALES, intervals
 
 if TYPE_CHECKING:
     import polars as pl

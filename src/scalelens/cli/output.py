@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scalelens.cli.glance import Block, blocks, first_rows, fitted, within
-from scalelens.cli.text_formats import cell, cells, inert_csv, json_text, latex, markdown
 from scalelens.errors import UserError
 from scalelens.inert import visible
+from scalelens.report.glance import Block, blocks, first_rows, fitted, within
+from scalelens.report.text_formats import cell, cells, inert_csv, json_text, latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalelens.cli.column_texts import NAME_RUNS, shown
 from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import Format, to_stdout
-from scalelens.cli.text_formats import latex, markdown
 from scalelens.errors import UserError
+from scalelens.report.column_texts import NAME_RUNS, shown
+from scalelens.report.text_formats import latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -57,6 +57,11 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
+def drawing(chart: Any, provenance: Provenance) -> str:
+    """A chart as SVG, to stand in a page."""
+    return _svg_of(specification(chart, provenance))
+
+
 def height_of(spec: dict[str, Any]) -> float:
     """Height of a drawing in points of the layout."""
     return _size(_svg_of(spec))[1]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.cli.column_texts import Shown, shown
+from scalelens.report.column_texts import Shown, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,6 +92,8 @@ def block(heading: str, columns: list[Shown]) -> Block:
     """A block whose constant columns are in the heading, but those that it names already."""
     remarks = remarks_of(columns)
     columns = [column for column in columns if column.name not in REMARKS]
+    if not columns:
+        return Block(heading, [], remarks, 0)
     said = heading.split(" · ")
     constant = [column for column in columns[1:] if len(column.texts) > 1 and len({*column.texts}) == 1]
     facts = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scalelens.cli.text_formats import cell
+from scalelens.report.text_formats import cell
 
 if TYPE_CHECKING:
     import polars as pl

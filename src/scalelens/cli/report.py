@@ -1,0 +1,97 @@
+"""From a folder of logs to one page."""
+
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.output import errors
+from scalelens.errors import UserError
+
+PANEL = "Draw"
+
+
+def report(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders; what is new in them is read first.", readable=False)
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File, one page of HTML.")] = Path("report.html"),
+    warehouse: WarehouseOption = WAREHOUSE,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", help="Only what traces say; the files are read into a warehouse that is not kept."),
+    ] = False,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "",
+    folders: QueryFolders = None,
+) -> None:
+    """Write one offline page: findings first, each with its chart, table, SQL and doubts; then runs, answers and files.
+
+    Examples:
+
+    scalelens report logs/ -o report.html
+
+    scalelens report --trace traces/ -o traces.html
+    """
+    from scalelens.report.content import content_of
+    from scalelens.report.page import page
+    from scalelens.warehouse.log import Warehouse
+
+    if trace and not paths:
+        raise UserError("no trace is named", "name files or a folder: scalelens report --trace traces/")
+    with chosen_warehouse(warehouse, trace) as root:
+        if paths:
+            read(paths, root, with_summary=not trace)
+        elif not Warehouse(root).exists():
+            raise UserError(f"there is no warehouse at {root}", "name a folder of logs: scalelens report logs/")
+        content = content_of(root, trace, tuple(folders or ()))
+    named = ", ".join(path.name or str(path) for path in paths or [warehouse])
+    text = page(content, title or f"{named} · ScaleLens report", commands(paths or [], output, warehouse, trace))
+    try:
+        output.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"cannot write {output}: {error.strerror}", "choose another place with -o") from None
+    errors.print(f"{output}  {len(text) / 1e6:.1f} MB", markup=False)
+
+
+@contextmanager
+def chosen_warehouse(warehouse: Path, trace: bool) -> Iterator[Path]:
+    """The warehouse that is named; for traces one that is gone afterwards, so that no other run is in the page."""
+    if not trace:
+        yield warehouse
+        return
+    with tempfile.TemporaryDirectory(prefix="scalelens-") as folder:
+        yield Path(folder, "traces")
+
+
+def read(paths: list[Path], root: Path, with_summary: bool) -> None:
+    """Reads what is new."""
+    from scalelens.cli.ingest import ProgressBar
+    from scalelens.cli.ingest_summary import summarise
+    from scalelens.ingestion import ingest
+
+    bar = ProgressBar()
+    with bar:
+        done = ingest.ingest(paths, root, begin=bar.begin)
+    if with_summary:
+        summarise(done, root, dry_run=False)
+
+
+def commands(paths: list[Path], output: Path, warehouse: Path, trace: bool) -> list[str]:
+    """The commands that make the page again, and those that ask further."""
+    names = " ".join(shlex.quote(str(path)) for path in paths)
+    if trace:
+        return [f"scalelens report --trace {names} -o {shlex.quote(str(output))}"]
+    place = shlex.quote(str(warehouse))
+    first = [f"scalelens ingest {names} -w {place}"] if names else []
+    return [
+        *first,
+        f"scalelens report -w {place} -o {shlex.quote(str(output))}",
+        f"scalelens query runs_overview -w {place}",
+        f"scalelens plot scaling -w {place} -o scaling.pdf",
+        "scalelens queries",
+    ]

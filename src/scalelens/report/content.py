@@ -1,0 +1,171 @@
+"""What a report holds: findings, answers, runs and files of a warehouse, asked but not yet laid out."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+
+import scalelens.report.findings
+from scalelens.database.ask import answer
+from scalelens.database.connect import connect
+from scalelens.errors import UserError
+from scalelens.folders import modules_of
+from scalelens.queries.header import Query, QueryColumn
+from scalelens.queries.load import load
+from scalelens.report import rendering
+from scalelens.report.glance import Block, blocks
+from scalelens.report.plotting import draw
+from scalelens.report.wording import Sentence
+
+MOST_ROWS = 500  # of a table; more are counted
+MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
+LAST_FAULT = 50  # findings up to this place are about what went wrong
+RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
+NAMES_SQL = """
+SELECT run_id, CASE WHEN count(*) OVER (PARTITION BY name) = 1 THEN name ELSE concat_ws(' ', name, run_id) END
+FROM runs ORDER BY run_id"""
+FILES_SQL = """
+SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note AS remark
+FROM files ORDER BY status = 'ok', status, path"""
+PROBLEMS_SQL = """
+SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
+       min_by(f.path, (f.path, line)) AS first_file, min_by(line, (f.path, line)) AS line,
+       min_by(text, (f.path, line)) AS text
+FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
+WIDE = {"width": "double"}  # settings of the charts
+ANSWERS_OF_LOGS = (
+    "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
+    "energy_efficiency", "goodput", "waterfall",
+)  # fmt: skip
+ANSWERS_OF_TRACES = (
+    "temporal_breakdown", "efficiency_tree", "comm_overlap", "idle_causes", "kernel_summary", "collectives",
+    "collective_skew", "op_summary", "annotation_summary", "memory_copies", "launch_stats",
+)  # fmt: skip
+
+
+class Table(NamedTuple):
+    """Rows as people see them, and the SQL that gives them."""
+
+    blocks: list[Block]
+    n_rows: int  # more than the blocks have, where they were cut
+    sql: str
+
+
+class Chart(NamedTuple):
+    """A drawing, or why there is none."""
+
+    svg: str
+    refusal: str
+
+
+class Article(NamedTuple):
+    """A question with what was found."""
+
+    question: str
+    sentences: list[Sentence]
+    nothing: str  # said where there are no sentences
+    chart: Chart | None
+    table: Table
+    inputs_sha256: str
+    n_inputs: int
+    is_fault: bool  # about what went wrong
+
+
+class Content(NamedTuple):
+    articles: list[Article]
+    runs: Table
+    answers: list[tuple[Query, Table]]
+    files: Table
+    problems: Table
+    counts: dict[str, int]  # of runs by outcome
+
+
+class Asking:
+    """An open warehouse, and what every table of the page needs of it."""
+
+    def __init__(self, root: Path, query_folders: tuple[Path, ...]) -> None:
+        self.root, self.query_folders = root, query_folders
+        self.queries = load(query_folders)
+        self.connection: duckdb.DuckDBPyConnection = connect(root, query_folders, queries=self.queries, closed=True)
+        self.names: Mapping[str, str] = dict(answer(self.connection, NAMES_SQL).iter_rows())
+        members = answer(self.connection, "SELECT run_id, file_id FROM members ORDER BY ALL")
+        self.members: list[tuple[str, str]] = list(members.iter_rows())
+        self.columns = {column.name: column for query in self.queries.values() for column in query.columns}
+        self.columns["size_bytes"] = QueryColumn("size_bytes", "BIGINT", "bytes", "size of the file")
+
+    def table(self, sql: str, glance: Sequence[str], rows: pl.DataFrame | None = None) -> Table:
+        """The answer to a statement; `rows` are its rows where they are known."""
+        rows = answer(self.connection, sql) if rows is None else rows
+        made = blocks(rows.head(MOST_ROWS), glance, self.columns, self.names) if rows.height else []
+        return Table(made, rows.height, sql.strip())
+
+    def inputs(self, runs: Iterable[str] | None) -> list[str]:
+        """Files of these runs, by id; of all where there is no `runs`."""
+        wanted = None if runs is None else set(runs)
+        return sorted({file for run, file in self.members if wanted is None or run in wanted})
+
+
+def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
+    """Asks a warehouse for all that a report holds.  With `traces_alone` only what concerns traces."""
+    asking = Asking(root, query_folders)
+    overview = answer(asking.connection, RUNS_SQL)
+    modules = sorted(modules_of(scalelens.report.findings).values(), key=lambda module: module.PLACE)
+    modules = [module for module in modules if not traces_alone or getattr(module, "ABOUT_TRACES", False)]
+    outcomes = overview["outcome"].value_counts(sort=True).sort(["count", "outcome"], descending=[True, False])
+    return Content(
+        [article(asking, module) for module in modules],
+        asking.table(RUNS_SQL, asking.queries["runs_overview"].glance, overview),
+        answers(asking, traces_alone),
+        asking.table(FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "remark")),
+        asking.table(PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
+        dict(outcomes.iter_rows()),
+    )
+
+
+def article(asking: Asking, module: ModuleType) -> Article:
+    """Asks what a finding asks, and draws its chart where something was found."""
+    rows = answer(asking.connection, module.SQL)
+    sentences = module.sentences(rows, asking.names)
+    name = getattr(module, "CHART", "")
+    inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
+    return Article(
+        (module.__doc__ or "").strip(),
+        sentences,
+        "" if sentences else module.nothing(rows),
+        chart(asking, name) if name and sentences else None,
+        asking.table(module.SQL, module.GLANCE, rows),
+        hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
+        len(inputs),
+        module.PLACE <= LAST_FAULT,
+    )
+
+
+def chart(asking: Asking, name: str) -> Chart:
+    """Draws a chart.  One that refuses, or would be too large, says why."""
+    try:
+        drawn = draw(asking.connection, asking.root, name, {}, asking.queries, WIDE, asking.query_folders)
+    except UserError as refusal:
+        return Chart("", f"No chart {name}: {refusal}.")
+    svg = rendering.drawing(drawn.chart, drawn.provenance)
+    if len(svg) > MOST_CHART_BYTES:
+        return Chart("", f"The chart {name} is too large for this page: scalelens plot {name} -o {name}.pdf")
+    return Chart(svg, "")
+
+
+def answers(asking: Asking, traces_alone: bool) -> list[tuple[Query, Table]]:
+    """Tables of the queries that most people ask, and of those of traces where there are any."""
+    traced = bool(answer(asking.connection, "SELECT 1 FROM events LIMIT 1").height)
+    of_traces = ANSWERS_OF_TRACES if traced else ()
+    of_logs = () if traces_alone else ANSWERS_OF_LOGS
+    made = []
+    for name in sorted({*of_traces, *of_logs}, key=lambda name: (asking.queries[name].topic, name)):
+        query = asking.queries[name]
+        sql = f"FROM {name}()"
+        rows = answer(asking.connection, sql)
+        if rows.height:
+            made.append((query, asking.table(sql, query.glance, rows)))
+    return made

@@ -1,0 +1,36 @@
+"""What do the traced devices spend their time on?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 100
+SQL = "FROM temporal_breakdown() ORDER BY run_id, rank, file_id"
+GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", "exposed_memory_share%", "idle_share%")
+CHART = "temporal_breakdown"
+ABOUT_TRACES = True
+SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
+         "exposed_memory_ns": "copy without either", "idle_ns": "are idle"}  # fmt: skip
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    """One sentence per run: total time over total time."""
+    said = []
+    for (run,), group in rows.group_by("run_id", maintain_order=True):
+        span_ns = sum(group["span_ns"].to_list())
+        if not span_ns:
+            continue
+        shares = (f"{words} in {percent(sum(group[column].to_list()) / span_ns)}" for column, words in SPENT.items())
+        idle = group["idle_share"].drop_nulls().to_list()
+        by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
+        doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
+        said.append(Sentence(f"{names[str(run)]}: the devices {', '.join(shares)} of the traced time.", doubt))
+    return few(said)
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No trace of a device was read."

@@ -1,0 +1,35 @@
+"""Did the runs complete?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, few, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 10
+SQL = """
+SELECT run_id, outcome, outcome_line AS line, nodes, devices, system, model, path
+FROM runs
+WHERE outcome NOT IN ('completed', 'unknown') ORDER BY outcome, run_id"""
+GLANCE = ("run_id", "outcome", "line", "devices", "system", "model", "path")
+WORDS = {"oom": "out of memory", "collective_timeout": "in a collective that timed out",
+         "time_limit": "at the time limit", "node_failure": "when a node failed", "error": "with an error",
+         "cancelled": "by a cancellation"}  # fmt: skip
+MOST_NAMED = 4
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    said = []
+    for outcome, count in Counter(rows["outcome"]).most_common():
+        runs = [names[run] for run in rows.filter(rows["outcome"] == outcome)["run_id"]]
+        more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
+        text = f"{plural(count, 'run')} ended {WORDS.get(outcome, outcome)} ({', '.join(runs[:MOST_NAMED])}{more})."
+        said.append(Sentence(text, "The table names the line that says so, where a line does."))
+    return few(said)
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No log says that its run failed. A log that ends without a word leaves its outcome unknown."

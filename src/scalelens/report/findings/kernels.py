@@ -1,0 +1,37 @@
+"""Which kernels take the time?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 110
+SQL = """
+SELECT run_id, class, name, sum(calls) AS calls, sum(total_ns) AS total_ns,
+       sum(total_ns) / sum(sum(total_ns)) OVER (PARTITION BY run_id) AS share,
+       min(min_ns) AS min_ns, max(max_ns) AS max_ns
+FROM kernel_summary() GROUP BY run_id, class, name
+QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(total_ns) DESC, name) <= 20
+ORDER BY run_id, total_ns DESC, name"""
+GLANCE = ("run_id", "class", "name", "calls", "total_ns", "share%", "min_ns", "max_ns")
+CHART = "kernel_summary"
+ABOUT_TRACES = True
+LONGEST_NAME = 70
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    said = []
+    for (run,), group in rows.group_by("run_id", maintain_order=True):
+        top = group.row(0, named=True)
+        kernel = top["name"] if len(top["name"]) <= LONGEST_NAME else f"{top['name'][:LONGEST_NAME]}…"
+        calls = plural(int(top["calls"]), "call")
+        text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
+        said.append(Sentence(text, "Share of the sum of all kernels and copies; those that overlap count each."))
+    return few(said)
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No kernel of a device is in a trace."

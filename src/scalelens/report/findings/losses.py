@@ -1,0 +1,45 @@
+"""What keeps traced devices from computing all the time?"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 65
+SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficiency, run_id"
+GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
+          "orchestration_efficiency%", "computation_scalability%", "remark")  # fmt: skip
+ABOUT_TRACES = True
+LEAST_SHARE = 0.005  # of the loss; less is not said
+FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
+           "orchestration_efficiency": "devices without work"}  # fmt: skip
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    known = rows.filter(rows["parallel_efficiency"].is_not_null()).iter_rows(named=True)
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in known])
+
+
+def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """The factors multiply, so their logarithms add up to that of the product: each has a share of the loss."""
+    whole = row["parallel_efficiency"]
+    text = f"{names[row['run_id']]}: {percent(whole)} of the devices' time is computation"
+    factors = {words: row[name] for name, words in FACTORS.items() if row[name] is not None}
+    if not 0 < whole < 1 or any(factor <= 0 for factor in factors.values()):
+        return f"{text}."
+    lost = {words: math.log(factor) / math.log(whole) for words, factor in factors.items()}
+    shares = sorted(((words, share) for words, share in lost.items() if share > LEAST_SHARE), key=lambda pair: -pair[1])
+    return f"{text}; of the loss {', '.join(f'{percent(share, 0)} is {words}' for words, share in shares)}."
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    remark = f"; {row['remark']}" if row["remark"] else ""
+    return f"{plural(row['ranks'], 'traced rank')}{remark}."
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No trace has steps of devices."

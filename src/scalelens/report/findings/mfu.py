@@ -1,0 +1,36 @@
+"""How much of what the devices could do does the training use?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 80
+SQL = "FROM mfu() ORDER BY run_id"
+GLANCE = ("run_id", "model", "precision", "devices", "device", "mfu%", "formula_used", "peak_tflops", "model_tflops",
+          "printed_tflops", "n_steps", "reason", "note")  # fmt: skip
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    """One sentence per formula: values of two formulas are not comparable."""
+    said = []
+    for (formula,), group in rows.filter(rows["mfu"].is_not_null()).group_by("formula_used", maintain_order=True):
+        ordered = group.sort("mfu", "run_id", descending=[True, False])
+        best, worst = ordered.row(0, named=True), ordered.row(-1, named=True)
+        text = f"MFU by formula {formula}: {percent(best['mfu'])} in {names[best['run_id']]}"
+        if worst["run_id"] != best["run_id"]:
+            text += f" down to {percent(worst['mfu'])} in {names[worst['run_id']]}"
+        peak = f"{best['peak_tflops']:.4g} TFLOP/s in {best['peak_of']}"
+        doubt = f"{plural(group.height, 'run')}; dense peak of {best['device']}: {peak}."
+        said.append(Sentence(f"{text}.", doubt))
+    return said
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    reasons = Counter(reason.split("; ")[0] for reason in rows["reason"] if reason)
+    why = "; ".join(f"{reason} ({plural(count, 'run')})" for reason, count in reasons.most_common(3))
+    return f"No MFU can be given: {why}." if why else "No MFU can be given: there are no runs."

@@ -1,0 +1,51 @@
+"""Is a GPU, a node or a rank slower than its peers?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 30
+SQL = "FROM outlier_gpus() ORDER BY run_id, rank NULLS LAST"
+GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_steps", "compute_s", "ratio",
+          "flagged_share%", "evidence", "reason")  # fmt: skip
+ABOUT_TRACES = True
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
+    ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in ordered])
+
+
+def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    rank = "A rank" if row["rank"] is None else f"Rank {row['rank']}"
+    where = f" on {row['node']}" if row["node"] else ""
+    cause = f" Cause: {row['cause']}." if row["cause"] else ""
+    if row["verdict"] == "slow":
+        longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
+        what = f"computes {longer} longer than its peers, in {share} of its steps"
+    elif row["verdict"] == "intermittent":
+        what = f"is slow at times ({row['evidence']})"
+    else:
+        what = f"keeps the others waiting ({row['evidence']})"
+    return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    chance = f"; by accident in {percent(row['q'])} of such jobs" if row["q"] is not None else ""
+    return f"{plural(row['n_steps'] or 0, 'step')}, {plural(row['peers'] or 0, 'peer')}{chance}."
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    if rows.is_empty():
+        return "No rank can be compared: there are no runs."
+    compared = rows.filter((rows["verdict"] == "ordinary").fill_null(False))
+    reasons = Counter(reason for reason in rows["reason"] if reason)
+    why = "; ".join(f"{reason} ({plural(count, 'row')})" for reason, count in reasons.most_common(2))
+    looked = f"{plural(compared.height, 'rank')} compared, none stands out." if compared.height else "It is not known."
+    return f"{looked} {why[:1].upper()}{why[1:]}." if why else looked

@@ -1,0 +1,45 @@
+"""Do the runs keep their pace?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, percent, plural, seconds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 50
+SQL = "FROM steady_state() ORDER BY verdict, run_id, attempt"
+GLANCE = ("run_id", "attempt", "verdict", "n_steps", "steady_from_step", "before_s", "steady_s", "change_steps", "note")
+ORDER = ("slowing", "unsteady", "warming")  # the worst first
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in ORDER]
+    moving.sort(key=lambda row: ORDER.index(row["verdict"]))
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in moving])
+
+
+def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    name = names[row["run_id"]]
+    if row["verdict"] == "unsteady" or row["steady_s"] is None or row["before_s"] is None:
+        return (
+            f"{name} has no steady pace: another level begins at step {(row['change_steps'] or '').replace(' ', ', ')}."
+        )
+    change = row["steady_s"] / row["before_s"] - 1
+    slower = f"{percent(abs(change))} {'slower' if change > 0 else 'faster'}"
+    return f"{name} is {slower} from step {row['steady_from_step']} on: {seconds(row['steady_s'])} a step."
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{plural(row['n_steps'], 'record')}{note}."
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    counts = Counter(rows["verdict"])
+    return (
+        f"No change of pace is found: {plural(counts['steady'], 'attempt')} steady, "
+        f"{counts['too_short']} too short to tell."
+    )

@@ -1,0 +1,49 @@
+"""How well does the training scale?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 60
+SQL = "FROM scaling()"
+GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
+          "tflops_per_device", "warning")  # fmt: skip
+CHART = "scaling"
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    """One sentence per series, of its largest size."""
+    said = []
+    for (series,), group in rows.group_by("series", maintain_order=True):
+        largest = group.sort("devices").row(-1, named=True)
+        if largest["devices"] != largest["baseline_devices"]:
+            said.append((largest["efficiency"], Sentence(text_of(str(series), largest), doubt_of(largest))))
+    said.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
+    return few([sentence for _, sentence in said])
+
+
+def text_of(series: str, row: Mapping[str, Any]) -> str:
+    sizes = f"{row['devices']} devices against {row['baseline_devices']}"
+    if row["efficiency"] is None:
+        gain = f": {row['speedup']:.3g} times the throughput" if row["speedup"] else ""
+        per_device = f", {row['tflops_per_device']:.3g} TFLOP/s per device" if row["tflops_per_device"] else ""
+        return f"{series}: {sizes}{gain}{per_device}; it has no efficiency."
+    return f"{series}: {sizes}: {percent(row['efficiency'])} of ideal."
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    if row["efficiency_low"] is None:
+        sure = "One run at a size: no interval"
+    else:
+        kind = "95 % interval" if row["efficiency_kind"] == "ci95" else "Range of the repeats"
+        sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
+    warning = f" {row['warning'][:1].upper()}{row['warning'][1:]}." if row["warning"] else ""
+    return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{warning}"
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No two runs differ in their size alone. What keeps each out: scalelens query not_compared."

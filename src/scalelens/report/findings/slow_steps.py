@@ -1,0 +1,43 @@
+"""What do slow steps cost?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, percent, plural, seconds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 40
+SQL = """
+SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percent) / 100 AS cost_share,
+       max(step_s) AS slowest_s, any_value(fast_s) AS fast_s, min(period_steps) AS period_steps,
+       min(step) AS first_step, max(step) AS last_step
+FROM slow_steps() WHERE class IS NOT NULL GROUP BY run_id, class ORDER BY cost_share DESC, run_id, class"""
+GLANCE = ("run_id", "class", "n_slow", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
+          "last_step")  # fmt: skip
+LEAST_SHARE = 0.01  # of the time; less is in the table only
+WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
+         "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in costly])
+
+
+def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    steps = "step" if row["n_slow"] == 1 else "steps"
+    rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
+    what = f"{row['n_slow']} {WORDS[row['class']].format(steps)}{rhythm}"
+    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what}."
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    slowest = f"the slowest takes {seconds(row['slowest_s'])}"
+    return f"{seconds(row['cost_s'])} beyond the fast mode of {seconds(row['fast_s'])}; {slowest}."
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    small = f" {plural(rows.height, 'kind')} of slow steps cost less." if rows.height else ""
+    return f"No run is known to lose more than 1 % of its time in slow steps.{small}"

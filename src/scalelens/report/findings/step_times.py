@@ -1,0 +1,37 @@
+"""How long does a step take?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, plural, seconds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 70
+SQL = "FROM batch_stats() ORDER BY run_id"
+GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_per_s", "tokens_per_s", "n_excluded",
+          "value_kinds", "note")  # fmt: skip
+CHART = "batch_cdf"
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    timed = rows.filter(rows["step_s"].is_not_null()).sort("step_s", "run_id")
+    if timed.is_empty():
+        return []
+    fastest, slowest = timed.row(0, named=True), timed.row(-1, named=True)
+    text = f"{plural(timed.height, 'run')} with step times: the median step takes {seconds(fastest['step_s'])}"
+    if timed.height > 1:
+        text += f" in {names[fastest['run_id']]} to {seconds(slowest['step_s'])} in {names[slowest['run_id']]}"
+    sure = (timed["interval_kind"] == "ci95").sum()
+    ranges = timed.height - sure
+    doubt = (
+        f"{plural(int(timed['n_steps'].sum()), 'step record')}, {int(timed['n_excluded'].sum() or 0):,} left out. "
+        f"A 95 % interval can be given for {plural(int(sure), 'run')}, a range for {ranges}. "
+        "Runs with other batches or settings are not comparable by their step time."
+    )
+    return [Sentence(f"{text}.", doubt)]
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No log has the time of a step."

@@ -1,0 +1,39 @@
+"""Did a rank not come to a collective that the others wait in?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.wording import Sentence, few, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 15
+SQL = "FROM stuck_collectives() ORDER BY run_id, process_group, rank"
+GLANCE = ("run_id", "process_group", "rank", "verdict", "waits_in", "called", "last_common", "n_ranks", "missing_ranks",
+          "state")  # fmt: skip
+ABOUT_TRACES = True
+WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of", "not begun": "did not begin"}
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    odd = rows.filter(rows["verdict"].is_in(list(WORDS))).iter_rows(named=True)
+    return few([Sentence(text_of(row, names), doubt_of(row)) for row in odd])
+
+
+def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    what = row["waits_in"] or "the last collective"
+    return (
+        f"Rank {row['rank']} of {names[row['run_id']]} {WORDS[row['verdict']]} {what} of group {row['process_group']}."
+    )
+
+
+def doubt_of(row: Mapping[str, Any]) -> str:
+    missing = f"; {row['missing_ranks']} without a dump are not judged" if row["missing_ranks"] else ""
+    return f"Dumps of {plural(row['n_ranks'], 'rank')}{missing}."
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    if rows.is_empty():
+        return "No dump of a flight recorder was read."
+    return f"{plural(rows.height, 'place')} of ranks in their groups looked at; none is behind the others."

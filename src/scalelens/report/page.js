@@ -1,0 +1,68 @@
+"use strict";
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const root = document.documentElement;
+const byId = (id) => document.getElementById(id);
+document.querySelector(".tools").hidden = false;
+
+byId("theme").addEventListener("click", () => {
+  const asked = root.dataset.theme;
+  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+});
+
+const details = all("details");
+byId("open").addEventListener("click", () => {
+  const open = details.some((part) => !part.open);
+  for (const part of details) part.open = open;
+  byId("open").textContent = open ? "Close all" : "Open all";
+});
+addEventListener("beforeprint", () => details.filter((part) => part.dataset.print).forEach((part) => { part.open = true; }));
+
+const rows = all("tbody tr").map((row) => ({ row, text: row.textContent.toLowerCase() }));
+byId("filter").addEventListener("input", (event) => {
+  const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const { row, text } of rows) {
+    const fits = words.every((word) => text.includes(word));
+    row.classList.toggle("away", !fits);
+    shown += fits;
+  }
+  byId("count").textContent = words.length ? `${shown} of ${rows.length} rows in all tables` : "";
+});
+
+const number = (text) => (/^[-+]?[\d.]/.test(text) ? parseFloat(text.replaceAll(",", "")) : NaN);
+const compared = (a, b) => {
+  if (!a || !b) return !a - !b;
+  const difference = number(a) - number(b);
+  return Number.isNaN(difference) ? a.localeCompare(b, "en", { numeric: true }) : difference;
+};
+for (const button of all("th button")) {
+  button.addEventListener("click", () => {
+    const head = button.parentElement;
+    const table = head.closest("table");
+    const downwards = head.getAttribute("aria-sort") === "ascending";
+    for (const other of all("th", table)) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", downwards ? "descending" : "ascending");
+    const text = (row) => row.cells[head.cellIndex].textContent;
+    const ordered = all("tbody tr", table).sort((a, b) => {
+      const empty = !text(a) - !text(b); // unknown values stand last in both orders
+      return empty || compared(text(a), text(b)) * (downwards ? -1 : 1);
+    });
+    table.tBodies[0].append(...ordered);
+  });
+}
+
+// A mark says in its aria-label what it shows; those of legends and captions begin with their place on the paper.
+const tip = byId("tip");
+const hide = () => { tip.hidden = true; };
+document.addEventListener("pointermove", (event) => {
+  const mark = event.target.closest?.("figure [role=graphics-symbol][aria-label]");
+  const label = mark?.getAttribute("aria-label");
+  if (!label || /^[xy]2?: /.test(label) || label.includes("-axis")) return hide();
+  tip.textContent = label.split("; ").filter((part) => !part.endsWith(": ")).join("\n");
+  tip.hidden = false;
+  tip.style.left = `${Math.max(0, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.max(0, Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 8))}px`;
+});
+addEventListener("scroll", hide, { passive: true });
+addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });

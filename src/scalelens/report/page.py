@@ -1,0 +1,158 @@
+"""The page of a report: one HTML file that loads nothing.
+
+Every text of a file passes `inert`, and the page's policy lets no script run but its own: it names the hash of it.
+The same content gives the same bytes.
+"""
+
+import base64
+import hashlib
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+from scalelens.inert import visible
+from scalelens.report.column_texts import Shown
+from scalelens.report.content import Article, Content, Table
+from scalelens.report.glance import Block
+from scalelens.report.wording import plural
+from scalelens.version import __version__
+
+FOLDER = Path(__file__).parent
+PARTS = {
+    "findings": "Findings", "runs": "Runs, and how they ended", "answers": "Answers by topic",
+    "files": "What was read, and what was not", "again": "How to do it again",
+}  # fmt: skip
+
+
+def page(content: Content, title: str, commands: Sequence[str]) -> str:
+    """The whole page.  `commands` are those that make it again."""
+    script = (FOLDER / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts = {
+        "findings": findings(content),
+        "runs": table(content.runs) or "<p>No file holds a run.</p>",
+        "answers": answers(content),
+        "files": files(content),
+        "again": f"<pre>{inert(chr(10).join(commands))}</pre>",
+    }
+    main = "\n".join(f'<section id="{key}"><h2>{PARTS[key]}</h2>\n{text}</section>' for key, text in parts.items())
+    ended = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in content.counts.items())
+    n_runs = sum(content.counts.values())
+    return Template((FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
+        script_hash=f"sha256-{digest}",
+        version=__version__,
+        title=inert(title),
+        style=(FOLDER / "page.css").read_text(encoding="utf-8"),
+        summary=inert(
+            f"{plural(n_runs, 'run')}{f' ({ended})' if ended else ''} in {plural(content.files.n_rows, 'file')}."
+        ),
+        navigation=" ".join(f'<a href="#{key}">{words}</a>' for key, words in PARTS.items()),
+        main=main,
+        footer=f"ScaleLens {__version__}. This page loads nothing from a network.",
+        script=script,
+    )
+
+
+def inert(text: str) -> str:
+    """A text of a file as HTML: no markup of it acts, and control characters are seen."""
+    return html.escape(visible(text, lines=True))
+
+
+def findings(content: Content) -> str:
+    """What was found, then what was looked for in vain."""
+    found = [article for article in content.articles if article.sentences]
+    quiet = [article for article in content.articles if not article.sentences]
+    shown = "\n".join(map(finding, found)) or "<p>Nothing was found.</p>"
+    if not quiet:
+        return shown
+    entries = "".join(f"<dt>{inert(one.question)}</dt><dd>{inert(one.nothing)}</dd>" for one in quiet)
+    return f'{shown}\n<article><h3>Asked, and nothing found</h3><dl class="quiet">{entries}</dl></article>'
+
+
+def finding(article: Article) -> str:
+    sentences = "".join(
+        f'<li>{inert(said.text)} <span class="doubt">{inert(said.doubt)}</span></li>' for said in article.sentences
+    )
+    figure = ""
+    if article.chart:
+        svg, refusal = article.chart
+        figure = f"<figure>{svg}</figure>" if svg else f'<p class="none">{inert(refusal)}</p>'
+    made_from = f"Of {plural(article.n_inputs, 'file')}; sha256 of their ids: {article.inputs_sha256}"
+    return (
+        f"<article{' class=wrong' if article.is_fault else ''}><h3>{inert(article.question)}</h3>\n"
+        f"<ul>{sentences}</ul>\n{figure}\n"
+        f"{folded('Table', table(article.table), printed=True)}"
+        f"{folded('SQL', f'<pre>{inert(article.table.sql)}</pre><p class=remark>{made_from}</p>')}</article>"
+    )
+
+
+def answers(content: Content) -> str:
+    made, topic = [], ""
+    for query, rows in content.answers:
+        if query.topic != topic:
+            topic = query.topic
+            made.append(f"<h3>{inert(topic.capitalize())}</h3>")
+        inner = f'{table(rows)}<p class="remark">scalelens explain {query.name}</p>'
+        made.append(folded(inert(query.title), inner))
+    return "\n".join(made) or "<p>There is nothing to answer from.</p>"
+
+
+def files(content: Content) -> str:
+    """Every file, and what was not understood."""
+    problems = table(content.problems)
+    lines = (
+        f"<h3>Lines that were not understood</h3>\n{problems}"
+        if problems
+        else "<p>Every line of a known format was understood.</p>"
+    )
+    if not content.files.n_rows:
+        return "<p>No file was read.</p>"
+    listed = folded("All " + plural(content.files.n_rows, "file"), table(content.files))
+    return f"{lines}\n{listed}"
+
+
+def folded(summary: str, inner: str, printed: bool = False) -> str:
+    """A part that opens on a click; on paper only where it is `printed`."""
+    return (
+        f"<details{' data-print=1' if printed else ''}><summary>{summary}</summary>{inner}</details>" if inner else ""
+    )
+
+
+def table(given: Table) -> str:
+    """The blocks of an answer, and how many rows have no room."""
+    shown = "\n".join(map(block, given.blocks))
+    n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
+    rest = given.n_rows - n_shown
+    more = f'<p class="remark">{rest:,} more rows, or rows that are alike (×).</p>' if rest > 0 else ""
+    return shown + more
+
+
+def block(given: Block) -> str:
+    heading = f"<caption>{inert(given.heading)}</caption>" if given.heading else ""
+    heads = "".join(
+        f'<th scope="col"{side(column)}><button type="button">{inert(column.header)}</button></th>'
+        for column in given.columns
+    )
+    lines = "\n".join(
+        "<tr>"
+        + "".join(f"<td{side(column)}>{inert(text)}</td>" for column, text in zip(given.columns, row, strict=True))
+        for row in zip(*(column.texts for column in given.columns), strict=True)
+    )
+    remarks = "".join(
+        f'<p class="remark">{inert(f"{few_of(keys)}: {text}")}</p>' for text, keys in given.remarks.items()
+    )
+    label = inert(given.heading or "Table")
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{heading}'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>{lines}</tbody></table></div>{remarks}"
+    )
+
+
+def side(column: Shown) -> str:
+    return ' class="number"' if column.right else ""
+
+
+def few_of(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

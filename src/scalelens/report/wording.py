@@ -1,0 +1,34 @@
+"""Sentences of a report, and the numbers in them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MOST = 6  # sentences of one kind; the table has the rest
+
+
+class Sentence(NamedTuple):
+    """A finding in words, and how sure it is."""
+
+    text: str
+    doubt: str = ""
+
+
+def few(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The first sentences, and how many more there would be."""
+    rest = len(sentences) - MOST
+    return [*sentences[:MOST], *([Sentence(f"The table has {rest:,} more.")] if rest > 0 else [])]
+
+
+def plural(count: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def percent(value: float, decimals: int = 1) -> str:
+    """A share in per cent."""
+    return f"{100 * value:.{decimals}f} %"
+
+
+def seconds(value: float) -> str:
+    """A time with four digits, in ms below 0.2 s."""
+    return f"{value * 1e3:.4g} ms" if value < 0.2 else f"{value:.4g} s"

@@ -1,0 +1,204 @@
+"""The page of a report: what it says, that it is inert, loads nothing, and is the same every time."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import scalelens
+from scalelens.cli import app
+from scalelens.report.column_texts import Shown
+from scalelens.report.content import MOST_ROWS, Content, Table, content_of
+from scalelens.report.findings import (
+    contradictions,
+    device_time,
+    failures,
+    losses,
+    outliers,
+    pace,
+    scaling,
+    slow_steps,
+    stuck,
+)
+from scalelens.report.glance import Block
+from scalelens.report.page import page, table
+
+DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
+GOLDEN = Path(__file__).parent / "fixtures" / "report" / "demo.txt"
+HOSTILE = "x\"><img src=x onerror=document.title='hacked'>$$\\input{x}'"
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    warehouse = tmp_path_factory.mktemp("report") / "w"
+    scalelens.ingest(DEMO, warehouse=warehouse)
+    return content_of(warehouse)
+
+
+def written(content: Content, title: str = "demo") -> str:
+    return page(content, title, ["scalelens report"])
+
+
+def words_of(content: Content) -> str:
+    """What was asked and said, without numbers of charts and tables."""
+    lines = []
+    for article in content.articles:
+        lines.append(f"# {article.question}")
+        lines += [f"{said.text} | {said.doubt}" for said in article.sentences] or [article.nothing]
+    return "\n".join(lines) + "\n"
+
+
+def test_findings_of_the_demo(content: Content, golden: Callable[[str, Path], None]) -> None:
+    golden(words_of(content), GOLDEN)
+
+
+def test_each_finding_names_its_sql_its_files_and_its_rows(content: Content) -> None:
+    found = [article for article in content.articles if article.sentences]
+    assert {article.question for article in found} >= {
+        "How well does the training scale?",
+        "How long does a step take?",
+    }
+    for article in found:
+        assert article.table.sql and article.table.blocks and article.n_inputs
+        assert re.fullmatch("[0-9a-f]{64}", article.inputs_sha256)
+        assert article.chart is None or article.chart.svg.startswith("<svg")
+
+
+NAMES = {"a": "job A", "b": "job B"}
+
+
+def test_sentence_of_a_slow_rank() -> None:
+    row = {"run_id": "a", "rank": 17, "node": "n0042", "verdict": "slow", "cause": "gpu", "ratio": 1.14, "q": 0.001,
+           "flagged_share": 0.96, "n_steps": 50, "peers": 64, "evidence": "", "reason": None}  # fmt: skip
+    ordinary = row | {"rank": 3, "verdict": "ordinary", "ratio": 1.0}
+    said = outliers.sentences(pl.DataFrame([ordinary, row]), NAMES)
+    assert [one.text for one in said] == [
+        "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: gpu."
+    ]
+    assert outliers.nothing(pl.DataFrame([ordinary])) == "1 rank compared, none stands out."
+
+
+def test_sentence_of_a_rank_that_did_not_come() -> None:
+    row = {"run_id": "b", "process_group": "0 default_pg", "rank": 2, "verdict": "behind", "waits_in": "all_reduce",
+           "n_ranks": 3, "missing_ranks": 1}  # fmt: skip
+    said = stuck.sentences(pl.DataFrame([row | {"rank": 0, "verdict": "waits"}, row]), NAMES)
+    assert [one.text for one in said] == ["Rank 2 of job B did not call all_reduce of group 0 default_pg."]
+    assert said[0].doubt == "Dumps of 3 ranks; 1 without a dump are not judged."
+
+
+def test_shares_of_the_loss_add_up() -> None:
+    row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
+           "orchestration_efficiency": 1.0, "ranks": 8, "remark": None}  # fmt: skip
+    assert losses.sentences(pl.DataFrame([row]), NAMES)[0].text == (
+        "job A: 64.0 % of the devices' time is computation; of the loss 50 % is uneven work, "
+        "50 % is communication and copies that nothing hides."
+    )
+
+
+def test_sentences_of_failures_and_contradictions() -> None:
+    rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"]})
+    assert failures.sentences(rows, NAMES)[0].text == "2 runs ended out of memory (job A, job B)."
+    facts = {"run_id": ["a", "a"], "key": ["devices"] * 2, "value": ["8", "4"], "origin": ["log", "nccl"]}
+    said = contradictions.sentences(pl.DataFrame(facts | {"chosen": [True, False]}), NAMES)
+    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "Numbers of this page take 8.")]
+
+
+def test_sentences_of_pace_and_slow_steps() -> None:
+    slower = {"run_id": "a", "verdict": "slowing", "steady_s": 0.55, "before_s": 0.5, "steady_from_step": 300,
+              "n_steps": 400, "note": None, "change_steps": "300"}  # fmt: skip
+    said = pace.sentences(pl.DataFrame([slower]), NAMES)
+    assert said[0].text == "job A is 10.0 % slower from step 300 on: 0.55 s a step."
+    slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
+            "slowest_s": 1.0, "period_steps": 100}  # fmt: skip
+    said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}]), NAMES)
+    assert [one.text for one in said] == [
+        "job B: 12.0 % of its time went into 9 slow steps in a rhythm, every 100 steps."
+    ]
+
+
+def test_a_growing_model_has_no_efficiency() -> None:
+    row = {"series": "s", "devices": 16, "baseline_devices": 8, "efficiency": None, "efficiency_low": None, "speedup": None,
+           "tflops_per_device": 45.0, "n_runs": 1, "n_steps": 9, "warning": "the model grows"}  # fmt: skip
+    said = scaling.sentences(pl.DataFrame([row]), NAMES)
+    assert said[0].text == "s: 16 devices against 8, 45 TFLOP/s per device; it has no efficiency."
+    assert said[0].doubt.endswith("The model grows.")
+
+
+def test_device_time_is_total_over_total() -> None:
+    rows = pl.DataFrame({"run_id": ["a", "a"], "span_ns": [300, 100], "compute_ns": [300, 0], "exposed_comm_ns": [0, 50],
+                         "exposed_memory_ns": [0, 0], "idle_ns": [0, 50], "idle_share": [0.0, 0.5]})  # fmt: skip
+    assert "compute in 75.0 %" in device_time.sentences(rows, NAMES)[0].text
+
+
+def test_same_input_same_bytes(content: Content, tmp_path: Path) -> None:
+    scalelens.ingest(DEMO, warehouse=tmp_path / "w", jobs=1)
+    assert written(content) == written(content_of(tmp_path / "w"))
+
+
+def test_page_loads_nothing_and_is_small(content: Content) -> None:
+    text = written(content)
+    assert "default-src 'none'" in text
+    assert not re.search(r"@import|url\(|<link|<iframe|<object|<embed|<img", text)
+    assert {link[0] for link in re.findall(r"""\b(?:src|href)=["']?(.)""", text)} == {"#"}
+    assert text.count("<script>") == 1
+    assert len(text) < 1_000_000
+    assert len(re.findall(r"<h1>", text)) == 1
+
+
+def test_texts_of_files_are_inert(tmp_path: Path) -> None:
+    shutil.copytree(DEMO / "gpt-r1", tmp_path / "logs" / HOSTILE)
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    text = written(content_of(tmp_path / "w"), HOSTILE)
+    assert "<img" not in text and "onerror=" in text  # it is there, as a text
+    assert HOSTILE in unescape(text)
+
+
+def test_control_characters_are_seen() -> None:
+    shown = Block("\x1b[2J", [Shown("run_id", "run", ["</td><script>alert(1)</script>\x00"], False)], {"\x07": ["a"]})
+    text = table(Table([shown], 1, "FROM runs"))
+    assert "\x1b" not in text and "\x00" not in text and "\x07" not in text
+    assert "<script>" not in text
+
+
+def test_rows_without_room_are_counted() -> None:
+    shown = Block("", [Shown("run_id", "run", ["a"] * MOST_ROWS, False)], {})
+    assert "7 more rows" in table(Table([shown], MOST_ROWS + 7, "FROM runs"))
+
+
+@pytest.mark.parametrize("files", [{}, {"notes.md": "# Notes\n", "core": "\0\1"}])
+def test_folder_without_runs(tmp_path: Path, files: dict[str, str]) -> None:
+    (tmp_path / "logs").mkdir()
+    for name, text in files.items():
+        (tmp_path / "logs" / name).write_text(text)
+    arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(tmp_path / "r.html")]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "No file holds a run." in text
+    assert all(name in text for name in files)
+
+
+def test_trace_keeps_no_warehouse_and_asks_of_traces_alone(tmp_path: Path) -> None:
+    shutil.copytree(DEMO / "gpt-r1", tmp_path / "logs")
+    output = tmp_path / "traces.html"
+    arguments = ["report", "--trace", str(tmp_path / "logs"), "-o", str(output), "-w", str(tmp_path / "w")]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    text = output.read_text(encoding="utf-8")
+    assert not (tmp_path / "w").exists()
+    assert "Which kernels take the time?" in text and "How well does the training scale?" not in text
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
+def test_script_runs_in_chromium(content: Content, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(written(content, HOSTILE), encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    shown = subprocess.run(
+        [*command, "--dump-dom", f"file://{tmp_path / 'report.html'}"], capture_output=True, text=True, timeout=120
+    ).stdout
+    assert re.search(r'<div class="tools">', shown)  # the script took `hidden` away
+    assert "<title>hacked" not in shown
