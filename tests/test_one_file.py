@@ -112,7 +112,7 @@ def test_the_fixture_of_a_format_is_found_by_the_tests_of_all(tree: Tree) -> Non
 def test_a_query(tree: Tree, home: Path) -> None:
     (tree.package / "queries" / "steps" / "slow_steps.sql").write_text(recipe("Add a query"))
     listed, rows = tree.run("queries", f"query slow_steps slowest_s=1.003 -w {home} --format csv")
-    assert "steps,slow_steps,Steps slower than a limit.,slowest_s" in listed
+    assert "steps,slow_steps,Steps slower than a limit.,Which steps took too long?,slowest_s" in listed
     assert [line.split(",")[1:] for line in rows.splitlines()] == [["step", "step_s"], ["4", "1.004"], ["5", "1.005"]]
     assert tree.changed() == ["queries/steps/slow_steps.sql"]
 

@@ -160,14 +160,16 @@ def test_texts_of_files_are_inert(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_seen() -> None:
-    shown = Block("\x1b[2J", [Shown("run_id", "run", ["</td><script>alert(1)</script>\x00"], False)], {"\x07": ["a"]})
+    shown = Block(
+        "\x1b[2J", [Shown("run_id", "run", ["</td><script>alert(1)</script>\x00"], False)], {"\x07": ["a"]}, 1
+    )
     text = table(Table([shown], 1, "FROM runs"))
     assert "\x1b" not in text and "\x00" not in text and "\x07" not in text
     assert "<script>" not in text
 
 
 def test_rows_without_room_are_counted() -> None:
-    shown = Block("", [Shown("run_id", "run", ["a"] * MOST_ROWS, False)], {})
+    shown = Block("", [Shown("run_id", "run", ["a"] * MOST_ROWS, False)], {}, MOST_ROWS)
     assert "7 more rows" in table(Table([shown], MOST_ROWS + 7, "FROM runs"))
 
 

@@ -19,6 +19,7 @@ from scalelens.report import rendering
 from scalelens.report.files import write_file
 from scalelens.report.inputs import inputs_of
 from scalelens.report.provenance import Provenance, make_provenance, renderer
+from scalelens.report.text_formats import inert_csv
 
 Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
@@ -42,9 +43,12 @@ def plot(
     """
     parameters, settings, queries = dict(parameters or {}), dict(settings or {}), load(query_folders)
     check_call(find(name).QUERY, parameters, queries, query_folders)
+    page = page_of(settings)
+    if page.facet:
+        raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
     connection = connect(root, query_folders, queries=queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
-    rendering.save(plotted.chart, path, plotted.provenance, page_of(settings))
+    rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
 
 
@@ -53,16 +57,14 @@ def draw(
     queries: Mapping[str, Query], settings: Settings, query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
     """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
-    chart, page = find(name), page_of(settings)
-    if page.facet:
-        raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
+    chart = find(name)
     parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters)).items()))
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    figure = chart.draw(rows, left_out, texts, page)
+    figure = chart.draw(rows, left_out, texts, page_of(settings))
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
     return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
@@ -107,8 +109,6 @@ def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> No
     Nothing is written unasked: a file of that name beside the figure may be the user's own.
     """
     if data:
-        lists = [name for name, kind in plotted.rows.schema.items() if isinstance(kind, pl.List)]
-        flat = plotted.rows.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists)
-        write_file(data, flat.write_csv().encode())
+        write_file(data, inert_csv(plotted.rows).encode())
     if caption:
         write_file(caption, f"{plotted.chart.description}\n".encode())

@@ -6,6 +6,13 @@
 --   allocated_s and the parts are those of lost_time.  A run is its attempts together; jobs that the scheduler started
 --   anew under other numbers count where the run's log names them.
 --
+-- Formula: goodput = time of the steps that count / allocated time; lost hours = (allocated time - that) x devices / 3600.
+--
+-- Limits: Without a scheduler's record the time between attempts is not known, and not counted.  A log that names no
+--   single steps has no goodput.
+--
+-- Glance: run_id goodput% allocated_s step_time_s attempts repeated_s devices lost_hours time_origin remark
+--
 -- Sources: lost_time, runs
 --
 -- Parameters:

@@ -17,7 +17,7 @@
 --
 -- Parameters:
 --   runs := ''     SQL condition over the columns of `runs`, as text; empty takes all
---   warmup := 2    records at the start of each attempt that are its first batches
+--   warmup := 2    records left out at the start of each attempt; for the part first batches
 --
 -- Columns:
 --   run_id          VARCHAR     run

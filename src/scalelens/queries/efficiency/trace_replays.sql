@@ -1,6 +1,7 @@
 -- Steps of kernel traces as a replay of their dependencies has them, rank by rank: as they were, and as they would be.
 --
--- Answers: How well does the replay of a trace meet each step of each rank, and how long would that step be?
+-- Answers: How well does the replay of a trace meet each step of each rank?
+--   And how long would that step be with free communication, no host gaps, or no slowest rank?
 --   The replay starts each call of a host, and each work of a device, as soon as what it waits for allows:
 --     host          a call comes after the one that returned last, of any thread, by the time that lay between them
 --     launch        work starts a latency after its launch: the median over the work of idle streams of the rank
@@ -10,11 +11,17 @@
 --     collectives   all traced ranks wait for the last to arrive, and then take the shortest duration of any of them
 --   Where the trace does not say what a call or a stream waits for, it is the work that ended just before, or was
 --   launched last.
---   What it misses: work that starts late for a reason that the trace does not hold (another process, parts of a CUDA
+--
+-- Formula: start = max over what an event waits for of (its end + latency); replay_error = replayed / measured - 1.
+--
+-- Reference: Daydream, ATC 2020; Lumos, arXiv 2504.09307, whose replays miss measured steps by 3.3 % on average.
+--
+-- Limits: What it misses: work that starts late for a reason that the trace does not hold (another process, parts of a CUDA
 --   graph that were not recorded), kernels of several streams that slow each other down, work whose launch was not traced
 --   (it follows its stream alone), collectives of hosts (they are time of the host), and ranks that were not traced: the
 --   time that a collective waits for them stays in it.
---   References: Daydream, ATC 2020; Lumos, arXiv 2504.09307, whose replays miss measured steps by 3.3 % on average.
+--
+-- Glance: run_id rank train_step question replay_error% measured_s replayed_s what_if_s healed reason
 --
 -- Sources: replay_events
 --

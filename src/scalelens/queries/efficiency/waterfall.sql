@@ -9,13 +9,20 @@
 --            efficiency_tree.  Each factor f of it has lost (1 - product) * ln f / ln product, so that the order of the
 --            factors does not matter.  Where one rank of several was traced its balance is not known: there is no row.
 --   The two are not added: traced time is the inside of a few steps.
---   Reference: additive bars of POP's factors, https://pop-coe.eu/node/69
+--
+-- Formula: percent = 100 * part / whole; of a trace, 100 * (1 - product) * ln f / ln product for each factor f.
+--
+-- Reference: additive bars of POP's factors, https://pop-coe.eu/node/69
+--
+-- Limits: A part that no log tells is in `rest`.  A cause that slows all steps alike is in none of the parts.
+--
+-- Glance: run_id part percent lost_s after_percent source evidence remark
 --
 -- Sources: lost_time, efficiency_tree, runs
 --
 -- Parameters:
 --   runs := ''       SQL condition over the columns of `runs`, as text; empty takes all
---   warmup := 2      records at the start of each attempt that are its first batches
+--   warmup := 2      records left out at the start of each attempt; for the part first batches
 --   steps := 'all'   which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:

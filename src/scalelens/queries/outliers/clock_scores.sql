@@ -1,15 +1,19 @@
 -- Each device's clock while it works, beside that of the other devices of the run.
 --
--- Answers: Is a device clocked lower than the others, and which limit does its driver name?
+-- Answers: Is a device clocked lower than the others?
+--   And which limit does its driver name?
 --   A device works in the samples in which it draws more than the middle between its resting and its highest power, as in
---   power_scores: an idle device clocks down, and says nothing.  ratio = median clock / median over the devices,
---   z = (ratio - 1) / max(1.4826 MAD of the ratios, 0.01); of three devices or more one stands out with z below -3.5 and
---   a ratio below 0.95.  A higher clock is no finding.  Files do not say which rank has the device.
+--   power_scores: an idle device clocks down, and says nothing.  Of three devices or more one stands out with z below -3.5
+--   and a ratio below 0.95.  A higher clock is no finding.  Files do not say which rank has the device.
+--
+-- Formula: ratio = median clock / median over the devices; z = (ratio - 1) / max(1.4826 MAD of the ratios, 0.01).
 --
 -- Reference: NVML, nvmlClocksEventReasons: what the bits of `clocks_event_reasons.active` mean.
 --
 -- Limits: Files that give power and clock in one line are read (nvidia-smi --query-gpu and dmon, dcgmi dmon, amd-smi).
 --   A clock that was set for all devices is no difference between them.
+--
+-- Glance: run_id node device ratio clock_mhz stands_out limited_by z n_samples compared scope
 --
 -- Sources: metrics, power, selected_runs
 --

@@ -1,10 +1,14 @@
 -- Step times in the order of the run, thinned for the eye, with what is left out and where the pace changes.
 --
 -- Answers: Where in the run are warm-up, stalls, restarts and drifts?
---   A run with more records than `points` is cut into as many slots of records.  Of each slot the fastest and the slowest
+--   A run with more records than `slots` is cut into as many slots of records.  Of each slot the fastest and the slowest
 --   stay, those that count and those left out apart: of the others a drawing of that many columns shows nothing.
 --
+-- Formula: none; each row is a record as it was logged.
+--
 -- Limits: The order within a slot is lost.
+--
+-- Glance: run_id step step_s rules verdict attempt place_in_run value_kind change_steps
 --
 -- Sources: selected_steps, steady_state
 --
@@ -13,7 +17,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   points := 1000          slots of a run
+--   slots := 1000           pieces of a run of which two records stay
 --
 -- Columns:
 --   run_id              VARCHAR    run
@@ -35,7 +39,7 @@ WITH
 taken AS (
     SELECT *, left_out IS NOT NULL AS is_out, count(*) OVER (PARTITION BY run_id) AS n_steps,
         count(left_out) OVER (PARTITION BY run_id) AS n_left_out,
-        (place_in_run - 1) * points // count(*) OVER (PARTITION BY run_id) AS slot
+        (place_in_run - 1) * slots // count(*) OVER (PARTITION BY run_id) AS slot
     FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 thinned AS (
     FROM taken
