@@ -163,6 +163,14 @@ def test_remarks_stand_below() -> None:
     assert one_block(rows, "devices", "warning", unit=None).remarks == {"a stall": ["2", "4"]}
 
 
+def test_a_list_of_names_that_the_remarks_give_is_left_out() -> None:
+    told = pl.DataFrame({"run": ["a", "b"], "verdict": ["unknown"] * 2, "note": ["one device", "one rank"]})
+    block = one_block(told, "run", "verdict", "note", unit=None)
+    assert (block.heading, block.columns) == ("verdict unknown", [])
+    untold = told.with_columns(note=pl.Series(["one device", None]))
+    assert [column.texts for column in one_block(untold, "run", "verdict", "note", unit=None).columns] == [["a", "b"]]
+
+
 def test_sentences_that_differ_in_their_number_are_one() -> None:
     rows = pl.DataFrame(
         {"run": ["a", "b", "c"], "note": ["7 records are few; a stall", "9 records are few", "a stall"]}

@@ -1,4 +1,4 @@
-"""Show everything once, on the logs that come with ScaleLens."""
+"""From logs to a table and a figure, on the logs that come with ScaleLens."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ def demo(
         "demo-output"
     ),
 ) -> None:
-    """Read the logs that come with ScaleLens, ask, and draw: from logs to figures in half a minute.
+    """Read the logs that come with ScaleLens, ask, and draw: from logs to a table and a figure.
 
     They were written by the project's own runners: ResNet-50 and a small GPT on one and two ranks of small machines.
 
@@ -34,9 +34,10 @@ def demo(
     with as_file(files("scalelens") / "demo" / "logs") as logs:
         step(f"ingest demo/logs -w {warehouse}")
         ingest([logs], warehouse)
-        for name in ("runs_overview", "batch_stats", "scaling"):
-            step(f"query {name} -w {warehouse}")
-            query(name, warehouse=warehouse, format=Format.table)
-        for name, figure in (("scaling", "scaling.pdf"), ("scaling", "scaling.png"), ("batch_cdf", "batch_cdf.pdf")):
-            step(f"plot {name} -o {output / figure} --width double -w {warehouse}")
-            plot(name, output=output / figure, warehouse=warehouse, width="double")
+        step(f"query scaling -w {warehouse}")
+        query("scaling", warehouse=warehouse, format=Format.table)
+        for figure in ("scaling.pdf", "scaling.png"):
+            step(f"plot scaling -o {output / figure} --width double -w {warehouse}")
+            plot("scaling", output=output / figure, warehouse=warehouse, width="double")
+    errors.print(f"\nmore: scalelens query runs_overview -w {warehouse}", markup=False)
+    errors.print(f"      scalelens report -o {output / 'report.html'} -w {warehouse}", markup=False)

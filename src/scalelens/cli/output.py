@@ -111,7 +111,8 @@ def show_at_a_glance(
         without_room += [name for name in dropped if name not in without_room]
         if given.heading:
             console.print(Text(given.heading, style="bold"))
-        console.print(table_of(fitting))
+        if fitting.columns:
+            console.print(table_of(fitting))
         print_remarks(console, given)
     if more:
         errors.print(f"{more:,} more rows: --limit {rows.height}", style="dim")

@@ -73,7 +73,7 @@ def shown(
     kind = rows.schema[name]
     values = rows[name].to_list()
     own_unit = columns[name].unit if name in columns else None
-    unit = "%" if name.endswith("_percent") else own_unit
+    unit = "%" if name.endswith("percent") else own_unit
     if not kind.is_float() and not (kind.is_integer() and unit in SCALES):
         texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         return Shown(

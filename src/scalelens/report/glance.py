@@ -24,7 +24,8 @@ SHORTEST_NAME = 20  # of the names that tell rows apart
 NAMES = ("run_id", "name", "operators", "sequence", "series")
 LEAST_OF_GROUP = 5  # rows of a series or run that are shown, where all have no room
 UNREMARKABLE = {  # what needs no mention where it holds for all rows
-    ("attempt", "0"), ("n_problems", "0"), ("is_cut", "no"), ("is_knee", "no"), ("median_contaminated", "no"),
+    ("attempt", "0"), ("n_problems", "0"), ("n_steps", "0"), ("peers", "0"),
+    ("is_cut", "no"), ("is_knee", "no"), ("median_contaminated", "no"),
 }  # fmt: skip
 NEED_NO_NAME = {
     "run_id", "name", "model", "system", "precision", "device", "device_model", "framework", "configuration",
@@ -102,6 +103,9 @@ def block(heading: str, columns: list[Shown]) -> Block:
         if column.texts[0] not in {"", *said} and (column.name, column.texts[0]) not in UNREMARKABLE
     ]
     varying = ranged([column for column in columns if column not in constant])
+    told = {row for rows in remarks.values() for row in rows}
+    if len(varying) == 1 and told >= {*varying[0].texts}:  # the remarks name each row: a list of names adds nothing
+        varying = []
     return Block(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
 
 

@@ -51,7 +51,7 @@ def steadiness(values: Values) -> Steadiness:
         return Steadiness("steady", 0, changes, float(np.median(values)), None, None)
     against = {_against(level, levels[-1]) for level in levels[:last]}
     if against not in ({1}, {-1}):
-        reason = "levels before the last one are slower and faster, or the same"
+        reason = "some levels before the last one are slower, others are not"
         return Steadiness("unsteady", None, changes, None, None, reason)
     verdict, first = "warming" if against == {1} else "slowing", states[last]
     if n - first < SETTLED * n:

@@ -4,6 +4,7 @@ A name is taken apart into words and a unit (`stepTime (ms)`, `iter_time_us`, `m
 that are left are looked up in the table of roles.
 """
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -69,6 +70,7 @@ def words_of(name: str) -> tuple[str, str | None]:
     return "_".join(words), unit
 
 
+@functools.lru_cache(maxsize=4096)  # each line of a log says the same names again
 def read_name(name: str) -> NameReading:
     """The role that a name claims, and the unit that it says."""
     stem, unit = words_of(name)
