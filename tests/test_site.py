@@ -34,8 +34,8 @@ GALLERY = """# Gallery
 
 Printed from the code; do not edit.
 
-Every chart, drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs.
-`make site` draws the pictures. [Which figure](figures.md) helps to choose.
+Every chart, drawn from the logs of the demo where they hold something for it: ResNet-50 and a small GPT on one and two
+CPUs, each run once. `make site` draws the pictures. [Which figure](figures.md) helps to choose.
 
 """
 
