@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test nightly lint bench clean
+.PHONY: demo test nightly lint bench site clean
 
 demo: $(VENV)/installed
 	$(BIN)/scalelens demo -o demo-output
@@ -25,6 +25,10 @@ lint: $(VENV)/tested
 bench: $(VENV)/tested
 	$(BIN)/python benchmarks/ingest.py
 
+site: $(VENV)/documented
+	$(BIN)/mkdocs build --quiet --clean
+	$(BIN)/python docs/pictures.py build/site/gallery
+
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ScaleLens needs Python 3.11 or newer: make PYTHON=python3.11")'
 	@echo "making $(VENV) and installing ScaleLens into it: a minute, once"
@@ -37,5 +41,9 @@ $(VENV)/tested: $(VENV)/installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-test.txt
 	@touch $@
 
+$(VENV)/documented: $(VENV)/installed requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) demo-output build/site

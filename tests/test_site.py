@@ -1,0 +1,126 @@
+"""The pages that a new user reads first: their commands run on the demo's logs, their links lead somewhere."""
+
+import re
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer.testing
+
+from conftest import ROOT
+from scalelens.charts import load as charts
+from scalelens.cli import app
+
+DOCS = ROOT / "docs"
+LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
+ARGUMENTS = {
+    "comparison": "a=fp32-r1 b=bf16-r1 ",
+    "step_times": "\"runs=name = 'gpt-r1'\" ",
+    "waterfall": "\"runs=model = 'gpt-toy'\" ",
+}
+NOT_IN_THE_DEMO = {
+    "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
+    "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
+    "kernel_summary": "a trace of a GPU",
+    "kernel_tree": "a trace of a GPU",
+    "power_over_time": "a power log beside the log of a run",
+    "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
+    "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
+    "temporal_breakdown": "a trace of a GPU",
+}
+GALLERY = """# Gallery
+
+Printed from the code; do not edit.
+
+Every chart, drawn from the logs of the demo where they hold something for it: ResNet-50 and a small GPT on one and two
+CPUs, each run once. `make site` draws the pictures. [Which figure](figures.md) helps to choose.
+
+"""
+
+
+def commands_of(page: str) -> list[str]:
+    """Lines of code that call ScaleLens, in the order of the page."""
+    return re.findall(r"^scalelens (.+)", (DOCS / page).read_text(), re.MULTILINE)
+
+
+def invoke(command: str) -> typer.testing.Result:
+    return typer.testing.CliRunner().invoke(app, shlex.split(command))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the demo's logs as `logs`."""
+    shutil.copytree(LOGS, tmp_path / "logs")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest logs/").exit_code == 0
+    return tmp_path
+
+
+def test_gallery_page(golden) -> None:
+    pages = [GALLERY]
+    for name, chart in charts.load().items():
+        shows = re.search(r"^Shows: (.+?)^Query:", chart.__doc__ or "", re.DOTALL | re.MULTILINE)
+        assert shows
+        sentence = " ".join(shows[1].split())
+        command = f"scalelens plot {name} {ARGUMENTS.get(name, '')}-o {name}.png"
+        picture = (
+            f"Needs {NOT_IN_THE_DEMO[name]}; the demo has none."
+            if name in NOT_IN_THE_DEMO
+            else f"![{charts.title(chart)}](gallery/{name}.png)"
+        )
+        pages.append(f"## {name}\n\n{charts.title(chart)}. Shows {sentence}\n\n```\n{command}\n```\n\n{picture}\n\n")
+    golden("".join(pages), DOCS / "gallery.md")
+
+
+def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
+    for command in commands_of("gallery.md"):
+        name = command.split()[1]
+        result = invoke(command)
+        if name in NOT_IN_THE_DEMO:
+            assert result.exit_code == 1, command
+            assert "there is no" in str(result.exception) or "there are no" in str(result.exception), command
+        else:
+            assert result.exit_code == 0, command
+            assert (folder / f"{name}.png").stat().st_size > 1000
+
+
+def test_page_of_figures_has_every_command_of_the_gallery() -> None:
+    named = re.findall(r"`scalelens (plot .+?)` \|", (DOCS / "figures.md").read_text())
+    assert sorted(named) == sorted(line.removesuffix("png") + "pdf" for line in commands_of("gallery.md"))
+
+
+@pytest.mark.parametrize("page", ["start.md", "faq.md", "figures.md"])
+def test_commands_of_a_page_run(page: str, folder: Path) -> None:
+    commands = commands_of(page)
+    assert commands
+    for command in commands:
+        result = invoke(command)
+        assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception}"
+
+
+def test_page_of_installing_names_the_extras() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"^\| `(\w+)`", (DOCS / "install.md").read_text(), re.MULTILINE)) == set(extras)
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as MkDocs and GitHub turn them into anchors."""
+    headings = re.findall(r"^#+ (.+)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+def test_links_of_a_page_lead_somewhere(page: str) -> None:
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\((?!https?:|gallery/)([^)\s]+)\)", prose):
+        name, _, anchor = link.partition("#")
+        target = (DOCS / name) if name else DOCS / page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = re.findall(r"^ +- (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(menu) == sorted(path.name for path in DOCS.glob("*.md"))
