@@ -8,7 +8,8 @@ Source: xtuner/v1/train/trainer.py, Trainer._log_step()
 Each rank prints its own record, with its own time and tokens: the rows of steps have no tokens of the global batch, and
 those of the rank are metrics.  `time` begins when the data is there: the time of a step is the wait for data and `time`.
 `tgs` is tokens of the rank by `time`, `e2e_tgs` tokens since the start by the whole time.  GB are powers of 1024.  The
-peak of memory is that of the run, in later versions that of the step.  The rank's own loss is a metric.
+peak of memory is that of the run, in later versions that of the step.  The rank's own loss is a metric.  The epoch stands
+as printed, and may differ between ranks.
 
 Samples:
     [XTuner][RANK 2][2026-03-04 09:17:51][INFO] Step 1/100 data_time: 0.0625 lr: 0.000020 time: 4.9750 text_tokens: 4008.0 total_loss: 1.722 reduced_llm_loss: 1.684 max_memory: 15.50 GB reserved_memory: 17.75 GB grad_norm: 13.948 tgs: 805.5 e2e_tgs: 796.0
