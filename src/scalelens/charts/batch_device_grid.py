@@ -79,7 +79,7 @@ def _map(cells: Sequence[Row], name: str) -> Any:
 
 
 def _caption(by_series: Mapping[str, Sequence[Row]]) -> list[str]:
-    lines = ["Number: throughput of a device in percent of the best of its map."]
+    lines = ["Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."]
     for name, cells in sorted(by_series.items()):
         best = max(cells, key=lambda cell: cell["relative"])
         whose = f" of {name}" if name else ""

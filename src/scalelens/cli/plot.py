@@ -50,7 +50,7 @@ def plot(
 
     scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --label "step time [s]=time of a batch [s]"
 
-    scalelens plot --sql "FROM batch_stats()" --mark point --x devices --y step_s --color precision -o own.pdf
+    scalelens plot --sql "FROM batch_stats() JOIN runs USING (run_id)" --mark point --x devices --y step_s -o own.pdf
     """
     from scalelens.charts.own import Marks
     from scalelens.report import plotting, settings
