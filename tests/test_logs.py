@@ -115,6 +115,8 @@ def test_a_log_of_evaluations_alone_has_no_training_step(ask) -> None:
 ONE, WINDOW, RUNNING, EPOCH, RUN = "instant", "interval_mean", "running_mean", "epoch_mean", "run_mean"
 JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
+    "ascend_step_trace": {(ONE, NO_RATE)},
+    "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "composer": {(RUNNING, JOB)},
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
     "deepspeed_breakdown": {(WINDOW, JOB)},
@@ -143,6 +145,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
+    "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
@@ -155,6 +158,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
+    "mindspeed_fsdp2": {(ONE, JOB), (WINDOW, JOB)},
     "mllog": {
         (ONE, JOB),
         (WINDOW, JOB),
@@ -193,6 +197,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
+    "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 
 

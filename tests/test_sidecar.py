@@ -154,7 +154,7 @@ def test_what_is_written_into_a_path_is_read_from_it(
 MISTAKES = [
     ('tz = "Europe/Berlin"\ntemplate = "{system}"\n', 2, "'template' is not a key of a sidecar; write 'templates'"),
     ("[facts]\n[systems.lumi]\nnodes = 4\n", 2,
-     "'systems' is not a key of a sidecar; use one of templates, runs, tz, facts, labels, figure"),
+     "'systems' is not a key of a sidecar; use one of templates, runs, tz, facts, labels, numbers, figure"),
     ("# tz = 3\n\ntz = 3\n", 3, "there is no time zone 3; name one such as Europe/Berlin or UTC"),
     ('tz = "Mars"\n', 1, "there is no time zone 'Mars'; name one such as Europe/Berlin or UTC"),
     ('templates = "{system}"\n', 1, 'templates is not a list of texts; write templates = ["..."]'),
