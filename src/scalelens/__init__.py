@@ -4,11 +4,11 @@ import scalelens
 scalelens.ingest("logs/", warehouse="study")
 scalelens.query("scaling", warehouse="study")            # a polars DataFrame
 scalelens.connect("study").sql("FROM runs")              # DuckDB: tables and macros
-scalelens.plot("scaling", "scaling.pdf", warehouse="study")
+scalelens.plot("scaling", "scaling.pdf", warehouse="study")  # shown by notebooks; the file may be left out
 print(scalelens.explain("mfu"))                          # what a query computes, and how
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import duckdb
     import polars
 
+    from scalelens.ingestion.batch import Progress
     from scalelens.ingestion.ingest import IngestReport
+    from scalelens.report.plotting import Plotted
 
 __all__ = ["__version__", "connect", "critical_path", "explain", "ingest", "plot", "query"]
 
@@ -27,12 +29,40 @@ DEFAULT_WAREHOUSE = "scalelens-warehouse"
 
 
 def ingest(
-    *paths: str | PathLike[str], warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **options: Any
+    *paths: str | PathLike[str],
+    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
+    jobs: int | None = None,
+    format_folders: Iterable[str | PathLike[str]] = (),
+    documents: bool = False,
+    dry_run: bool = False,
+    begin: "Callable[[int, int], Progress] | None" = None,
+    zone: str | None = None,
+    mapping: Iterable[str] = (),
+    again: bool = False,
 ) -> "IngestReport":
-    """Reads files and folders into a warehouse; see `scalelens.ingestion.ingest` for the options."""
+    """Reads files and folders into a warehouse; a notebook shows the report that it returns.
+
+    `jobs` is the number of processes.  `format_folders` are folders of formats of your own.  `documents` reads text
+    that is documentation, too.  `dry_run` reads and reports, and writes nothing.  `begin(files, bytes)` is called once
+    the work is known, and returns the function that is called with bytes read.  `zone` is that of times which name
+    none, such as "Europe/Berlin".  `mapping` says what columns of tables are: `["batch_time=col:ms"]`.  `again` reads
+    files that have not changed, too.
+    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
+    """
     from scalelens.ingestion import ingest
 
-    return ingest.ingest([Path(path) for path in paths], Path(warehouse), **options)
+    return ingest.ingest(
+        [Path(path) for path in paths],
+        Path(warehouse),
+        jobs,
+        tuple(Path(folder) for folder in format_folders),
+        documents,
+        dry_run,
+        begin,
+        zone,
+        tuple(mapping),
+        again,
+    )
 
 
 def connect(warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE) -> "duckdb.DuckDBPyConnection":
@@ -60,12 +90,19 @@ def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
 
 
 def plot(
-    name: str, path: str | PathLike[str], warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any
-) -> None:
-    """Draws a chart to a file; its suffix decides the format: .pdf .svg .png .html .json"""
+    name: str,
+    path: str | PathLike[str] | None = None,
+    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
+    **parameters: Any,
+) -> "Plotted":
+    """Draws a chart that a notebook shows; with `path` to a file too: .pdf .svg .png .html .json
+
+    The result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
+    Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
+    """
     from scalelens.report import plotting
 
-    plotting.plot(Path(warehouse), name, Path(path), parameters)
+    return plotting.plot(Path(warehouse), name, None if path is None else Path(path), parameters)
 
 
 def critical_path(

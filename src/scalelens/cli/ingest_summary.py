@@ -41,18 +41,14 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
 
 def print_formats(entries: Iterable["Entry"]) -> None:
     """Files, rows and problems of each format, the one with most rows first."""
-    by_format: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for entry in entries:
-        for name in entry.formats:
-            tally = by_format[name]
-            tally[0] += 1
-            tally[1] += entry.rows_by_format.get(name, 0)
-            tally[2] += entry.problems_by_format.get(name, 0)
-    if not by_format:
+    from scalelens.ingestion.report_text import by_format
+
+    tallies = by_format(entries)
+    if not tallies:
         return
-    width = max(len(name) for name in by_format) + 2
+    width = max(len(name) for name, *_ in tallies) + 2
     errors.print(f"{'':{width}}{'files':>7}{'rows':>12}{'problems':>10}")
-    for name, (files, rows, problems) in sorted(by_format.items(), key=lambda item: -item[1][1]):
+    for name, files, rows, problems in tallies:
         hint = '   scalelens sql "FROM problems"' if problems else ""
         errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
 

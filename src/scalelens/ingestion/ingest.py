@@ -11,6 +11,7 @@ from typing import NamedTuple
 from scalelens.ingestion.batch import IngestOptions, Progress, known_contents, read_batch, reader_version
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.processes import default_jobs, in_parallel, interruptible
+from scalelens.ingestion.report_text import one_line, page
 from scalelens.ingestion.walk import WalkedFile, gone_sidecars, sidecar_texts, sidecars_above, walk
 from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
@@ -33,6 +34,17 @@ class IngestReport(NamedTuple):
     unreadable: list[str]
     faults: list[str]  # of sidecars
     damages: list[str]  # of the warehouse
+
+    def __repr__(self) -> str:
+        return one_line(self.entries, self.unchanged, len(self.all_faults()))
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: what was read, and what was not."""
+        return page(self.entries, repr(self), self.all_faults())
+
+    def all_faults(self) -> list[str]:
+        """What could not be opened, and what is wrong with sidecars and with the warehouse."""
+        return [*self.unreadable, *self.faults, *self.damages]
 
 
 def ingest(

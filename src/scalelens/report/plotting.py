@@ -32,12 +32,19 @@ class Plotted(NamedTuple):
     rows: pl.DataFrame
     provenance: Provenance
 
+    def __repr__(self) -> str:
+        return f"Plotted({self.rows.height} rows)"
+
+    def _repr_svg_(self) -> str:
+        """What notebooks show."""
+        return rendering.drawing(self.chart, self.provenance)
+
 
 def plot(
-    root: Path, name: str, path: Path, parameters: Mapping[str, Any] | None = None, settings: Settings | None = None,
-    query_folders: tuple[Path, ...] = (),
+    root: Path, name: str, path: Path | None, parameters: Mapping[str, Any] | None = None,
+    settings: Settings | None = None, query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
-    """Draws a chart to `path`; its suffix says how.  `settings` are those of `charts.page.page_of`.
+    """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.page.page_of`.
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
@@ -48,7 +55,8 @@ def plot(
         raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
     connection = connect(root, query_folders, queries=queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
-    rendering.save(plotted.chart, path, plotted.provenance, page)
+    if path is not None:
+        rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
 
 

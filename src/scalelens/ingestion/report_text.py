@@ -1,0 +1,64 @@
+"""What an ingest did, as one line for a prompt and as tables for a notebook.
+
+Paths and notes come from files of strangers: they are escaped, and their control characters are visible.
+"""
+
+import html
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from scalelens.inert import visible
+from scalelens.warehouse.records import Entry
+
+LISTED = 200  # entries of one list in a notebook; how many more there are is said
+
+
+def one_line(entries: Sequence[Entry], unchanged: int, faults: int) -> str:
+    """How many files of each status and how many rows, such as `IngestReport(2 ok, 0 unchanged, 40 rows)`."""
+    statuses = [f"{count} {status}" for status, count in sorted(Counter(entry.status for entry in entries).items())]
+    words = [*statuses, f"{unchanged} unchanged", f"{sum(entry.rows for entry in entries)} rows"]
+    words += [f"{faults} faults"] if faults else []
+    return f"IngestReport({', '.join(words)})"
+
+
+def page(entries: Sequence[Entry], headline: str, faults: Sequence[str]) -> str:
+    """HTML: rows by format, then the files that were not read in full with the reason, then what else is wrong."""
+    not_read = [(entry.path, entry.status, entry.note or "") for entry in entries if is_doubtful(entry)]
+    parts = [f"<p><b>{safe(headline)}</b></p>"]
+    parts += table("Read", ("format", "files", "rows", "problems"), by_format(entries))
+    parts += table("Not read in full", ("file", "status", "why"), not_read)
+    parts += table("Faults", ("what",), [(fault,) for fault in faults])
+    return "".join(parts)
+
+
+def is_doubtful(entry: Entry) -> bool:
+    """Whether a file was not read, or has lines that were not understood."""
+    return entry.status != "ok" or entry.problems > 0
+
+
+def by_format(entries: Iterable[Entry]) -> list[tuple[str, int, int, int]]:
+    """Files, rows and problems of each format, the one with most rows first."""
+    tallies: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for entry in entries:
+        for name in entry.formats:
+            tally = tallies[name]
+            tally[0] += 1
+            tally[1] += entry.rows_by_format.get(name, 0)
+            tally[2] += entry.problems_by_format.get(name, 0)
+    rows = [(name, files, rows, problems) for name, (files, rows, problems) in tallies.items()]
+    return sorted(rows, key=lambda row: (-row[2], row[0]))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """An HTML table, or nothing where there are no rows."""
+    if not rows:
+        return []
+    head = "".join(f"<th>{safe(column)}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{safe(str(value))}</td>" for value in row) + "</tr>" for row in rows[:LISTED])
+    more = f"<p>and {len(rows) - LISTED} more</p>" if len(rows) > LISTED else ""
+    return [f"<p>{safe(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"]
+
+
+def safe(text: str) -> str:
+    """A text that HTML shows as it is."""
+    return html.escape(visible(text))

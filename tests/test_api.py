@@ -1,0 +1,59 @@
+"""The library as people use it in notebooks and in programs that are checked for types."""
+
+import inspect
+from importlib.resources import files
+
+import pytest
+
+import scalelens
+from scalelens.errors import UserError
+from test_cli import write_log
+
+
+@pytest.fixture
+def study(tmp_path):
+    logs = tmp_path / "logs"
+    write_log(logs / "run.log", steps=40)
+    (logs / "<b>&x.txt").write_text("nothing that anybody knows\n" * 3)
+    return logs, tmp_path / "w"
+
+
+def test_report_names_what_was_read_and_what_was_not(study):
+    logs, warehouse = study
+    report = scalelens.ingest(logs, warehouse=warehouse, jobs=1)
+    shown = report._repr_html_()
+    assert repr(report).startswith("IngestReport(") and len(repr(report)) < 200 and "1 ok" in repr(report)
+    assert "megatron" in shown
+    assert "&lt;b&gt;&amp;x.txt" in shown and "<b>&x" not in shown
+    assert "1 unchanged" in repr(scalelens.ingest(logs / "run.log", warehouse=warehouse, jobs=1))
+
+
+def test_dry_run_writes_nothing(study):
+    logs, warehouse = study
+    assert scalelens.ingest(logs, warehouse=warehouse, dry_run=True).entries
+    assert not warehouse.exists()
+
+
+def test_ingest_names_its_options():
+    from scalelens.ingestion import ingest
+
+    offered = inspect.signature(scalelens.ingest).parameters
+    assert not any(option.kind is option.VAR_KEYWORD for option in offered.values())
+    assert set(inspect.signature(ingest.ingest).parameters) == set(offered)
+    with pytest.raises(TypeError):
+        scalelens.ingest("x", job=1)
+
+
+def test_plot_is_shown_without_a_file_and_is_the_same_with_one(study, tmp_path):
+    logs, warehouse = study
+    scalelens.ingest(logs, warehouse=warehouse, jobs=1)
+    shown = scalelens.plot("batch_cdf", warehouse=warehouse)
+    written = scalelens.plot("batch_cdf", tmp_path / "x.svg", warehouse)
+    assert shown._repr_svg_().startswith("<svg") and shown._repr_svg_() == written._repr_svg_()
+    assert (tmp_path / "x.svg").read_text().startswith("<svg") and "rows)" in repr(shown)
+    with pytest.raises(UserError):
+        scalelens.plot("no_such_chart", warehouse=warehouse)
+
+
+def test_types_are_offered():
+    assert files("scalelens").joinpath("py.typed").is_file()
