@@ -37,6 +37,10 @@ NAMES_TRIED = 4
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 
 
+class MayWrite(UserError):
+    """A statement that is not carried out, because it may write."""
+
+
 def ask(
     root: Path,
     name: str,
@@ -91,6 +95,8 @@ def answer_of(
         names = warehouse.names() if warehouse.exists() else []
         try:
             return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
+        except MayWrite:
+            raise
         except UserError:
             if queries is None and asked:
                 asked = None
@@ -139,7 +145,7 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
     """
     try:
         if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
-            raise UserError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
+            raise MayWrite("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
