@@ -37,7 +37,7 @@ NAMES_TRIED = 4
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 
 
-class MayWrite(UserError):
+class MayWriteError(UserError):
     """A statement that is not carried out, because it may write."""
 
 
@@ -95,7 +95,7 @@ def answer_of(
         names = warehouse.names() if warehouse.exists() else []
         try:
             return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
-        except MayWrite:
+        except MayWriteError:
             raise
         except UserError:
             if queries is None and asked:
@@ -145,7 +145,7 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
     """
     try:
         if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
-            raise MayWrite("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
+            raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
         relation = connection.sql(statement)
         if relation is None:
             return pl.DataFrame()
