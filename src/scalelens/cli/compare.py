@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import errors, few_of, show
+from scalelens.cli.output import errors, few_of
+from scalelens.cli.written import show_answer
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def compare(
     asked = tuple(folders or ())
     row = ask(warehouse, "compare", {**pairs(parameters, "measure=data_s"), **sides}, asked)
     print_differences(ask(warehouse, "differences", sides, asked))
-    show(row, format)
+    show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"))
     answer = row.row(0, named=True)
     print_answer(answer)
     if answer["measure"] == "step_s":

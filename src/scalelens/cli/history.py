@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import errors, show
+from scalelens.cli.output import errors
+from scalelens.cli.written import show_answer
 
 PANEL = "Ask"
 
@@ -37,7 +38,7 @@ def history(
 
     given: dict[str, Any] = {**pairs(parameters), **({"since": since} if since else {})}
     rows = ask(warehouse, "history", given, tuple(folders or ()))
-    show(rows, format)
+    show_answer(warehouse, rows, "history", format, tuple(folders or ()))
     worse = False
     for row in rows.iter_rows(named=True):
         if row["change"]:

@@ -6,7 +6,8 @@ import typer
 
 from scalelens.cli.compare import share_of
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import errors, show
+from scalelens.cli.output import errors
+from scalelens.cli.written import show_answer
 
 PANEL = "Ask"
 
@@ -38,7 +39,8 @@ def next_runs(
     if within is not None:
         given["to_within"] = share_of(within)
     rows = ask(warehouse, "next_runs", given, tuple(folders or ()))
-    show(rows.drop("command", "note"), format)
+    plain = rows.drop("command", "note")
+    show_answer(warehouse, plain, "next_runs", format, tuple(folders or ()))
     for row in rows.iter_rows(named=True):
         if row["command"]:
             hours = "" if row["node_hours"] is None else f", {row['node_hours']:.3g} node-hours"

@@ -1,6 +1,5 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +17,8 @@ from scalelens.cli.options import (
     Where,
     pairs,
 )  # fmt: skip
-from scalelens.cli.output import Format, errors, show, show_at_a_glance
-from scalelens.cli.written import WITH_PROVENANCE, names_of_runs, show_with_provenance
+from scalelens.cli.output import errors, show
+from scalelens.cli.written import WITH_PROVENANCE, show_answer, show_with_provenance
 
 PANEL = "Ask"
 
@@ -50,7 +49,6 @@ def query(
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
     from scalelens.database.ask import ask
-    from scalelens.queries.load import load
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
@@ -63,13 +61,10 @@ def query(
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
     rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
-    glance = load(tuple(folders or ()), name)[name]
-    for_people = format is Format.table or (format is None and sys.stdout.isatty())
-    if glance.glance and for_people and not everything and not columns and not rows.is_empty():
-        columns_of = {column.name: column for column in glance.columns}
-        show_at_a_glance(rows, glance.glance, columns_of, names_of_runs(warehouse, glance), limit)
-    else:
+    if everything or columns:
         show(rows, format)
+    else:
+        show_answer(warehouse, rows, name, format, tuple(folders or ()), limit)
     if rows.is_empty() and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
     elif rows.is_empty():

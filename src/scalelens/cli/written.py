@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
-from scalelens.cli.output import Format, to_stdout
+from scalelens.cli.output import Format, show, show_at_a_glance, to_stdout
 from scalelens.errors import UserError
 from scalelens.report.column_texts import NAME_RUNS, shown
 from scalelens.report.text_formats import latex, markdown
@@ -49,6 +49,22 @@ def show_with_provenance(
     """Prints an answer with where it comes from."""
     text, _ = write(root, {**asked, "format": str(format), **({"unsafe": True} if unsafe else {})}, folders)
     to_stdout(lambda: sys.stdout.write(text))
+
+
+def show_answer(
+    root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...] = (),
+    limit: int | None = None, without: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows."""
+    from scalelens.queries.load import load
+
+    query = load(folders, name)[name]
+    for_people = format is Format.table or (format is None and sys.stdout.isatty())
+    if query.glance and for_people and not rows.is_empty():
+        columns = {column.name: column for column in query.columns}
+        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, names_of_runs(root, query), limit)
+    else:
+        show(rows, format)
 
 
 def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
