@@ -30,6 +30,14 @@ def ingest(
     again: Annotated[bool, typer.Option("--again", help="Read files that have not changed, too.")] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Read part I of N, which others complete; slurm: that of a job array's task."),
+    ] = None,
+    slurm: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Print a Slurm job array of N tasks for this ingest; start nothing."),
+    ] = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
@@ -41,9 +49,17 @@ def ingest(
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
+    scalelens ingest logs/ -w study --slurm 8 > array.sh && sbatch array.sh
     """
     from scalelens.ingestion import ingest as ingestion
+    from scalelens.ingestion.shards import job_array, shard_of
 
+    if slurm:
+        options = [("--tz", [tz] if tz else []), ("--map", mapping or []), ("--formats", resolved(formats))]
+        flags = [name for name, on in (("--strict", strict), ("--documents", documents), ("--again", again)) if on]
+        words = [word for name, values in options for value in values for word in (name, value)]
+        typer.echo(job_array(slurm, paths, warehouse, flags + words), nl=False)
+        return
     bar = ProgressBar()
     with bar:
         report = ingestion.ingest(
@@ -57,12 +73,17 @@ def ingest(
             checked_zone(tz),
             tuple(mapping or ()),
             again,
+            shard_of(shard) if shard else None,
         )
     summarise(report, warehouse, dry_run)
     if strict and (
         report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
     ):
         raise typer.Exit(1)
+
+
+def resolved(folders: list[Path] | None) -> list[str]:
+    return [str(folder.resolve()) for folder in folders or ()]
 
 
 class ProgressBar:
