@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.ingest_summary import summarise
-from scalelens.cli.options import WAREHOUSE, ColumnMapping, FormatFolders, WarehouseOption, checked_zone
+from scalelens.cli.options import (
+    WAREHOUSE,
+    ColumnMapping,
+    FormatFolders,
+    JobArray,
+    ShardOfWork,
+    WarehouseOption,
+    checked_zone,
+)
 from scalelens.cli.output import errors
 
 PANEL = "Read"
@@ -30,14 +38,8 @@ def ingest(
     again: Annotated[bool, typer.Option("--again", help="Read files that have not changed, too.")] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(metavar="I/N", help="Read part I of N, which others complete; slurm: that of a job array's task."),
-    ] = None,
-    slurm: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Print a Slurm job array of N tasks for this ingest; start nothing."),
-    ] = None,
+    shard: ShardOfWork = None,
+    slurm: JobArray = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
@@ -55,10 +57,9 @@ def ingest(
     from scalelens.ingestion.shards import job_array, shard_of
 
     if slurm:
-        options = [("--tz", [tz] if tz else []), ("--map", mapping or []), ("--formats", resolved(formats))]
-        flags = [name for name, on in (("--strict", strict), ("--documents", documents), ("--again", again)) if on]
-        words = [word for name, values in options for value in values for word in (name, value)]
-        typer.echo(job_array(slurm, paths, warehouse, flags + words), nl=False)
+        flags = {"--strict": strict, "--documents": documents, "--again": again}
+        values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": resolved(formats)}
+        typer.echo(job_array(slurm, paths, warehouse, flags, values), nl=False)
         return
     bar = ProgressBar()
     with bar:

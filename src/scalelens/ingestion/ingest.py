@@ -143,14 +143,15 @@ def after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) 
         store.fold(0)  # so that segments which may be damaged are no longer named
     elif not damages:
         store.fold()
-    elif (
-        again
-        and whole
-        and all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live))
-    ):
+    elif again and whole and holds_all(given, live):
         store.fold(0, accept_damage=True)
         return []
     return damages
+
+
+def holds_all(given: list[Path], live: Live) -> bool:
+    """Whether all folders that were ever ingested are in those given now."""
+    return all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live))
 
 
 def files_and_sidecars(given: list[Path], unreadable: list[str], zone: str | None) -> tuple[list[WalkedFile], Sidecars]:

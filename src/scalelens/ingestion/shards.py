@@ -59,7 +59,11 @@ def shard_of_task() -> Shard:
     return Shard(number - first + 1, count)
 
 
-def job_array(count: int, paths: list[Path], warehouse: Path, options: list[str]) -> str:
+def job_array(
+    count: int, paths: list[Path], warehouse: Path, flags: dict[str, bool], values: dict[str, list[str]]
+) -> str:
     """The script of a Slurm job array whose tasks ingest a shard each.  Paths are absolute: jobs start anywhere."""
-    words = ["scalelens", "ingest", *(str(path.resolve()) for path in paths), "-w", str(warehouse.resolve()), *options]
+    words = ["scalelens", "ingest", *(str(path.resolve()) for path in paths), "-w", str(warehouse.resolve())]
+    words += [name for name, is_on in flags.items() if is_on]
+    words += [word for name, texts in values.items() for text in texts for word in (name, text)]
     return SCRIPT.format(count=count, command=shlex.join(words))
