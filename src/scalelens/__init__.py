@@ -40,6 +40,7 @@ def ingest(
     mapping: Iterable[str] = (),
     again: bool = False,
     shard: str | None = None,
+    dask: str | None = None,
 ) -> "IngestReport":
     """Reads files and folders into a warehouse; a notebook shows the report that it returns.
 
@@ -48,7 +49,8 @@ def ingest(
     the work is known, and returns the function that is called with bytes read.  `zone` is that of times which name
     none, such as "Europe/Berlin".  `mapping` says what columns of tables are: `["batch_time=col:ms"]`.  `again` reads
     files that have not changed, too.  `shard="2/8"` reads the second of eight parts of the files: other processes read
-    the others, in any order or at once.
+    the others, in any order or at once.  `dask` names a cluster that reads: the address of its scheduler, "local" or
+    "slurm".
     Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
     """
     from scalelens.ingestion import ingest
@@ -66,6 +68,7 @@ def ingest(
         tuple(mapping),
         again,
         shard_of(shard) if shard else None,
+        dask,
     )
 
 

@@ -11,6 +11,7 @@ from scalelens.cli.ingest_summary import summarise
 from scalelens.cli.options import (
     WAREHOUSE,
     ColumnMapping,
+    DaskCluster,
     FormatFolders,
     JobArray,
     ShardOfWork,
@@ -40,6 +41,7 @@ def ingest(
     formats: FormatFolders = None,
     shard: ShardOfWork = None,
     slurm: JobArray = None,
+    dask: DaskCluster = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
@@ -75,6 +77,7 @@ def ingest(
             tuple(mapping or ()),
             again,
             shard_of(shard) if shard else None,
+            dask,
         )
     summarise(report, warehouse, dry_run)
     if strict and (

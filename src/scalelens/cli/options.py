@@ -28,6 +28,10 @@ JobArray = Annotated[
     int | None,
     typer.Option("--slurm", min=1, metavar="N", help="Print a Slurm job array of N tasks for this; start nothing."),
 ]
+DaskCluster = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Read on a Dask cluster: a scheduler's address, slurm or local."),
+]
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
 Unsafe = Annotated[
     bool, typer.Option("--unsafe", help="Let SQL read and write other files, as DuckDB can.", show_default=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.ingestion.batch import IngestOptions, Progress, known_contents, read_batch, reader_version
+from scalelens.ingestion.clusters import on_dask
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.processes import default_jobs, in_parallel, interruptible
 from scalelens.ingestion.report_text import one_line, page
@@ -60,13 +61,15 @@ def ingest(
     mapping: tuple[str, ...] = (),
     again: bool = False,
     shard: Shard | None = None,
+    dask: str | None = None,
 ) -> IngestReport:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
     `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
     `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
     `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
-    mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read.
+    mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
+    `dask` the cluster that reads them: an address, `local` or `slurm`.
     Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
     """
     mapped(mapping)  # raises before anything is written
@@ -88,22 +91,32 @@ def ingest(
     todo.sort(key=lambda file: (file.path.endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
     batches = list(batched(todo))
-    workers = 1 if dry_run else min(jobs or default_jobs(), len(batches))
+    jobs = jobs or default_jobs()
     entries: list[Entry] = []
     with interruptible(progress) as progress:
-        if workers > 1:
-            for entries_of_batch in in_parallel(batches, options, workers, progress):
-                entries += entries_of_batch
-        else:
+        if dry_run or (not dask and min(jobs, len(batches)) < 2):
             contents = known_contents(live, formats, options)
             for batch in batches:
                 entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
+        elif batches:
+            for entries_of_batch in elsewhere(batches, options, dask, jobs, progress):
+                entries += entries_of_batch
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
         damages = after_ingest(store, given, again, whole=shard is None)
     faults = [str(fault) for fault in sidecars.faults]
     return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
+
+
+def elsewhere(
+    batches: list[list[WalkedFile]], options: IngestOptions, dask: str | None, jobs: int, progress: Progress
+) -> Iterator[list[Entry]]:
+    """Entries of each batch, read by other processes: those of a cluster, or of this machine."""
+    workers = min(jobs, len(batches))
+    if dask:
+        return on_dask(batches, options, dask, workers, progress)
+    return in_parallel(batches, options, workers, progress)
 
 
 def changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
