@@ -13,6 +13,9 @@ import pytest
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.runs.stored_order import by_run
+from scalelens.warehouse.compact import compact
+from test_compact import hashes
 from test_warehouse import everything, records, write_logs
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ def test_two_workers_give_the_rows_of_one_process(logs: Path, tmp_path: Path) ->
     assert len(report.entries) == 10 and len(records(tmp_path / "w")) == 5
     assert everything(tmp_path / "w") == everything(tmp_path / "one")
     assert ingest([logs], tmp_path / "w", dask="local").entries == []  # and no cluster is started for nothing
+    for home in (tmp_path / "w", tmp_path / "one"):
+        compact(home, order=by_run)
+    assert hashes(tmp_path / "w") == hashes(tmp_path / "one")
 
 
 def test_a_cluster_that_runs_on_is_given_the_next_ingest(logs: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from scalelens.cli.options import (
     checked_zone,
 )
 from scalelens.cli.output import errors
+
+if TYPE_CHECKING:
+    from scalelens.warehouse.records import Entry
 
 PANEL = "Read"
 
@@ -80,10 +83,12 @@ def ingest(
             dask,
         )
     summarise(report, warehouse, dry_run)
-    if strict and (
-        report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
-    ):
+    if strict and (report.unreadable or not all(map(is_understood, report.entries))):
         raise typer.Exit(1)
+
+
+def is_understood(entry: "Entry") -> bool:
+    return not entry.problems and entry.status not in ("unknown", "partial")
 
 
 def resolved(folders: list[Path] | None) -> list[str]:

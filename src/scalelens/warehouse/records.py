@@ -54,6 +54,7 @@ class Batch(msgspec.Struct):
     file_ids: list[str]
     schema: int = OLDEST_SCHEMA  # of its segments; records of the oldest schema do not name it
     segments: dict[str, Segment] = {}  # by table; older versions did not write it
+    is_compact: bool = False  # whether `compact` wrote it, in the order of runs
 
 
 class CommitRecord(msgspec.Struct):
