@@ -7,10 +7,8 @@ rewritten.  One process at a time should do this: two would only do the same wor
 """
 
 import collections
-import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +16,9 @@ import msgspec
 
 from scalelens.tables import SCHEMA_VERSION
 from scalelens.warehouse.files import io_errors_explained
+from scalelens.warehouse.gc import gc
 from scalelens.warehouse.live import Live
-from scalelens.warehouse.log import ABANDONED_S, Warehouse, all_entries
+from scalelens.warehouse.log import Warehouse, all_entries
 from scalelens.warehouse.records import Batch, Entry, segment
 from scalelens.warehouse.row_groups import GroupWriter
 from scalelens.warehouse.stored_rows import StoredRows
@@ -54,6 +53,7 @@ def compact(root: Path, target_bytes: int = TARGET_BYTES, order: Order = by_path
     for batch in rewritten(warehouse, live, stale, target_bytes):
         kept[batch.id] = batch
         moved |= dict.fromkeys(batch.file_ids, batch.id)
+    keep_young(warehouse, kept.values())
     entries = [moved_entry(entry, live, moved, kept) for entry in all_entries(live)]
     warehouse.replace(live.records, list(kept.values()), entries)
     erase(warehouse, live)
@@ -117,17 +117,23 @@ def moved_entry(entry: Entry, live: Live, moved: dict[str, str], there: dict[str
     return msgspec.structs.replace(entry, batch=batch, rewrites=entry.rewrites + 1)
 
 
+def keep_young(warehouse: Warehouse, batches: Iterable[Batch]) -> None:
+    """Makes segments look new, so that `gc` takes none before they are committed, however long all of it took."""
+    with io_errors_explained(warehouse.root):
+        for batch in batches:
+            for table in batch.tables:
+                os.utime(warehouse.segments / segment(table, batch.id))
+
+
 def erase(warehouse: Warehouse, replaced: Live) -> None:
     """Removes segments that no record needs: those that were just replaced, and old ones that nobody committed."""
     live, _ = warehouse.read()
     needed = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
     known = {segment(table, batch.id) for batch in replaced.batches.values() for table in batch.tables}
     with io_errors_explained(warehouse.root):
-        for path in warehouse.segments.glob("*.parquet"):
-            if path.name not in needed:
-                with contextlib.suppress(FileNotFoundError):
-                    if path.name in known or time.time() - path.stat().st_mtime > ABANDONED_S:
-                        path.unlink()
+        for name in known - needed:
+            (warehouse.segments / name).unlink(missing_ok=True)
+    gc(warehouse.root)
 
 
 def sizes(warehouse: Warehouse) -> dict[str, int]:
