@@ -377,7 +377,7 @@ def test_a_log_that_is_folded_while_it_is_read_is_read_again(
         raise FileNotFoundError(name)
 
     ingest([logs], home)
-    monkeypatch.setattr(Warehouse, "_record", vanished)
+    monkeypatch.setattr(Warehouse, "_text", vanished)
     assert len(Warehouse(home).live().paths) == 3
 
 

@@ -133,6 +133,8 @@ def erase(warehouse: Warehouse, replaced: Live) -> None:
     with io_errors_explained(warehouse.root):
         for name in known - needed:
             (warehouse.segments / name).unlink(missing_ok=True)
+        for path in warehouse.cache.glob("*.bin"):  # it may hold facts of forgotten files
+            path.unlink(missing_ok=True)
     gc(warehouse.root)
 
 

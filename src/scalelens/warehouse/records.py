@@ -101,5 +101,5 @@ def segment(table: str, batch: str) -> str:
     return f"{table}-{batch}.parquet"
 
 
-def digest(content: bytes) -> str:
+def digest(content: bytes | memoryview) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
