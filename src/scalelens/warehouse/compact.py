@@ -53,7 +53,7 @@ def compact(root: Path, target_bytes: int = TARGET_BYTES, order: Order = by_path
     for batch in rewritten(warehouse, live, stale, target_bytes):
         kept[batch.id] = batch
         moved |= dict.fromkeys(batch.file_ids, batch.id)
-    keep_young(warehouse, kept.values())
+    keep_young(warehouse, [kept[name] for name in {*moved.values()}])
     entries = [moved_entry(entry, live, moved, kept) for entry in all_entries(live)]
     warehouse.replace(live.records, list(kept.values()), entries)
     erase(warehouse, live)
