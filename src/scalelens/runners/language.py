@@ -67,7 +67,10 @@ def options():
     )
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results", f"language-n{WORLD}"),
+        help="folder for logs and traces; a restart adds to it; default %(default)s",
+    )  # fmt: skip
     return parser
 
 
