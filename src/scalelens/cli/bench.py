@@ -14,6 +14,10 @@ from scalelens.errors import UserError
 PANEL = "Run"
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
 
+ContainerRuntime = Annotated[
+    Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
+]
+
 
 class Workload(StrEnum):
     vision = "vision"
@@ -41,9 +45,7 @@ def bench(
     container: Annotated[
         str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
     ] = None,
-    container_runtime: Annotated[
-        Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
-    ] = None,
+    container_runtime: ContainerRuntime = None,
     stage: Annotated[
         bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
     ] = False,
