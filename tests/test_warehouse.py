@@ -797,6 +797,9 @@ def test_every_copy_of_what_the_launcher_printed_is_of_the_ranks_run_in_whicheve
     assert len(runs({**ranks, "slurm.out": other_size})) == len(runs(other_job)) == 2
     assert len(runs({**ranks, "slurm.out": printed}, roots={"slurm.out": "/other"})) == 2
     assert len(runs(twice)) == 3  # it may be of either: it stays by itself
+    later = {"started_at": "2026-01-02T10:59:50", "ended_at": "2026-01-02T11:20:20"}
+    after = {path: facts | later if path.startswith("b/") else facts for path, facts in twice.items()}
+    assert names(runs(after)) == [["a/rank0.log", "a/rank1.log", "slurm.out"], ["b/rank0.log", "b/rank1.log"]]
 
 
 def test_logs_and_traces_of_the_ranks_of_a_folder_are_one_run() -> None:
