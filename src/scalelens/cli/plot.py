@@ -15,9 +15,7 @@ PANEL = "Draw"
 
 
 def plot(
-    name: Annotated[
-        str | None, typer.Argument(help="A chart; see scalelens charts.", autocompletion=chart_names)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
