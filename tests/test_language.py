@@ -236,6 +236,7 @@ def test_llama_and_a_mixture_of_experts_learn(tmp_path: Path, shape: str, parame
     assert logged == pytest.approx(counted, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_an_indexed_data_set_and_a_checkpoint(tmp_path: Path) -> None:
     from megatron.core.datasets.indexed_dataset import IndexedDatasetBuilder
 
