@@ -7,15 +7,19 @@ import math
 import re
 from collections.abc import Iterable
 
+from scalelens.report.audit.measures import Measure
 from scalelens.report.audit.printed import Number, hidden
 
 CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade
 ROUNDING = 1e-9  # of binary fractions, relative
 NEAR = 0.1
-LEAST_DIGITS = 3  # with two, each number has ten others one digit away
-UNIT_SLIPS = {
-    1000: "a prefix", 60: "seconds, minutes and hours", 3600: "seconds and hours", 100: "a percentage", 8: "bits and bytes",
+LEAST_DIGITS = 3  # with two, one of five numbers is a digit away from a value
+# Units that may be mixed up, by the base unit of each measure, as their sizes in it.
+UNITS = {
+    "s": (1e-9, 1e-6, 1e-3, 1.0, 60.0, 3600.0), "J": (1.0, 1e3, 3600.0, 1e6, 3.6e6), "W": (1e-3, 1.0, 1e3, 1e6),
+    "share": (0.01, 1.0),
 }  # fmt: skip
+PREFIXES = (1e-6, 1e-3, 1.0, 1e3, 1e6)
 
 Ends = tuple[float, float]
 
@@ -29,7 +33,7 @@ def ends_of(number: Number) -> Ends:
 def widest(number: Number) -> Ends:
     """The same, if the zeros at the end of a whole number were no digits."""
     low, high = ends_of(number)
-    zeros = re.search(r"[1-9](0+)$", number.text)
+    zeros = re.fullmatch(r"[\d,]*[1-9](0+)", number.text)
     more = 5.0 * 10 ** (len(zeros[1]) - 1) if zeros else 0.0
     return min(low, (low + high) / 2 - more), max(high, (low + high) / 2 + more)
 
@@ -46,22 +50,28 @@ def is_chance(ends: Ends, values: Iterable[float]) -> bool:
     return share * len({f"{value:.9g}" for value in values}) > CHANCE
 
 
-def slip_between(number: Number, value: float) -> str | None:
+def slip_between(number: Number, value: float, measure: Measure) -> str | None:
     """How the number may have come from a value; None where the two have nothing in common."""
     ends = ends_of(number)
     printed = sum(ends) / 2
-    decimals = len(number.text.partition(".")[2])
+    decimals = decimals_of(number)
     if abs(printed - value) <= NEAR * abs(value):
         if number.text == cut(value, decimals):
             return "cut off, not rounded"
         return f"{abs(printed / value - 1):.1%} {'more' if printed > value else 'less'} is printed"
+    if is_other_unit(ends, value, measure):
+        return f"{printed / value:,.3g} times that is printed, which may be a slip of the unit"
     digits, own = re.sub(r"\D", "", number.text).lstrip("0"), f"{value:.{decimals}f}".replace(".", "").lstrip("0")
     if len(digits) < LEAST_DIGITS:
         return None
-    for factor, of in UNIT_SLIPS.items():
-        if within(value * factor, ends) or within(value / factor, ends):
-            return f"{factor:,} times {'more' if printed > value else 'less'} is printed, which may be a slip of {of}"
     return digit_slip(digits, own)
+
+
+def is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
+    """Whether the digits are those of the value in another unit, and not by accident."""
+    sizes = [size / measure.factor for size in UNITS[measure.name]] if measure.name in UNITS else PREFIXES
+    others = [value / size for size in sizes if not math.isclose(size, 1.0)]
+    return not is_chance(ends, others) and any(within(other, ends) for other in others)
 
 
 def digit_slip(digits: str, own: str) -> str | None:
@@ -84,5 +94,10 @@ def cut(value: float, decimals: int) -> str:
 
 def like(number: Number, value: float) -> str:
     """A value with one digit more than the number has, so that a reader sees which of two roundings holds."""
-    decimals = len(number.text.partition(".")[2]) + 1
-    return f"{value:,.{decimals}f} {number.unit}".rstrip()
+    return f"{value:,.{decimals_of(number) + 1}f} {number.unit}".rstrip()
+
+
+def decimals_of(number: Number) -> int:
+    """Decimals that are printed; 0 for a whole number, and for one in millions."""
+    low, high = ends_of(number)
+    return max(0, round(-math.log10(high - low)))

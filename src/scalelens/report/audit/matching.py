@@ -21,6 +21,8 @@ from scalelens.report.audit.ratios import Ratio, ratios_of
 from scalelens.report.audit.stated import COUNTS, Speech, Stated, contradicts, names
 from scalelens.report.selectors import statement_of
 
+NO_VALUE = "no value that its words name is printed so"
+NO_QUANTITY = "its words name no quantity that a query answers"
 MATTERS = 0.05  # a difference beyond this changes what a reader concludes
 
 
@@ -30,6 +32,7 @@ class Auditor:
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
         self.warehouse = Warehouse(root, query_folders)
         self.speech = Speech(known.row for known in self.warehouse.values)
+        self.selectors: dict[Number, str] = {}  # of the numbers that were reproduced
 
     def finding(self, number: Number) -> Finding:
         """What the warehouse says of a number."""
@@ -50,9 +53,7 @@ class Auditor:
         if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
             return untraceable(number, "the text gives it as a round figure")
         accusation = self._stale(number, said, stated, measure) or stale_ratio(number, ratios, measure)
-        return accusation or untraceable(
-            number, "no value that its words name" if held else "its words name no quantity"
-        )
+        return accusation or untraceable(number, NO_VALUE if held else NO_QUANTITY)
 
     def _held(self, values: Iterable[Known], number: Number, stated: Stated, measure: Measure) -> list[Known]:
         """Values of the quantity and the rows that the words name."""
@@ -79,6 +80,7 @@ class Auditor:
         selector = selector_of(found, self.warehouse.values) or found.where
         if is_chance(ends_of(number), (known.value for known in values)):
             return untraceable(number, f"{selector} has it, and of {len(values)} such values one has it by chance")
+        self.selectors[number] = selector
         exact = like(number, found.value / measure.factor)
         return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, found))
 
@@ -92,7 +94,7 @@ class Auditor:
         selector = selector_of(now, self.warehouse.values) or now.where
         others = self._held(self.warehouse.other_values, number, stated, measure)
         others = [known for known in alone_of(others, stated) if within(known.value / measure.factor, ends_of(number))]
-        how = f"the number is {others[0].where}" if others else slip_between(number, value)
+        how = f"the number is {others[0].where}" if others else slip_between(number, value, measure)
         if not how:
             return None
         text = f"{printed(number)}: {selector} is {like(number, value)} now; {how}"
@@ -134,7 +136,7 @@ def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Fi
     middle = sum(ends_of(number)) / 2
     for ratio in sorted(ratios, key=lambda ratio: abs(ratio.value / measure.factor - middle)):
         value = ratio.value / measure.factor
-        if how := slip_between(number, value):
+        if how := slip_between(number, value, measure):
             text = f"{printed(number)}: {ratio.formula} is {like(number, value)} now; {how}"
             return Finding("stale", (number,), text, weight(number, value), ratio.formula)
     return None

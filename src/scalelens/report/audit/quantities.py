@@ -24,16 +24,16 @@ def quantity(measure: str, words: str, columns: str) -> Quantity:
 
 
 QUANTITIES = (
-    quantity("time", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|mean_s|p\d+_s|fast_s|elbow_s|departure_s"),
-    quantity("time", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
-    quantity("time", r"time[- ]to[- ]\w+|train(ing)? time|minutes|\bscores?\b|\bTTT\b", r"minutes|time_to_target_s"),
+    quantity("s", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|(mean|p\d+|fast|elbow|departure)_s"),
+    quantity("s", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
+    quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|minutes|\bscores?\b|\bTTT\b", r"minutes|time_to_target_s"),
     quantity("samples/s", "", r"\w*samples_per_s"),
     quantity("tokens/s", "", r"\w*tokens_per_s"),
     quantity("FLOP/s", "", r"\w*tflops\w*"),
     quantity("samples/J", "", r"(samples|batch)_per_wh"),
     quantity("tokens/J", "", "tokens_per_wh"),
-    quantity("energy", "", r"\w+_(j|wh)"),
-    quantity("power", "", r"\w+_w"),
+    quantity("J", "", r"\w+_(j|wh)"),
+    quantity("W", "", r"\w+_w"),
     quantity(SHARE, r"efficien|of (the )?(ideal|linear|perfect)", "efficiency"),
     quantity(SHARE, r"speed-?up|\bfaster\b|\btimes\b|[×x]\b|-fold", "speedup"),
     quantity(SHARE, r"\bMFU\b|model FLOPs? utili", "mfu"),
@@ -52,7 +52,7 @@ QUALIFIERS = {
 }  # fmt: skip
 PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in QUALIFIERS.items()}
 WORD_OF_COLUMN = {"unit": "device"}
-FREE = {"FLOP/s": {"device"}, "time": {"total"}}  # qualifiers that say nothing of a measure
+FREE = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that say nothing of a measure
 
 
 def holds(known: Known, words: str) -> bool:

@@ -18,13 +18,17 @@ COUNTS = {
 }
 SPELLED = {"single": 1, "one": 1, "two": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16}
 NUMBER = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+|{'|'.join(SPELLED)})(?!\w|[.,]\d)"
-UNIT = r"(?!\s*(?:%|[mµn]?s\b|min\b|h\b|[kMGT]?[JWB]\b|k?Wh\b|times\b|×|(?:k|M)?(?:samples|images|tokens|sequences)\b|[GTP]FLOP))"
+WORK = r"(?:k|M)?(?:samples|images|tokens|sequences)\b"
+UNIT = rf"(?!\s*(?:%|[mµn]?s\b|min\b|h\b|[kMGT]?[JWB]\b|k?Wh\b|times\b|×|{WORK}|[GTP]FLOP))"
 LIST = rf"(?<![\w.,]){NUMBER}(?:\s*(?:,|/|and|or|to|vs\.?|versus|than|over|with|–|->|→|-)+\s*{NUMBER})*"
 PART_OF_NODE = r"(?!\s*(?:per|/|in (?:a|each|every)) ?(?:node|server|host)|[ -]nodes?\b)"
 BEFORE = {
     key: re.compile(rf"({LIST})[\s~-]+(?:[\w-]+\s)?(?:{noun})\b{PART_OF_NODE}", re.I) for key, noun in COUNTS.items()
 }
-AFTER = {key: re.compile(rf"\b(?:{noun})(?:\s+of)?\s*[\s:=|&]\s*({LIST}){UNIT}", re.I) for key, noun in COUNTS.items()}
+AFTER = {
+    key: re.compile(rf"\b(?:{noun})(?:\s+of|\s+count)?\s*[\s:=|&]\s*({LIST}){UNIT}", re.I)
+    for key, noun in COUNTS.items()
+}
 GLUED = re.compile(r"[a-z]+|\d+")
 MOST_PARTS = 24  # of a name: letters and digits count apart
 Stated = dict[str, frozenset[Any]]
