@@ -11,11 +11,11 @@ import pytest
 
 from logs import megatron_line
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.audit.against_warehouse import findings_of
+from scalelens.report.audit.warehouse.text import findings_of
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.known_values import Known
-from scalelens.report.audit.matching import Auditor
-from scalelens.report.audit.measures import SHARE
+from scalelens.report.audit.warehouse.values import Known
+from scalelens.report.audit.warehouse.matching import Auditor
+from scalelens.report.audit.warehouse.measures import SHARE
 from scalelens.report.audit.reading import document_of
 
 # How papers call the columns, and the units that they print them in.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from scalelens.report.audit.known_values import Facts, Row
+from scalelens.report.audit.warehouse.values import Facts, Row
 
 # A framework or a data set is no such name: each text says PyTorch somewhere.
 NAMES = ("name", "system", "model", "precision", "device_model", "job_id", "benchmark", "submitter", "node")

@@ -14,7 +14,7 @@ from scalelens.database.ask import answer, call, literal
 from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
-from scalelens.report.audit.measures import Measure, measure_of
+from scalelens.report.audit.warehouse.measures import Measure, measure_of
 
 QUERIES = (
     "batch_stats", "scaling", "throughput", "epoch_stats", "energy_efficiency", "energy_integrated", "mfu",

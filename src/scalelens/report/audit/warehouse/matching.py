@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from scalelens.report.audit.digits import Ends, ends_of, is_chance, like, slip_between, widest, within
+from scalelens.report.audit.warehouse.digits import Ends, ends_of, is_chance, like, slip_between, widest, within
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.known_values import Known, Warehouse, selector_of
-from scalelens.report.audit.measures import SHARE, Measure, measure_of_unit
+from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
+from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of_unit
 from scalelens.report.audit.printed import Number
-from scalelens.report.audit.quantities import holds, is_said
-from scalelens.report.audit.ratios import Ratio, ratios_of
-from scalelens.report.audit.stated import COUNTS, Speech, Stated, contradicts, names
+from scalelens.report.audit.warehouse.quantities import holds, is_said
+from scalelens.report.audit.warehouse.ratios import Ratio, ratios_of
+from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, names
 from scalelens.report.selectors import statement_of
 
 NO_VALUE = "no value that its words name is printed so"

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from scalelens.report.audit.measures import Measure
+from scalelens.report.audit.warehouse.measures import Measure
 from scalelens.report.audit.printed import Number, hidden
 
 CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade

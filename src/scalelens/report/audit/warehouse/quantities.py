@@ -8,8 +8,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from scalelens.report.audit.known_values import Known
-from scalelens.report.audit.measures import SHARE
+from scalelens.report.audit.warehouse.values import Known
+from scalelens.report.audit.warehouse.measures import SHARE
 from scalelens.report.column_texts import header
 
 
