@@ -39,7 +39,7 @@ def limit_of(table: Table) -> tuple[Decimal, str]:
     known = device(f"{table.caption} {' '.join(table.headings)}")
     if known and known["tdp_w"]:
         return Decimal(known["tdp_w"]) * ABOVE_LIMIT, f"{known['device']} has a limit of {known['tdp_w']} W"
-    largest = max(row["tdp_w"] for row in rows("devices_catalog") if row["tdp_w"])
+    largest = max(int(row["tdp_w"]) for row in rows("devices_catalog") if row["tdp_w"])
     return Decimal(largest) * IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
 
 

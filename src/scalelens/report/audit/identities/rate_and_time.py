@@ -37,7 +37,7 @@ def of_table(table: Table, rate: int, time: int) -> Iterator[Finding]:
         yield Finding(
             "inconsistent",
             (given, taken),
-            f"{shown(given)} for {shown(taken)} are {about(middle(products[place]))} {item}, but the other rows of "
+            f"{shown(given)} for {shown(taken)} are {about(middle(products[place]), 6)} {item}, but the other rows of "
             f"{place_of(table)} give {about(work)}; {about(work)} {item} in {shown(taken)} are "
             f"{about(middle(fitting))} {item}/s.",
             matters(products[place], Interval(work, work)),
