@@ -1,0 +1,57 @@
+"""Do the rows of a table agree on a value that an identity says is the same in all of them?
+
+A heading may be misread, and a paper may measure two columns apart.  So a row is accused only against a clear majority
+of rows that agree: where few agree, the identity is not the table's, and nothing is said.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from scalelens.report.audit.printed import Interval
+
+LEAST_AGREEING = 3
+SHARE_AGREEING = Decimal("0.75")
+MEASURED_TWICE = Decimal("0.02")  # a rate and a time of the same run may come from two clocks
+ALONE = Decimal("0.005")  # a gap that digits do not hide, where all other rows have none
+
+
+def outside_of(value: Decimal, intervals: Sequence[Interval]) -> list[int]:
+    """Places of the intervals without `value`, if a clear majority holds it; else none."""
+    out = [place for place, interval in enumerate(intervals) if gap(value, interval)]
+    inside = len(intervals) - len(out)
+    return out if inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(intervals) else []
+
+
+def shared_value(intervals: Sequence[Interval]) -> Decimal:
+    """The value that lies in the most intervals, in the middle of where it may lie."""
+    ends = sorted({interval.low for interval in intervals} | {interval.high for interval in intervals})
+    counted = [(sum(not gap(end, interval) for interval in intervals), end) for end in ends]
+    most = max(count for count, _ in counted)
+    best = [end for count, end in counted if count == most]
+    return (best[0] + best[-1]) / 2 if not gap_between(best, intervals, most) else best[0]
+
+
+def gap_between(ends: list[Decimal], intervals: Sequence[Interval], most: int) -> bool:
+    """The middle of these ends lies in fewer intervals than the ends do."""
+    middle = (ends[0] + ends[-1]) / 2
+    return sum(not gap(middle, interval) for interval in intervals) < most
+
+
+def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Decimal, list[int]]:
+    """The value that the rows share, and the rows that are apart from it by more than two measurements may be."""
+    value = shared_value(intervals)
+    gaps = [gap(value, interval) for interval in intervals]
+    far = [place for place, distance in enumerate(gaps) if distance > MEASURED_TWICE]
+    agreeing = len(intervals) - len(far)
+    if agreeing < LEAST_AGREEING or agreeing < SHARE_AGREEING * len(intervals):
+        return value, []
+    lone = [place for place, distance in enumerate(gaps) if distance > 0]
+    if len(lone) == 1 and gaps[lone[0]] > ALONE and len(intervals) > LEAST_AGREEING:
+        return value, lone
+    return value, far
+
+
+def gap(value: Decimal, interval: Interval) -> Decimal:
+    """How far the interval is from the value, as a share of the value; 0 where it holds it."""
+    distance = max(interval.low - value, value - interval.high, Decimal(0))
+    return distance / abs(value) if value else distance

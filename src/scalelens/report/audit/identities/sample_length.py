@@ -1,0 +1,60 @@
+"""Tokens = sequences × length.
+
+In a table: rates of tokens and of sequences or samples whose ratio is the same in most rows, and a row is apart.  In a
+sentence: "a batch of 1,024 sequences of 2,048 tokens, 2,097,152 tokens per step".
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.report.audit.columns import rows_against
+from scalelens.report.audit.document import Document, Sentence
+from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.printed import Interval
+from scalelens.report.audit.quantities import value
+from scalelens.report.audit.wording import about, matters, middle, shown
+
+LINKED = re.compile(
+    r"(?:batch(?: size)? of )?<(\d+)> ?(?:sequences|samples)? (?:and|of|with|at|,)? ?(?:a |each )?"
+    r"(?:sequence length of|length|length of|a sequence length of)? ?<(\d+)>(?: tokens)?(?: each)?"
+    r"(?:,| \(|:| is| are| =| makes| gives| or| that is| i\.e\.,?|, i\.e\.,?|, that is,?|, which (?:is|are|makes|gives)|, or)+ ?"
+    r"<(\d+)>(?: tokens)? (?:per|in a|in each|a) (?:step|batch|iteration|update)"
+)
+SAID = "tokens = sequences × length"
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Rows and sentences whose tokens are not their sequences times their length."""
+    for table in document.tables:
+        rates = table.columns("rate")
+        for tokens in (place for place in rates if table.measures[place].item == "tokens"):
+            for samples in (place for place in rates if table.measures[place].item in ("samples", "sequences")):
+                yield from rows_against(table, [tokens, samples], same, SAID)
+        for tokens in (place for place in table.columns("work") if table.measures[place].item == "tokens"):
+            for length in table.columns("length"):
+                for batch in table.columns("batch"):
+                    yield from rows_against(table, [tokens, batch, length], product, SAID)
+    for sentence in document.sentences:
+        yield from of_sentence(sentence)
+
+
+def same(given: list[Interval]) -> Interval:
+    return given[0]
+
+
+def product(given: list[Interval]) -> Interval:
+    return given[0] * given[1]
+
+
+def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+    for linked in LINKED.finditer(sentence.marked):
+        batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups())
+        right = value(batch) * value(length)
+        if right.apart(value(tokens)) and not (batch.hedge or length.hedge or tokens.hedge):
+            yield Finding(
+                "inconsistent",
+                (tokens, batch, length),
+                f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, not {shown(tokens)}.",
+                matters(value(tokens), right),
+                SAID,
+            )
