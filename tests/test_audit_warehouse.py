@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -11,12 +10,12 @@ import pytest
 
 from logs import megatron_line
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.audit.warehouse.text import findings_of
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.warehouse.values import Known
+from scalelens.report.audit.reading import document_of
 from scalelens.report.audit.warehouse.matching import Auditor
 from scalelens.report.audit.warehouse.measures import SHARE
-from scalelens.report.audit.reading import document_of
+from scalelens.report.audit.warehouse.text import findings_of
+from scalelens.report.audit.warehouse.values import Known
 
 # How papers call the columns, and the units that they print them in.
 PHRASES = {

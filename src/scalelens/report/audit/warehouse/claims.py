@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.queries.header import QueryColumn
-from scalelens.report.audit.warehouse.digits import ends_of, like, within
-from scalelens.report.audit.warehouse.measures import Measure, measure_of, measure_of_unit
 from scalelens.report.audit.numerals import numerals
 from scalelens.report.audit.printed import Number, hidden
+from scalelens.report.audit.warehouse.digits import ends_of, like, within
+from scalelens.report.audit.warehouse.measures import Measure, measure_of, measure_of_unit
 from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value, statement_of
 
 LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Iterable
 
-from scalelens.report.audit.warehouse.measures import Measure
 from scalelens.report.audit.printed import Number, hidden
+from scalelens.report.audit.warehouse.measures import Measure
 
 CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade
 ROUNDING = 1e-9  # of binary fractions, relative

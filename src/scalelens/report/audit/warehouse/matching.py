@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from scalelens.report.audit.warehouse.digits import Ends, ends_of, is_chance, like, slip_between, widest, within
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
-from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of_unit
 from scalelens.report.audit.printed import Number
+from scalelens.report.audit.warehouse.digits import ends_of, is_chance, like, slip_between, widest, within
+from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of_unit
 from scalelens.report.audit.warehouse.quantities import holds, is_said
 from scalelens.report.audit.warehouse.ratios import Ratio, ratios_of
 from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, names
+from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
 from scalelens.report.selectors import statement_of
 
 NO_VALUE = "no value that its words name is printed so"
@@ -85,18 +85,21 @@ class Auditor:
         return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, found))
 
     def _stale(self, number: Number, said: Sequence[Known], stated: Stated, measure: Measure) -> Finding | None:
-        """The one value that the words name, if it is near; or what it is under other exclusions."""
-        alone = alone_of(said, stated)
+        """The value that the words name, if it is near or a slip away; or what it is under other exclusions."""
+        middle = sum(ends_of(number)) / 2
+        alone = sorted(alone_of(said, stated), key=lambda known: abs(known.value / measure.factor - middle))
         if not alone:
             return None
-        now = nearest(alone, ends_of(number), measure)
+        others = alone_of(self._held(self.warehouse.other_values, number, stated, measure), stated)
+        for other in others:
+            if within(other.value / measure.factor, ends_of(number)):
+                return self._accused(number, alone[0], f"the number is {other.where}", measure)
+        slips = ((known, slip_between(number, known.value / measure.factor, measure)) for known in alone)
+        return next((self._accused(number, known, slip, measure) for known, slip in slips if slip), None)
+
+    def _accused(self, number: Number, now: Known, how: str, measure: Measure) -> Finding:
         value = now.value / measure.factor
         selector = selector_of(now, self.warehouse.values) or now.where
-        others = self._held(self.warehouse.other_values, number, stated, measure)
-        others = [known for known in alone_of(others, stated) if within(known.value / measure.factor, ends_of(number))]
-        how = f"the number is {others[0].where}" if others else slip_between(number, value, measure)
-        if not how:
-            return None
         text = f"{printed(number)}: {selector} is {like(number, value)} now; {how}"
         return Finding("stale", (number,), text, weight(number, value), evidence(selector, now))
 
@@ -118,10 +121,6 @@ def alone_of(values: Iterable[Known], stated: Stated) -> list[Known]:
     for known in values:
         columns[known.where].append(known)
     return [group[0] for group in columns.values() if len(group) == 1 and names(group[0].row.facts, stated)]
-
-
-def nearest(values: Sequence[Known], ends: Ends, measure: Measure) -> Known:
-    return min(values, key=lambda known: abs(known.value / measure.factor - sum(ends) / 2))
 
 
 def reproduced_ratio(number: Number, ratio: Ratio, ratios: Sequence[Ratio], measure: Measure) -> Finding:
@@ -150,7 +149,7 @@ def evidence(selector: str, known: Known) -> str:
 def weight(number: Number, value: float) -> str:
     """Whether a reader would conclude otherwise."""
     middle = sum(ends_of(number)) / 2
-    return "conclusion" if math.isclose(middle, value, rel_tol=MATTERS) is False else "slip"
+    return "slip" if math.isclose(middle, value, rel_tol=MATTERS) else "conclusion"
 
 
 def printed(number: Number) -> str:

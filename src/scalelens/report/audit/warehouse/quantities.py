@@ -8,8 +8,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from scalelens.report.audit.warehouse.values import Known
 from scalelens.report.audit.warehouse.measures import SHARE
+from scalelens.report.audit.warehouse.values import Known
 from scalelens.report.column_texts import header
 
 
@@ -78,7 +78,9 @@ def names_header(column: str, words: str) -> bool:
 def is_said(known: Known, words: str) -> bool:
     """Whether the words say this column, and no other way to the same quantity."""
     free = FREE.get(known.measure.name, set())
-    return holds(known, words) and qualifiers_of_column(known.column) - free == qualifiers_of_words(words) - free
+    if not quantities_of(known.column) or not holds(known, words):
+        return False
+    return qualifiers_of_column(known.column) - free == qualifiers_of_words(words) - free
 
 
 @cache

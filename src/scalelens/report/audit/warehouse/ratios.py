@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scalelens.report.audit.warehouse.values import Known
 from scalelens.report.audit.warehouse.measures import SHARE
 from scalelens.report.audit.warehouse.quantities import is_said
 from scalelens.report.audit.warehouse.stated import Stated
+from scalelens.report.audit.warehouse.values import Known
 
 WORDS = re.compile(
     r"\btimes\b|[×x]\b|-fold|speed-?up|\bfactor\b|\bratio\b|"

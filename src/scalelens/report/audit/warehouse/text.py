@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from scalelens.report.audit.document import Document
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.warehouse.matching import Auditor
 from scalelens.report.audit.printed import Number
+from scalelens.report.audit.warehouse.matching import Auditor
 from scalelens.report.audit.warehouse.stated import COUNTS
 
 SETTING = re.compile(rf"\b(?:{'|'.join(COUNTS.values())})\b", re.IGNORECASE)

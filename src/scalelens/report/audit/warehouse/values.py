@@ -14,7 +14,7 @@ from scalelens.database.ask import answer, call, literal
 from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
-from scalelens.report.audit.warehouse.measures import Measure, measure_of
+from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of
 
 QUERIES = (
     "batch_stats", "scaling", "throughput", "epoch_stats", "energy_efficiency", "energy_integrated", "mfu",
@@ -110,9 +110,14 @@ def values_of(row: Row, query: Query) -> list[Known]:
     values: list[Known] = []
     for column in query.columns:
         measure, value = measure_of(column), row.own[column.name]
-        if measure and isinstance(value, int | float) and math.isfinite(value) and value:
+        if measure and isinstance(value, int | float) and math.isfinite(value) and not is_trivial(value, measure):
             values.append(Known(row, column.name, value * measure.factor, measure))
     return values
+
+
+def is_trivial(value: float, measure: Measure) -> bool:
+    """The efficiency of a base is 1 by definition, and 0 has no digits."""
+    return value == 0 or (measure.name == SHARE and value == 1)
 
 
 def selector_of(known: Known, values: Iterable[Known]) -> str | None:
