@@ -11,6 +11,7 @@ from scalelens.report.audit.printed import Number, hidden
 from scalelens.report.audit.warehouse.measures import Measure
 
 CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade
+UNNAMED = 0.1  # of that, where the words name no row: they may speak of anything
 ROUNDING = 1e-9  # of binary fractions, relative
 NEAR = 0.1
 LEAST_DIGITS = 3  # with two, one of five numbers is a digit away from a value
@@ -43,11 +44,11 @@ def within(value: float, ends: Ends) -> bool:
     return ends[0] - slack <= value <= ends[1] + slack
 
 
-def is_chance(ends: Ends, values: Iterable[float]) -> bool:
+def is_chance(ends: Ends, values: Iterable[float], is_named: bool = True) -> bool:
     """Whether so many values would hit the digits by accident in more than one case of twenty."""
     low, high = ends
     share = math.log10(high / low) if low > 0 else 1.0
-    return share * len({f"{value:.9g}" for value in values}) > CHANCE
+    return share * len({f"{value:.9g}" for value in values}) > (CHANCE if is_named else CHANCE * UNNAMED)
 
 
 def slip_between(number: Number, value: float, measure: Measure) -> str | None:

@@ -17,7 +17,7 @@ from scalelens.report.audit.warehouse.digits import ends_of, is_chance, like, sl
 from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of_unit
 from scalelens.report.audit.warehouse.quantities import holds, is_said
 from scalelens.report.audit.warehouse.ratios import Ratio, ratios_of
-from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, names
+from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, facts_said
 from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
 from scalelens.report.selectors import statement_of
 
@@ -47,7 +47,7 @@ class Auditor:
         ratios = self._ratios(number, stated) if measure.name == SHARE else []
         for values in (said, held):
             if found := [known for known in values if within(known.value / measure.factor, ends_of(number))]:
-                return self._reproduced(number, found[0], values, measure)
+                return self._reproduced(number, found, values, stated, measure)
         if derived := [ratio for ratio in ratios if within(ratio.value / measure.factor, ends_of(number))]:
             return reproduced_ratio(number, derived[0], ratios, measure)
         if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
@@ -76,26 +76,46 @@ class Auditor:
         meant = [known for known in self.warehouse.values if not contradicts(known.row.facts, stated)]
         return ratios_of(meant, stated, number.words, number.unit == "%")
 
-    def _reproduced(self, number: Number, found: Known, values: Sequence[Known], measure: Measure) -> Finding:
-        selector = selector_of(found, self.warehouse.values) or found.where
-        if is_chance(ends_of(number), (known.value for known in values)):
+    def _reproduced(
+        self, number: Number, found: Sequence[Known], values: Sequence[Known], stated: Stated, measure: Measure
+    ) -> Finding:
+        named = [known for known in found if facts_said(known.row.facts, stated)]
+        best = (named or found)[0]
+        selector = selector_of(best, self.warehouse.values) or best.where
+        if is_chance(ends_of(number), (known.value for known in values), bool(named)):
             return untraceable(number, f"{selector} has it, and of {len(values)} such values one has it by chance")
         self.selectors[number] = selector
-        exact = like(number, found.value / measure.factor)
-        return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, found))
+        exact = like(number, best.value / measure.factor)
+        return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, best))
 
     def _stale(self, number: Number, said: Sequence[Known], stated: Stated, measure: Measure) -> Finding | None:
         """The value that the words name, if it is near or a slip away; or what it is under other exclusions."""
         middle = sum(ends_of(number)) / 2
-        alone = sorted(alone_of(said, stated), key=lambda known: abs(known.value / measure.factor - middle))
+        alone = sorted(self._alone(said, stated), key=lambda known: abs(known.value / measure.factor - middle))
         if not alone:
             return None
-        others = alone_of(self._held(self.warehouse.other_values, number, stated, measure), stated)
+        others = self._alone(self._held(self.warehouse.other_values, number, stated, measure), stated)
         for other in others:
             if within(other.value / measure.factor, ends_of(number)):
                 return self._accused(number, alone[0], f"the number is {other.where}", measure)
         slips = ((known, slip_between(number, known.value / measure.factor, measure)) for known in alone)
         return next((self._accused(number, known, slip, measure) for known, slip in slips if slip), None)
+
+    def _alone(self, values: Iterable[Known], stated: Stated) -> list[Known]:
+        """Values of columns of which one row alone is meant, and named.
+
+        A count or a model alone names a row only in a warehouse of one study: other texts have a batch of 512 too.
+        """
+        columns: dict[str, list[Known]] = defaultdict(list)
+        for known in values:
+            columns[known.where].append(known)
+        single = [group[0] for group in columns.values() if len(group) == 1]
+        return [
+            known
+            for known in single
+            if (said := facts_said(known.row.facts, stated))
+            and ("name" in said or len(said) > 1 or self.warehouse.is_one_study)
+        ]
 
     def _accused(self, number: Number, now: Known, how: str, measure: Measure) -> Finding:
         value = now.value / measure.factor
@@ -113,14 +133,6 @@ def setting_of(number: Number, stated: Stated) -> str | None:
 
 def count_of(number: Number) -> int:
     return int(number.text.replace(",", ""))
-
-
-def alone_of(values: Iterable[Known], stated: Stated) -> list[Known]:
-    """Values of columns of which one row alone is meant, and named."""
-    columns: dict[str, list[Known]] = defaultdict(list)
-    for known in values:
-        columns[known.where].append(known)
-    return [group[0] for group in columns.values() if len(group) == 1 and names(group[0].row.facts, stated)]
 
 
 def reproduced_ratio(number: Number, ratio: Ratio, ratios: Sequence[Ratio], measure: Measure) -> Finding:

@@ -93,6 +93,6 @@ def contradicts(facts: Facts, stated: Stated) -> bool:
     return any(facts.get(key) and not facts[key] & values for key, values in stated.items())
 
 
-def names(facts: Facts, stated: Stated) -> bool:
-    """Whether the words name a fact of this row."""
-    return any(facts.get(key, frozenset()) & values for key, values in stated.items())
+def facts_said(facts: Facts, stated: Stated) -> set[str]:
+    """Names of the facts of this row that the words name."""
+    return {key for key, values in stated.items() if facts.get(key, frozenset()) & values}

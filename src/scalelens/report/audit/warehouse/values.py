@@ -82,6 +82,11 @@ class Warehouse:
         facts = answer(self._connection, f"SELECT {', '.join(FACTS_OF_RUNS)} FROM runs")
         self.runs = {run["run_id"]: run for run in facts.iter_rows(named=True)}
 
+    @property
+    def is_one_study(self) -> bool:
+        """Whether all runs train one model on one system."""
+        return len({(run["model"], run["system"]) for run in self.runs.values()}) == 1
+
     @cached_property
     def values(self) -> list[Known]:
         """Values by the defaults of the queries."""
