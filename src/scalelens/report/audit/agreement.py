@@ -15,11 +15,10 @@ MEASURED_TWICE = Decimal("0.02")  # a rate and a time of the same run may come f
 ALONE = Decimal("0.005")  # a gap that digits do not hide, where all other rows have none
 
 
-def outside_of(value: Decimal, intervals: Sequence[Interval]) -> list[int]:
-    """Places of the intervals without `value`, if a clear majority holds it; else none."""
-    out = [place for place, interval in enumerate(intervals) if gap(value, interval)]
-    inside = len(intervals) - len(out)
-    return out if inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(intervals) else []
+def agreed(value: Decimal, intervals: Sequence[Interval]) -> bool:
+    """A clear majority of the intervals holds `value`."""
+    inside = sum(not gap(value, interval) for interval in intervals)
+    return inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(intervals)
 
 
 def shared_value(intervals: Sequence[Interval]) -> Decimal:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from scalelens.report.audit.agreement import LEAST_AGREEING, gap, outside_of, shared_value
+from scalelens.report.audit.agreement import LEAST_AGREEING, agreed, gap, shared_value
 from scalelens.report.audit.document import Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Interval, Number
@@ -14,33 +14,33 @@ from scalelens.report.audit.wording import about, matters, middle, place_of, sho
 Formula = Callable[[list[Interval]], Interval]
 
 
-def rows_against(table: Table, columns: list[int], formula: Formula, said: str, one: bool = False) -> Iterator[Finding]:
+def rows_against(table: Table, columns: list[int], formula: Formula, said: str) -> Iterator[Finding]:
     """Rows whose first column is not what `formula` gives of the other columns, up to a factor that all rows share.
 
-    With `one` the factor is 1.  Where all other rows that agree stand above the accused one, four have to agree: of two
-    measurements that drift apart, the last row may be the first to show it.
+    Where the last row alone is apart, four others have to agree: of two measurements that drift apart, the last row may
+    be the first to show it.
     """
-    rows = [(row, numbers) for row, numbers in table.rows_with(*columns) if all(number.low > 0 for number in numbers)]
-    if len(rows) <= LEAST_AGREEING:
+    rows = factors(table, columns, formula)
+    if not holds(table, columns, formula):
         return
-    factors = [value(numbers[0]) / formula([value(number) for number in numbers[1:]]) for _, numbers in rows]
-    factor = Decimal(1) if one else shared_value(factors)
-    out = outside_of(factor, factors)
-    if not out or (max(out) == len(rows) - 1 and len(rows) - len(out) <= LEAST_AGREEING):
+    factor = shared_value([each for _, each in rows])
+    apart = [place for place, (_, each) in enumerate(rows) if gap(factor, each)]
+    if apart == [len(rows) - 1] and len(rows) - 1 <= LEAST_AGREEING:
         return
-    for place in out:
-        yield finding(table, rows[place][1], formula, factor, said)
+    for place in apart:
+        yield finding(table, rows[place][0], formula, factor, said)
+
+
+def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[tuple[Number, ...], Interval]]:
+    """Rows with a number in each column, and what their first column is of the formula of the others."""
+    rows = [numbers for _, numbers in table.rows_with(*columns) if all(number.low > 0 for number in numbers)]
+    return [(numbers, value(numbers[0]) / formula([value(number) for number in numbers[1:]])) for numbers in rows]
 
 
 def holds(table: Table, columns: list[int], formula: Formula) -> bool:
-    """Most rows follow the formula, whether or not one of them is apart."""
-    rows = [numbers for _, numbers in table.rows_with(*columns) if all(number.low > 0 for number in numbers)]
-    if len(rows) <= LEAST_AGREEING:
-        return False
-    factors = [value(numbers[0]) / formula([value(number) for number in numbers[1:]]) for numbers in rows]
-    shared = shared_value(factors)
-    agreeing = sum(not gap(shared, factor) for factor in factors)
-    return agreeing == len(rows) or bool(outside_of(shared, factors))
+    """More than three rows have numbers, and a clear majority follows the formula with one factor."""
+    found = [each for _, each in factors(table, columns, formula)]
+    return len(found) > LEAST_AGREEING and agreed(shared_value(found), found)
 
 
 def finding(table: Table, numbers: tuple[Number, ...], formula: Formula, factor: Decimal, said: str) -> Finding:
@@ -52,7 +52,8 @@ def finding(table: Table, numbers: tuple[Number, ...], formula: Formula, factor:
         "inconsistent",
         numbers,
         f"{shown(claimed)} does not follow from {of} as in the other rows of {place_of(table)}: "
-        f"these give {about(middle(right) / size)} {claimed.unit}".rstrip() + ".",
+        f"these give {about(middle(right) / size, 5)} {claimed.unit}".rstrip()
+        + ".",
         matters(value(claimed), right),
         said,
     )

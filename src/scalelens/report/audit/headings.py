@@ -8,16 +8,17 @@ from scalelens.report.audit.units import DEVICES, ITEMS, PER, base, canonical
 BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
 LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
 RATE_OF_SUFFIX = re.compile(r"^(\w+?)_per_(s|sec|second|step)$", re.IGNORECASE)
+COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
+ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
 COUNTS = {
-    "micro_batch": r"(?:micro|mini|local).?batch|\bmbs\b|batch.*(?:per|/)\s?(?:gpu|ipu|gcd|device)",
+    "micro_batch": rf"(?:micro|mini|local).?batch|\bmbs\b|batch.*(?:per|/)\s?{ONE_DEVICE}",
     "batch": r"batch.?size|\bbatch\b|\bgbs\b",
-    "devices": r"^(?:total|num(?:ber)?|no\.?|of|the|#|n)?[\s_-]*(?:of\s)?(?:total\s)?(?:gpus?|gcds?|ipus?|hpus?|devices?|accelerators?)"
-    r"(?:\scounts?)?$|\((?:devices|gpus)\)",
-    "nodes": r"^(?:num(?:ber)?|no\.?|#|n|total)?[\s_-]*(?:of\s)?nodes?(?:\scounts?)?$",
-    "length": r"seq(?:uence)?[\s_-]*len(?:gth)?|context[\s_-]*len(?:gth)?",
-    "work": r"^(?:total|num(?:ber)?|no\.?|#|trained)?[\s_-]*(?:of\s)?(?:trained\s|training\s)?(?:images|samples|tokens|sequences)(?:\strained)?$",
-    "steps": r"^(?:total|num(?:ber)?|no\.?|#)?[\s_-]*(?:of\s)?(?:steps|iterations|iters)$",
-}  # fmt: skip
+    "devices": rf"{COUNTED}{ONE_DEVICE}s?(?:\scounts?)?$|\({ONE_DEVICE}s\)",
+    "nodes": rf"{COUNTED}nodes?(?:\scounts?)?$",
+    "length": r"(?:seq(?:uence)?|context)[\s_-]*len(?:gth)?",
+    "work": rf"{COUNTED}(?:images|samples|tokens|sequences)(?:\strained)?$",
+    "steps": rf"{COUNTED}(?:steps|iterations|iters)$",
+}
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ def name_and_unit(heading: str) -> tuple[str, str]:
                 return heading.replace(inner, ""), unit
     if whole := canonical(heading):
         return heading, whole
-    if column := RATE_OF_SUFFIX.match(heading):
-        if unit := canonical(f"{column[1]}/{column[2]}"):
-            return heading, unit
+    column = RATE_OF_SUFFIX.match(heading)
+    if column and (unit := canonical(f"{column[1]}/{column[2]}")):
+        return heading, unit
     last = LAST_WORD.search(heading)
     unit = unit_of_suffix(last[1]) if last else ""
     return (heading[: last.start()], unit) if last and unit else (heading, "")

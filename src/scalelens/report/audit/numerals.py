@@ -7,7 +7,6 @@ numbers of figures, tables and sections.
 import re
 from dataclasses import dataclass
 
-from scalelens.report.audit.printed import GROUPED, NAMED, PARTS
 from scalelens.report.audit.units import canonical
 
 NUMBER = re.compile(
@@ -17,7 +16,7 @@ NUMBER = re.compile(
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"
     r"(?![\w]*[-_]?\d)(?!\.\d)"
 )
-MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b")
+MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b")
 UNIT = re.compile(
     r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*)"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"
@@ -33,13 +32,16 @@ NOISE = re.compile(
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
 HEDGES = {
-    "about": re.compile(r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈)[\s$\\]*$", re.I),
+    "about": re.compile(
+        r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈)[\s$\\]*$",
+        re.IGNORECASE,
+    ),
     "bound": re.compile(
-        r"(?:up ?to|over|above|below|under|more than|less than|fewer than|at least|at most|exceed\w*|beyond|within|[<>≤≥])"
+        r"(?:up ?to|over|above|below|under|(?:more|less|fewer) than|at least|at most|exceed\w*|beyond|within|[<>≤≥])"
         r"[\s$\\]*(?:a |an )?$",
         re.IGNORECASE,
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,6 @@ def unit_behind(text: str, end: int) -> tuple[int, str]:
     """End and spelling of the unit that stands behind a number; "x" of a multiple, "" without one."""
     if multiple := MULTIPLE.match(text, end):
         return multiple.end(), "x"
-    if times := re.compile(r"\s+times\b").match(text, end):
-        return times.end(), "x"
     found = UNIT.match(text, end)
     if not found:
         return end, ""
@@ -91,10 +91,3 @@ def unit_behind(text: str, end: int) -> tuple[int, str]:
         if unit:
             return found.end(last) if found[last] else found.end(1), unit
     return end, ""
-
-
-def is_number(text: str) -> bool:
-    """The whole text is one number, as in a cell of a table."""
-    plain = GROUPED.sub("", text.strip())
-    match = PARTS.match(plain)
-    return bool(match) and plain[match.end() :].strip() in ("", *NAMED)

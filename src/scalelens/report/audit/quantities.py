@@ -8,8 +8,9 @@ from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.units import DEVICES, base
 
 WORK_OF_AN_EPOCH = re.compile(
-    r"(?:1|one|an|each)\s+epoch\s*(?:=|:|is|has|are)\s*(?:(\d+)\s*(?:\*|×|x|\\times|·)\s*)?(?:global\s+)?batch\s?size", re.IGNORECASE
-)  # fmt: skip
+    r"(?:1|one|an|each)\s+epoch\s*(?:=|:|is|has|are)\s*(?:(\d+)\s*(?:\*|×|x|\\times|·)\s*)?(?:global\s+)?batch\s?size",
+    re.IGNORECASE,
+)
 
 
 def value(number: Number) -> Interval:

@@ -84,7 +84,8 @@ def latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
     begin = LATEX_TABLE.search(lines[start])
     if not begin:
         return []
-    rows, pending, first = [], "", start + 2
+    rows: list[tuple[int, tuple[Cell, ...]]] = []
+    pending, first = "", start + 2
     for number in range(start + 1, len(lines)):
         line = lines[number]
         if f"\\end{{{begin[1]}}}" in line:

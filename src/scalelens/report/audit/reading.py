@@ -1,6 +1,7 @@
 """Reads a file, or a text, into sentences and tables."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from scalelens.errors import UserError
@@ -90,11 +91,11 @@ def sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
         text += line + " "
     bounds = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
     found = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         part = text[start:end].rstrip()
         if part.strip():
-            line, _ = place_of(start + len(part) - len(part.lstrip()), starts)
-            found.append(sentence_of(part, line, start, starts))
+            first, _ = place_of(start + len(part) - len(part.lstrip()), starts)
+            found.append(sentence_of(part, first, start, starts))
     return found
 
 

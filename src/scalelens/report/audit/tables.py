@@ -1,6 +1,7 @@
 """Rows of cells become a table: headings, what each column measures, the numbers with their intervals."""
 
 import re
+from itertools import pairwise
 
 from scalelens.report.audit.document import Table
 from scalelens.report.audit.headings import Measure, measure_of
@@ -54,7 +55,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> Table | None:
 
 
 def heading_rows(rows: list[tuple[Cell, ...]]) -> int:
-    """How many rows are headings: the first, and the next where one of the two leaves its first cell empty; 0 if none."""
+    """How many rows are headings: two where one of them leaves its first cell empty, 0 where numbers come first."""
     if len(rows) < 2 or holds_numbers(rows[0]):
         return 0
     two = len(rows) > 2 and not holds_numbers(rows[1]) and not (rows[0][0][0] and rows[1][0][0])
@@ -75,7 +76,7 @@ def plain(text: str) -> str:
 
 def merged(rows: list[list[str]]) -> list[str]:
     """Headings of several rows in one: a heading that spans columns is said of each that has a heading below it."""
-    for upper, lower in zip(rows, rows[1:], strict=False):
+    for upper, lower in pairwise(rows):
         for place in range(1, len(upper)):
             if not upper[place] and lower[place]:
                 upper[place] = upper[place - 1]

@@ -14,8 +14,14 @@ from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.wording import place_of, shown
 
-SAID_OTHERWISE = re.compile(r"super-?\s?linear|(?:above|over|beyond|exceed\w*|more than|>)\s*(?:100\s?\\?%|1\b|one\b|unity)", re.IGNORECASE)
-IN_WORDS = re.compile(r"(?:scaling|parallel) efficiency (?:of|is|reaches|=) <(\d+)>|<(\d+)> (?:scaling|parallel) efficiency")
+SAID_OTHERWISE = re.compile(
+    r"super-?\s?linear|(?:efficien|speed.?up|scal)[^.]{0,80}(?:above|over|beyond|exceed\w*|more than|>)\s*"
+    r"(?:100\s?\\?%|1\b|one\b|unity)",
+    re.IGNORECASE,
+)
+IN_WORDS = re.compile(
+    r"(?:scaling|parallel) efficiency (?:of|is|reaches|=) <(\d+)>|<(\d+)> (?:scaling|parallel) efficiency"
+)
 MOST = Decimal("1.02")
 
 
@@ -34,7 +40,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def judged(number: Number, where: str) -> Iterator[Finding]:
-    """A number above 1.  One without a unit above 2 may be per cent, whatever its heading says, and is judged as that."""
+    """A number above 1.  One above 2 without a unit is taken for per cent."""
     share = value(number)
     in_percent = number.unit == "" and number.low > 2
     if share.low > (MOST * 100 if in_percent else MOST) and not number.hedge:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import exact, value
 from scalelens.report.audit.units import base
@@ -21,26 +22,26 @@ PAIR = (
     r"<(?P<c>\d+)> (?:against|versus|vs\.?|compared (?:to|with)|instead of|rather than) <(?P<d>\d+)>)"
 )
 AMOUNT = (
-    r"(?:,| \(|:| or|,? that is,?|,? i\.e\.,?|,? which (?:is|makes|gives)|,? by| -)+ ?"
+    rf"(?:{FOLLOWS}|,? by )"
     r"(?:a |an |only |just |by )*"
     r"(?:(?:speed-?up|factor|increase|decrease|reduction|gain|drop|rise|improvement|change|growth|loss|slowdown) of )?"
     r"<(?P<change>\d+)>"
 )
 LINKED = re.compile(PAIR + r"(?: on <\d+> devices)?" + AMOUNT)
-OF_FIRST = re.compile(r"<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
+SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose change or ratio is none of their two values."""
     for sentence in document.sentences:
-        for pattern in (LINKED, OF_FIRST):
+        for pattern in (LINKED, SHARE):
             for linked in pattern.finditer(sentence.marked):
                 yield from of_pair(sentence, linked)
 
 
 def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     groups = linked.groupdict()
-    places = [groups["a"] or groups["c"], groups["b"] or groups.get("d"), groups["change"]]
+    places = (groups["a"] or groups["c"], groups["b"] or groups["d"], groups["change"])
     first, second, change = (sentence.numbers[int(place)] for place in places)
     if any(number.hedge for number in (first, second, change)) or min(first.low, second.low) <= 0:
         return

@@ -1,8 +1,8 @@
 """Efficiency = speedup / devices = (rate / devices) / (rate / devices of the base case).
 
-Said of a table with an efficiency, a number of devices or nodes, and a speedup, a rate or a time: where most rows follow
-with one base case and a row does not.  Of times, the total work may be fixed (E = t(1) / (n t(n))) or the work of a
-device (E = t(1) / t(n)); the rows say which.
+Said of a table with an efficiency, a number of devices or nodes, and a speedup, a rate or a time, where most rows
+follow with one base case and a row does not.  Of times, the total work may be fixed (E = t(1) / (n t(n))) or the work
+of a device (E = t(1) / t(n)); the rows say which.
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,17 @@ def formulas(table: Table, efficiency: int) -> Iterator[tuple[list[int], Formula
             yield [efficiency, speedup, size], quotient, "efficiency = speedup / devices"
         for rate in table.columns("rate"):
             if not per_device(table, rate):
-                yield [efficiency, rate, size], quotient, "efficiency = (rate / devices) / (rate / devices of the base case)"
+                yield (
+                    [efficiency, rate, size],
+                    quotient,
+                    "efficiency = (rate / devices) / (rate / devices of the base case)",
+                )
         for time in table.columns("time"):
-            yield [efficiency, time, size], of_fixed_work, "efficiency = time of the base case / (time × devices / devices of the base case)"
+            yield (
+                [efficiency, time, size],
+                of_fixed_work,
+                "efficiency = time of the base case / (time × devices / devices of the base case)",
+            )
     for rate in (*table.columns("rate"), *table.columns("flops")):
         if per_device(table, rate):
             yield [efficiency, rate], same, "efficiency = rate per device / rate per device of the base case"

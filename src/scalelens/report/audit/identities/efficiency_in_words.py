@@ -15,8 +15,12 @@ from scalelens.report.audit.units import DEVICES, base
 from scalelens.report.audit.wording import about, matters, middle, shown
 
 SPEEDUP = re.compile(r"speed-?up of <(\d+)>|<(\d+)> speed-?up|<(\d+)> (?:as fast|faster)")
-EFFICIENCY = re.compile(r"efficiency (?:of|is|=) <(\d+)>|<(\d+)> (?:parallel |scaling |strong-scaling )?efficien(?:cy|t)")
-BASE = re.compile(r"relative to|compared|baseline|base case|over (?:one|a single) node|per node|\bover <|\bthan <|\bthan on <")
+EFFICIENCY = re.compile(
+    r"efficiency (?:of|is|=) <(\d+)>|<(\d+)> (?:parallel |scaling |strong-scaling )?efficien(?:cy|t)"
+)
+BASE = re.compile(
+    r"relative to|compared|baseline|base case|over (?:one|a single) node|per node|\bover <|\bthan <|\bthan on <"
+)
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -39,7 +43,8 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
             "inconsistent",
             (efficiency, speedup, devices),
             f"A speedup of {speedup.text} on {shown(devices)} is an efficiency of "
-            f"{about(middle(right) / size, 3)} {efficiency.unit}".rstrip() + f", not {shown(efficiency)}.",
+            f"{about(middle(right) / size, 3)} {efficiency.unit}".rstrip()
+            + f", not {shown(efficiency)}.",
             matters(value(efficiency), right),
             "efficiency = speedup / devices",
         )

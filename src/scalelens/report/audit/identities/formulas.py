@@ -1,8 +1,8 @@
 r"""A formula that the text prints: efficiency and speedup fall with the time of n, and rise with its rate.
 
-`e(n) = \frac{t(n)}{t(1)}` is inverted where the text says that t is a runtime and e an efficiency or a speedup; the same
-formula of a throughput is right.  What a letter means is read in the sentence before the formula, and behind `where`.
-Silent where the text does not say it.
+`e(n) = \frac{t(n)}{t(1)}` is inverted where the text says that t is a runtime and e an efficiency or a speedup; the
+same formula of a throughput is right.  What a letter means is read in the sentence before the formula, and behind
+`where`.  Silent where the text does not say it.
 """
 
 import re
@@ -80,13 +80,13 @@ def finding(text: str, match: re.Match[str], kind: str) -> Finding:
     base = match["below_of"] or match["below_at"] if kind == "time" else match["above_of"] or match["above_at"]
     span = hidden("1", count=True)
     number = Number(base, span.low, span.high, "", line, column, match[0])
-    word = "grows" if kind == "time" else "falls"
+    right = "base case by that of n" if kind == "time" else "n devices by that of the base case"
+    falls = "rise as the run gets slower" if kind == "time" else "fall as the run gets faster"
     return Finding(
         "inconsistent",
         (number,),
-        f"The formula {match[0]} is upside down: the text says that {match['above']} is a {kind}, so this {word} as the "
-        f"run gets slower or faster in the wrong direction; an efficiency divides the {kind} of the "
-        f"{'base case by that of n' if kind == 'time' else 'n devices by that of the base case'}.",
+        f"The formula {match[0]} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
+        f"speedup would {falls}.  It divides the {kind} of the {right}.",
         "conclusion",
         match[0],
     )

@@ -20,7 +20,9 @@ def find(document: Document) -> Iterator[Finding]:
             for whole in (place for place in rates if not per_device(table, place)):
                 for devices in table.columns("devices"):
                     if table.measures[one].item == table.measures[whole].item:
-                        yield from rows_against(table, [one, whole, devices], quotient, "rate per device = rate / devices")
+                        yield from rows_against(
+                            table, [one, whole, devices], quotient, "rate per device = rate / devices"
+                        )
 
 
 def quotient(given: list[Interval]) -> Interval:

@@ -67,9 +67,9 @@ def finding(
     return Finding(
         "inconsistent",
         numbers,
-        f"{shown(numbers[0])} in {about(middle(seconds), 2)} s are {about(middle(power) / 1000, 3)} kW for one device in "
-        f"{place_of(table)}; {whose}.  So it is in {count} of {len(table.cells)} rows: energy and time are not of the "
-        "same work.",
+        f"{shown(numbers[0])} in {about(middle(seconds), 2)} s are {about(middle(power) / 1000, 3)} kW for one device "
+        f"in {place_of(table)}; {whose}.  So it is in {count} of {len(table.cells)} rows: energy and time "
+        "are not of the same work.",
         "conclusion",
         why,
     )

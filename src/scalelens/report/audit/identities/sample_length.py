@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.wording import about, matters, middle, shown
 
 LINKED = re.compile(
-    r"(?:batch(?: size)? of )?<(\d+)> ?(?:sequences|samples)? (?:and|of|with|at|,)? ?(?:a |each )?"
-    r"(?:sequence length of|length|length of|a sequence length of)? ?<(\d+)>(?: tokens)?(?: each)?"
-    r"(?:,| \(|:| is| are| =| makes| gives| or| that is| i\.e\.,?|, i\.e\.,?|, that is,?|, which (?:is|are|makes|gives)|, or)+ ?"
-    r"<(\d+)>(?: tokens)? (?:per|in a|in each|a) (?:step|batch|iteration|update)"
+    r"<(\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?<(\d+)>"
+    rf"(?: each)?{FOLLOWS}<(\d+)> (?:per|in a|in each|a) (?:step|batch|iteration|update)"
 )
 SAID = "tokens = sequences × length"
 
@@ -54,7 +53,8 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
             yield Finding(
                 "inconsistent",
                 (tokens, batch, length),
-                f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, not {shown(tokens)}.",
+                f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
+                f"not {shown(tokens)}.",
                 matters(value(tokens), right),
                 SAID,
             )

@@ -65,10 +65,10 @@ def finding(table: Table, rows: list[tuple[Number, ...]], fixed: float) -> Findi
     return Finding(
         "inconsistent",
         (last[0], first[0]),
-        f"The rise from {shown(first[0])} to {shown(last[0])} ({times:.3g} times) in {place_of(table)} is no better use "
-        f"of the device: the work grows {more_work:.3g} times and the energy only {more_energy:.3g} times, because about "
-        f"{fixed / unit_size:.3g} {first[2].unit} are spent in every row whatever the work (start-up, idle), and are "
-        "shared by more of it.",
+        f"The rise from {shown(first[0])} to {shown(last[0])} ({times:.3g} times) in {place_of(table)} is no better "
+        f"use of the device: the work grows {more_work:.3g} times and the energy only {more_energy:.3g} times, because "
+        f"about {fixed / unit_size:.3g} {first[2].unit} are spent in every row whatever the work (start-up, idle), "
+        "and are shared by more of it.",
         "conclusion",
         "energy = a + b × batch size, with a above half of the energy of the smaller rows",
     )

@@ -1,8 +1,8 @@
 """The parts of a column add up to its total.
 
-Said of a table whose last row is called total, sum or overall: where another column adds up and this one does not, or
-where the total is off by one digit only.  A total may hold parts that the table leaves out, and a mean is no sum: silent
-for rates, shares, powers and ratios.
+Said of a table whose last row is called total, sum or overall: where another column adds up and this one does not,
+or where the total is off by one digit only.  A total may hold parts that the table leaves out, and a mean is no sum:
+silent for rates, shares, powers and ratios.
 """
 
 import re
@@ -52,7 +52,11 @@ def one_digit_off(total: Number, right: Interval) -> bool:
     digits = re.sub(r"\D", "", total.text)
     decimals = len(total.text.partition(".")[2])
     expected = re.sub(r"\D", "", f"{middle(right) / base(total.unit)[1]:.{decimals}f}")
-    return len(digits) > 2 and len(digits) == len(expected) and sum(a != b for a, b in zip(digits, expected, strict=True)) == 1
+    return (
+        len(digits) > 2
+        and len(digits) == len(expected)
+        and sum(a != b for a, b in zip(digits, expected, strict=True)) == 1
+    )
 
 
 def finding(table: Table, column: int, total: Number, right: Interval) -> Finding:

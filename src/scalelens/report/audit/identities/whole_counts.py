@@ -7,18 +7,21 @@ steps of one batch size processes a multiple of it: "12 steps of 256 images, 3,0
 
 import re
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Decimal
 
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import DEVICES
 from scalelens.report.audit.wording import about, matters, middle, shown
 
 SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
-WORK = re.compile(r"<(\d+)>(?: steps)? (?:of|with|at) (?:a )?(?:global )?(?:batch size of |batch size )?<(\d+)>[^<>.;]{0,20}?"
-                  r"(?:,|:| =| \(|are|is|makes?|gives?|or|i\.e\.|in total| )+<(\d+)>(?: in total| altogether)")  # fmt: skip
+WORK = re.compile(
+    r"<(\d+)> (?:of|with|at) (?:a )?(?:global )?(?:batch size of |batch size )?<(\d+)>"
+    rf"{FOLLOWS}<(\d+)>(?: in total| altogether)"
+)
 COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
 LARGEST = 1000
 
@@ -35,14 +38,13 @@ def shares(sentence: Sentence) -> Iterator[Finding]:
         share, count = (sentence.numbers[int(place)] for place in match.groups())
         if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and is_small(count):
             span = value(share)
-            low = (span.low * count.low).to_integral_value(ROUND_CEILING)
-            if low > span.high * count.high:
-                below = (span.low * count.low).to_integral_value(ROUND_FLOOR)
+            below = (span.high * count.high).to_integral_value(ROUND_FLOOR)
+            if below < span.low * count.low:
+                around = [f"{items} are {about(100 * items / count.low, 3)} %" for items in (below, below + 1)]
                 yield Finding(
                     "inconsistent",
                     (share, count),
-                    f"{shown(share)} of {shown(count)} is no whole number: {below} are {about(100 * below / count.low, 3)} % "
-                    f"and {below + 1} are {about(100 * (below + 1) / count.low, 3)} %.",
+                    f"{shown(share)} of {shown(count)} is no whole number: {' and '.join(around)}.",
                     "slip",
                     "share × count is a whole number",
                 )

@@ -9,17 +9,14 @@ from collections.abc import Iterator
 from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, shown
 
-LINKED = re.compile(
-    r"<(\d+)> (?:for|over|during|in) <(\d+)>(?:,| \(|:| is| are| =| makes| gives| or| that is| i\.e\.,?|which (?:is|makes|gives)|"
-    r"a total of| in total| so| hence| thus| altogether| )+<(\d+)>"
-)
-INVERSE = re.compile(r"<(\d+)> in <(\d+)>(?:,| \(|:| is| are| =| makes| gives| or| that is| i\.e\.,?|which (?:is|makes|gives)|"
-                     r"a (?:rate|throughput) of| so| hence| thus| )+<(\d+)>")  # fmt: skip
+LINKED = re.compile(rf"<(\d+)> (?:for|over|during|in) <(\d+)>{FOLLOWS}<(\d+)>")
+INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
