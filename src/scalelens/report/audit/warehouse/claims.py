@@ -10,28 +10,22 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scalelens.errors import UserError
 from scalelens.queries.header import QueryColumn
+from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.numerals import numerals
 from scalelens.report.audit.printed import Number, hidden
 from scalelens.report.audit.warehouse.digits import ends_of, like, within
 from scalelens.report.audit.warehouse.measures import Measure, measure_of, measure_of_unit
+from scalelens.report.files import write_file
 from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value, statement_of
 
 LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
 WORDS_AROUND = 5  # of a number, in a claim that is proposed
-
-
-class Checked(NamedTuple):
-    """A claim, and what is wrong with it."""
-
-    sentence: str
-    selector: str
-    line: int | None  # of the text; None where the sentence is not in it
-    fault: str  # empty where the claim holds
 
 
 def read_claims(path: Path) -> dict[str, str]:
@@ -46,14 +40,16 @@ def read_claims(path: Path) -> dict[str, str]:
     return found
 
 
-def check_claims(claims: Mapping[str, str], text: str, root: Path, folders: tuple[Path, ...] = ()) -> list[Checked]:
-    """Each claim against the text and the warehouse."""
-    results = []
+def broken_claims(claims: Mapping[str, str], text: str, root: Path, folders: tuple[Path, ...] = ()) -> list[Finding]:
+    """The claims that do not hold, each with the reason and the line of the text."""
+    broken = []
     for sentence, selector in claims.items():
         line = line_of(sentence, text)
         fault = "the text has no such sentence" if line is None else fault_of(sentence, selector, root, folders)
-        results.append(Checked(sentence, selector, line, fault))
-    return results
+        if fault:
+            number = Number(sentence, Decimal(0), Decimal(0), "", line or 0, 1, sentence)
+            broken.append(Finding("claim", (number,), f'"{sentence}": {fault}', "conclusion", selector))
+    return broken
 
 
 def line_of(sentence: str, text: str) -> int | None:
@@ -112,12 +108,24 @@ def proposed(selectors: Mapping[Number, str], text: str) -> dict[str, str]:
 
 
 def snippets(number: Number) -> Iterable[str]:
-    """A few words around a number, first on both sides, then from the number on."""
+    """A few words around a number, first those of its clause, then from the number on."""
     words = number.words.split()
     place = next((k for k, word in enumerate(words) if number.text.split()[0] in word), None)
     if place is not None:
-        yield " ".join(words[max(place - WORDS_AROUND, 0) : place + WORDS_AROUND + 1])
-        yield " ".join(words[place : place + WORDS_AROUND + 1])
+        ends = [k + 1 for k, word in enumerate(words) if word[-1] in ",;.:"]
+        start = max([place - WORDS_AROUND, 0, *(end for end in ends if end <= place)])
+        end = min([place + WORDS_AROUND + 1, *(end for end in ends if end > place)])
+        yield " ".join(words[start:end]).rstrip(",;.:")
+        yield " ".join(words[place:end]).rstrip(",;.:")
+
+
+def write_claims(path: Path, selectors: Mapping[Number, str], text: str) -> int:
+    """Add claims to a file; those that stand there stay as they are.  Returns how many are new."""
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    known = read_claims(path) if old else {}
+    new = {name: selector for name, selector in proposed(selectors, text).items() if name not in known}
+    write_file(path, claims_text(new, old).encode())
+    return len(new)
 
 
 def claims_text(claims: Mapping[str, str], old: str = "") -> str:

@@ -95,7 +95,7 @@ def cut(value: float, decimals: int) -> str:
 
 def like(number: Number, value: float) -> str:
     """A value with one digit more than the number has, so that a reader sees which of two roundings holds."""
-    return f"{value:,.{decimals_of(number) + 1}f} {number.unit}".rstrip()
+    return f"{value:,.{decimals_of(number) + 1}f} {'times' if number.unit == 'x' else number.unit}".rstrip()
 
 
 def decimals_of(number: Number) -> int:

@@ -19,7 +19,7 @@ from scalelens.report.audit.warehouse.quantities import holds, is_said
 from scalelens.report.audit.warehouse.ratios import Ratio, ratios_of
 from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, facts_said
 from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
-from scalelens.report.selectors import statement_of
+from scalelens.report.selectors import SELECTOR, statement_of
 
 NO_VALUE = "no value that its words name is printed so"
 NO_QUANTITY = "its words name no quantity that a query answers"
@@ -30,6 +30,7 @@ class Auditor:
     """Holds numbers against a warehouse, whose values are asked for once."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
+        self.root = root
         self.warehouse = Warehouse(root, query_folders)
         self.speech = Speech(known.row for known in self.warehouse.values)
         self.selectors: dict[Number, str] = {}  # of the numbers that were reproduced
@@ -155,7 +156,8 @@ def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Fi
 
 def evidence(selector: str, known: Known) -> str:
     """The SQL that gives a value."""
-    return statement_of("", selector) if "[" in selector else f"SELECT {known.column} FROM {known.row.query}()"
+    statement = statement_of("", selector) if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
+    return statement.replace("SELECT *", f"SELECT {known.column}", 1)
 
 
 def weight(number: Number, value: float) -> str:
@@ -165,7 +167,7 @@ def weight(number: Number, value: float) -> str:
 
 
 def printed(number: Number) -> str:
-    return f"{number.text} {number.unit}".rstrip()
+    return f"{number.text} {'times' if number.unit == 'x' else number.unit}".rstrip()
 
 
 def untraceable(number: Number, why: str) -> Finding:

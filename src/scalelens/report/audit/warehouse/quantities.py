@@ -26,7 +26,7 @@ def quantity(measure: str, words: str, columns: str) -> Quantity:
 QUANTITIES = (
     quantity("s", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|(mean|p\d+|fast|elbow|departure)_s"),
     quantity("s", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
-    quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|\bmin(utes)?\b|\bscores?\b|\bTTT\b", r"minutes|time_to_target_s"),
+    quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|\bmin(utes)?\b|\bscores?\b", r"minutes|time_to_target_s"),
     quantity("samples/s", "", r"\w*samples_per_s"),
     quantity("tokens/s", "", r"\w*tokens_per_s"),
     quantity("FLOP/s", "", r"\w*tflops\w*"),

@@ -1,6 +1,7 @@
 """A whole text against a warehouse."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 from scalelens.report.audit.document import Document
@@ -16,6 +17,13 @@ WORD = re.compile(r"[A-Za-z]{3,}")
 def findings_of(document: Document, auditor: Auditor) -> list[Finding]:
     """What a warehouse says of each number of a text."""
     return [auditor.finding(replace(number, words=words_of(number, document))) for number in document.numbers]
+
+
+def summary(findings: list[Finding], auditor: Auditor) -> str:
+    """How many numbers the warehouse gives, and what was not compared."""
+    counts = Counter(finding.kind for finding in findings)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ("reproduced", "stale", "untraceable"))
+    return ".  ".join([f"Against the warehouse: {kinds}", *auditor.warehouse.remarks]) + "."
 
 
 def words_of(number: Number, document: Document) -> str:
