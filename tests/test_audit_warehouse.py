@@ -277,7 +277,7 @@ def test_a_ratio_of_two_rows_is_reproduced_and_a_wrong_one_found(study: Auditor)
         digits = f"{ratio_of(study, few, many):.2f}"
         text = RATIO.format(few=few, many=many, ratio=digits)
         assert [finding.kind for finding in judged(text, study, digits)] == ["reproduced"], text
-        wrong = f"{float(digits) + draw.choice((-0.31, -0.07, 0.08, 0.2)):.2f}"
+        wrong = other_digit(Said(study.warehouse.values[0], digits, ""), draw).digits
         text = RATIO.format(few=few, many=many, ratio=wrong)
         kinds.update(finding.kind for finding in judged(text, study, wrong))
     assert kinds["stale"] >= 0.9 * len(sizes), kinds

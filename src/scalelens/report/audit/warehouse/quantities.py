@@ -36,6 +36,7 @@ QUANTITIES = (
     quantity("W", "", r"\w+_w"),
     quantity(SHARE, r"efficien|of (the )?(ideal|linear|perfect)", "efficiency"),
     quantity(SHARE, r"speed-?up|\bfaster\b|\btimes\b|[×x]\b|-fold", "speedup"),
+    quantity(SHARE, r"\bgoodput\b", "goodput"),
     quantity(SHARE, r"\bMFU\b|model FLOPs? utili", "mfu"),
     quantity(SHARE, r"\bHFU\b|hardware FLOPs? utili", "hfu"),
 )  # fmt: skip

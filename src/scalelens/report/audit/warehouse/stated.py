@@ -22,8 +22,11 @@ WORK = r"(?:k|M)?(?:samples|images|tokens|sequences)\b"
 UNIT = rf"(?!\s*(?:%|[mµn]?s\b|min\b|h\b|[kMGT]?[JWB]\b|k?Wh\b|times\b|×|{WORK}|[GTP]FLOP))"
 LIST = rf"(?<![\w.,]){NUMBER}(?:\s*(?:,|/|and|or|to|vs\.?|versus|than|over|with|–|->|→|-)+\s*{NUMBER})*"
 PART_OF_NODE = r"(?!\s*(?:per|/|in (?:a|each|every)) ?(?:node|server|host)|[ -]nodes?\b)"
+# "8 A100 GPUs" are 8 devices, but "8-GPU nodes" are not 8 nodes.
+ADJECTIVE = r"(?!GPU|GCD|IPU|HPU|device|accelerator|chip)[\w-]+"
 BEFORE = {
-    key: re.compile(rf"({LIST})[\s~-]+(?:[\w-]+\s)?(?:{noun})\b{PART_OF_NODE}", re.I) for key, noun in COUNTS.items()
+    key: re.compile(rf"({LIST})[\s~-]+(?:{ADJECTIVE}\s)?(?:{noun})\b{PART_OF_NODE}", re.I)
+    for key, noun in COUNTS.items()
 }
 AFTER = {
     key: re.compile(rf"\b(?:{noun})(?:\s+of|\s+count)?\s*[\s:=|&]\s*({LIST}){UNIT}", re.I)
@@ -60,19 +63,21 @@ class Speech:
         return {key: frozenset(values) for key, values in stated.items()}
 
     def _named(self, words: str) -> set[tuple[str, str]]:
-        """Names in the words.  Of names within each other the longest counts: `n8-r2` does not speak of `n8`."""
+        """Names in the words.  Of names within each other the longest counts.
+
+        `n8-r2` does not speak of `n8`, nor the run `resnet_amp` of a model or a precision.
+        """
         parts = GLUED.findall(words.lower())
-        found: dict[str, list[tuple[int, int, str]]] = {}
+        found: list[tuple[int, int, str, str]] = []
         for start in range(len(parts)):
             for end in range(start + 1, min(start + MOST_PARTS, len(parts)) + 1):
                 for key, value in self.names.get(tuple(parts[start:end]), ()):
                     if key != "name" or not value.isalpha() or is_called(value, words):
-                        found.setdefault(key, []).append((start, end, value))
+                        found.append((start, end, key, value))
         return {
             (key, value)
-            for key, spans in found.items()
-            for start, end, value in spans
-            if not any(a <= start and end <= b and b - a > end - start for a, b, _ in spans)
+            for start, end, key, value in found
+            if not any(a <= start and end <= b and b - a > end - start for a, b, _, _ in found)
         }
 
 

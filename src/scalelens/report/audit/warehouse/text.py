@@ -38,6 +38,6 @@ def words_of(number: Number, document: Document) -> str:
     about = [
         f"{heading}: {text}"
         for place, (heading, text, value) in enumerate(row)
-        if place != number.cell and (value is None or SETTING.search(heading) or len(WORD.findall(text)) > 1)
+        if SETTING.search(heading) or (place != number.cell and (value is None or len(WORD.findall(text)) > 1))
     ]
     return "; ".join([*about, table.headings[number.cell], number.unit])
