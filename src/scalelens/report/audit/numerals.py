@@ -89,5 +89,5 @@ def unit_behind(text: str, end: int) -> tuple[int, str]:
     for last in (3, 2, 1):
         unit = canonical(first + "".join(part or "" for part in found.groups()[1:last]))
         if unit:
-            return found.end(last) if found[last] else found.end(1), unit
+            return max(found.end(group) for group in range(1, last + 1)), unit
     return end, ""

@@ -54,13 +54,14 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     claimed = value(change)
     ways = ways_to_count(a, b, points=second.unit == "%")
     if all(claimed.apart(way) for way in ways):
-        best = min(ways, key=lambda way: abs(middle(way) - middle(claimed)))
+        near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
+        best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))
         size = base(change.unit)[1] if change.unit == "%" else 1
         yield Finding(
             "inconsistent",
             (change, first, second),
-            f"{shown(first)} and {shown(second)} do not give {shown(change)}; the nearest way to count them gives "
-            f"{about(middle(best) / size, 3)} {'%' if change.unit == '%' else 'times'}.",
+            f"{shown(first)} and {shown(second)} do not give {shown(change)}: "
+            f"they give {about(middle(best) / size, 3)} {'%' if change.unit == '%' else 'times'}.",
             matters(claimed, best),
             "b / a, a / b, (b - a) / a, (b - a) / b",
         )

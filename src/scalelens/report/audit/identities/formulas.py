@@ -75,18 +75,19 @@ def last_sentence(text: str) -> str:
 
 
 def finding(text: str, match: re.Match[str], kind: str) -> Finding:
+    shown = " ".join(match[0].split())
     line = text.count("\n", 0, match.start()) + 1
     column = match.start() - text.rfind("\n", 0, match.start())
     base = match["below_of"] or match["below_at"] if kind == "time" else match["above_of"] or match["above_at"]
     span = hidden("1", count=True)
-    number = Number(base, span.low, span.high, "", line, column, match[0])
+    number = Number(base, span.low, span.high, "", line, column, shown)
     right = "base case by that of n" if kind == "time" else "n devices by that of the base case"
     falls = "rise as the run gets slower" if kind == "time" else "fall as the run gets faster"
     return Finding(
         "inconsistent",
         (number,),
-        f"The formula {match[0]} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
+        f"The formula {shown} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
         f"speedup would {falls}.  It divides the {kind} of the {right}.",
         "conclusion",
-        match[0],
+        shown,
     )
