@@ -124,49 +124,58 @@ KINDS: list[Callable[[random.Random], Text]] = [
 
 
 def other_digit(text: str, draw: random.Random) -> str:
-    """One of the first two digits is another."""
+    """One of the first two digits is another: later ones change less than the clocks of a rate and a time may differ."""
     places = [place for place, character in enumerate(text) if character.isdigit()][:2]
     place = draw.choice(places)
     digit = draw.choice([digit for digit in "123456789" if digit != text[place]])
     return text[:place] + digit + text[place + 1 :]
 
 
+UNITS = [("[s]", "[ms]"), ("[Wh]", "[kWh]"), ("[W]", "[kW]"), (" Wh in", " kWh in"), (" h, a", " min, a"), (" W.", " kW."),
+         (" s to", " ms to"), ("images/s to", "images/min to"), ("images/s for", "images/min for"), (" s, that", " min, that")]  # fmt: skip
+
+
 def other_unit(text: str, draw: random.Random) -> str:
-    """The number of another unit: 1000 times more or less, or 60 times."""
-    value = float(text.replace(",", "")) * draw.choice([1000, 0.001, 60, 1 / 60])
-    return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+    """The text with another unit behind a number or in a heading; the same text where it has none that matters."""
+    swaps = [swap for swap in UNITS if swap[0] in text]
+    return text.replace(*draw.choice(swaps), 1) if swaps else text
 
 
 def other_rounding(text: str, draw: random.Random) -> str:
     """The last digits cut or raised: two digits are left, and these are rounded the wrong way."""
-    value = float(text.replace(",", ""))
+    value = number(text)
     scale = 10.0 ** (len(str(int(value))) - 2)
     return f"{(int(value / scale) + draw.choice([-1, 2])) * scale:.{0 if scale >= 1 else 1}f}"
 
 
 def other_ratio(text: str, draw: random.Random) -> str:
     """The ratio of other numbers: twice, half or a quarter more."""
-    value = float(text.replace(",", "")) * draw.choice([2, 0.5, 1.25, 0.8])
+    value = number(text) * draw.choice([2, 0.5, 1.25, 0.8])
     return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
 
 
-CHANGES = [other_digit, other_unit, other_rounding, other_ratio]
+CHANGES = [other_digit, other_rounding, other_ratio]
 
 
 def planted(seed: int) -> tuple[str, str, str]:
     """The true text, the changed text, and what was changed."""
     draw = random.Random(seed)
-    make, changed = KINDS[seed % len(KINDS)], CHANGES[seed // len(KINDS) % len(CHANGES)]
+    make = KINDS[seed % len(KINDS)]
     text, true = make(draw)
+    right = text.format(*true)
+    kind = seed // len(KINDS) % (len(CHANGES) + 1)
+    if kind == len(CHANGES) and (wrong := other_unit(right, draw)) != right:
+        return right, wrong, f"{make.__name__} other_unit"
+    changed = CHANGES[kind % len(CHANGES)]
     place = draw.randrange(len(true))
-    wrong = list(true)
-    while float(wrong[place].replace(",", "")) == float(true[place].replace(",", "")):
-        wrong[place] = changed(true[place], draw)
-    return (
-        text.format(*true),
-        text.format(*wrong),
-        f"{make.__name__} {changed.__name__}: {true[place]} -> {wrong[place]}",
-    )
+    values = list(true)
+    while number(values[place]) == number(true[place]):
+        values[place] = changed(true[place], draw)
+    return right, text.format(*values), f"{make.__name__} {changed.__name__}: {true[place]} -> {values[place]}"
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def found_in(text: str) -> list[Finding]:
