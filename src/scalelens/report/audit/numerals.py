@@ -31,6 +31,8 @@ NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
+YEAR = re.compile(r"(?:19|20)\d\d")
+WORDS_BEFORE = 40  # characters
 HEDGES = {
     "about": re.compile(
         r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈)[\s$\\]*$",
@@ -65,17 +67,13 @@ def numerals(text: str) -> list[Numeral]:
     clean = without_noise(text)
     found = []
     for match in NUMBER.finditer(clean):
-        before = clean[: match.start()]
-        if NOT_MEASURED.search(before) or is_year(match[0], clean[match.end() :]):
-            continue
+        before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
         end, unit = unit_behind(clean, match.end())
+        if NOT_MEASURED.search(before) or (YEAR.fullmatch(match[0]) and not unit):
+            continue
         hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
         found.append(Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return found
-
-
-def is_year(text: str, after: str) -> bool:
-    return bool(re.fullmatch(r"(?:19|20)\d\d", text)) and not unit_behind(after, 0)[1]
 
 
 def unit_behind(text: str, end: int) -> tuple[int, str]:

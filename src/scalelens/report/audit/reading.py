@@ -1,6 +1,7 @@
 """Reads a file, or a text, into sentences and tables."""
 
 import re
+from bisect import bisect
 from itertools import pairwise
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
 
 def place_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
     """Line of the file and character in it, both from 1, of an offset in a paragraph."""
-    begin, line = max(start for start in starts if start[0] <= offset)
+    begin, line = starts[bisect(starts, offset, key=lambda start: start[0]) - 1]
     return line, offset - begin + 1
 
 

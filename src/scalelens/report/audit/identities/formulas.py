@@ -12,7 +12,7 @@ from scalelens.report.audit.document import Document
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Number, hidden
 
-NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]+\}?(?:_\{?\w*\}?)?"
+NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
 
 
 def call(side: str) -> str:
@@ -20,7 +20,7 @@ def call(side: str) -> str:
     return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
-LEFT = call("left") + r"\s*(?::=|=|\\equiv)\s*"
+LEFT = r"(?<![A-Za-z\\])" + call("left") + r"\s*(?::=|=|\\equiv)\s*"
 FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{call('above')}\s*\}}\s*\{{\s*{call('below')}\s*\}}")
 SLASH = re.compile(LEFT + rf"{call('above')}\s*/\s*{call('below')}(?![\w(])")
 BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
@@ -33,6 +33,8 @@ CHARACTERS_BEFORE, CHARACTERS_BEHIND = 250, 400
 def find(document: Document) -> Iterator[Finding]:
     """Formulas of an efficiency or a speedup that are upside down."""
     text = document.text
+    if not SHARES.search(text):
+        return
     for pattern in (FRACTION, SLASH):
         for match in pattern.finditer(text):
             kind = meaning_of(text, match)
