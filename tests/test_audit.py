@@ -4,6 +4,8 @@ The texts of tests/fixtures/audit are made up, with defects of the kinds that pu
 findings.  The documents themselves lie beside the project on some machines.
 """
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -215,7 +217,22 @@ def test_the_pages_of_the_project_contradict_nothing(page: str) -> None:
     assert page == "docs/audit.md" or found == []
 
 
-# The command
+# The command and its page
+
+
+def test_the_page_shows_what_its_commands_print(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "audit.md").read_text()
+    draft = re.search(r"^```markdown\n(.+?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert draft
+    (tmp_path / "draft.md").write_text(draft[1])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    plain, as_json = (
+        run(*shlex.split(line)) for line in re.findall(r"^scalelens (audit draft\.md.*)", page, re.MULTILINE)
+    )
+    assert (plain.code, as_json.code) == (1, 1)
+    assert f"\n```\n{plain.out}```\n" in page
+    assert as_json.out.count('"kind"') == 3
 
 
 def test_the_command_says_what_changes_a_conclusion_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

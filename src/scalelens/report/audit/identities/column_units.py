@@ -40,7 +40,9 @@ def related(table: Table) -> Iterator[tuple[list[int], Formula, str, list[Decima
                 yield from (([power, energy, time], quotient, "mean power = energy / time", units) for time in times)
         for rate in table.columns("rate"):
             for batch in table.columns("batch"):
-                yield from (([rate, batch, step], quotient, "rate = batch size / time of a step", units) for step in steps)
+                yield from (
+                    ([rate, batch, step], quotient, "rate = batch size / time of a step", units) for step in steps
+                )
     for efficiency in (place for place in table.columns("efficiency") if table.measures[place].unit == "%"):
         for speedup in table.columns("speedup"):
             for devices in table.columns("devices"):
