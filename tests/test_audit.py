@@ -270,3 +270,11 @@ def test_a_text_may_end_anywhere(path: Path) -> None:
     text = path.read_text()
     for end in range(0, len(text), 7):
         inconsistencies(document_of(text[:end], suffix=path.suffix))
+
+
+@pytest.mark.parametrize("text", ["12e847201", "3e99999999999", "1" * 60, "7e-4242"])
+def test_an_identifier_is_no_number(text: str) -> None:
+    assert (
+        document_of(f"The run {text} took 3.0 s.\n\n| run | time (s) |\n|--|--|\n| {text} | 3.0 |\n").numbers[0].text
+        == "3.0"
+    )

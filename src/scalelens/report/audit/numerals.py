@@ -12,7 +12,7 @@ from scalelens.report.audit.units import canonical
 NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
     r"[-+\u2212]?\d+(?:[,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:\.\d+)?"
-    r"(?:[eE][-+]?\d+|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d+\}?)?"
+    r"(?:[eE][-+]?\d{1,2}(?!\w)|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d{1,2}\}?)?"
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"
     r"(?![\w]*[-_]?\d)(?!\.\d)"
 )
@@ -32,6 +32,7 @@ NOISE = re.compile(
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
 YEAR = re.compile(r"(?:19|20)\d\d")
+MOST_CHARACTERS = 24  # a longer one is an identifier
 WORDS_BEFORE = 40  # characters
 HEDGES = {
     "about": re.compile(
@@ -69,7 +70,8 @@ def numerals(text: str) -> list[Numeral]:
     for match in NUMBER.finditer(clean):
         before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
         end, unit = unit_behind(clean, match.end())
-        if NOT_MEASURED.search(before) or (YEAR.fullmatch(match[0]) and not unit):
+        named = len(match[0]) > MOST_CHARACTERS or NOT_MEASURED.search(before)
+        if named or (YEAR.fullmatch(match[0]) and not unit):
             continue
         hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
         found.append(Numeral(match.start(), end, match[0].strip(), unit, hedge))
