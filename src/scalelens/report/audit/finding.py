@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 from scalelens.report.audit.printed import Number
 
-KINDS = ("inconsistent", "stale", "reproduced", "untraceable")
+ACCUSING = ("inconsistent", "stale", "claim")
+KINDS = (*ACCUSING, "reproduced", "untraceable")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One statement about one or more numbers of the text.
 
-    kind      one of KINDS
+    kind      one of KINDS; "claim" is one that does not hold
     numbers   the numbers that it is about, the accused one first
     sentence  in plain words, with the values
     matters   "conclusion" if a reader would conclude otherwise, "slip" if not; "" where nothing is accused

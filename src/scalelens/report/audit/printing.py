@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scalelens.report.audit.document import Document
-from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.finding import ACCUSING, Finding
 from scalelens.report.wording import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = ("kind", "matters", "line", "column", "number", "unit", "others", "sentence", "evidence")
-HEADINGS = {"conclusion": "Changes a conclusion", "slip": "Slips"}
+HEADINGS = {"conclusion": "Changes a conclusion", "slip": "Slips", "claim": "Claims that do not hold"}
 
 
 def summary(document: Document, findings: Iterable[Finding]) -> str:
@@ -31,15 +31,16 @@ def summary(document: Document, findings: Iterable[Finding]) -> str:
 
 def lines_of(findings: Iterable[Finding], width: int) -> list[str]:
     """What is accused, what changes a conclusion first: the line of the file, the sentence, the formula."""
-    accused = [finding for finding in findings if finding.kind == "inconsistent"]
+    accused = [finding for finding in findings if finding.kind in ACCUSING]
     lines: list[str] = []
     for matters, heading in HEADINGS.items():
-        chosen = [finding for finding in accused if finding.matters == matters]
+        chosen = [f for f in accused if (f.kind if f.kind == "claim" else f.matters) == matters]
         if chosen:
             lines += [*([""] if lines else []), heading]
         for finding in chosen:
             indent = " " * 13
-            first = f"  line {finding.numbers[0].line}".ljust(len(indent))
+            line = finding.numbers[0].line  # 0 of a claim whose sentence is not in the text
+            first = (f"  line {line}" if line else "").ljust(len(indent))
             lines += textwrap.wrap(finding.sentence, width, initial_indent=first, subsequent_indent=indent)
             lines += textwrap.wrap(f"by: {finding.evidence}", width, initial_indent=indent, subsequent_indent=indent)
     return lines
