@@ -4,6 +4,7 @@ The texts of tests/fixtures/audit are made up, with defects of the kinds that pu
 findings.  The documents themselves lie beside the project on some machines.
 """
 
+import random
 import re
 import shlex
 from pathlib import Path
@@ -215,6 +216,49 @@ def test_what_cannot_be_true_is_accused(what: str) -> None:
 def test_the_pages_of_the_project_contradict_nothing(page: str) -> None:
     found = inconsistencies(read(ROOT / page))
     assert page == "docs/audit.md" or found == []
+
+
+HEADINGS = (
+    "GPUs", "nodes", "batch size", "time (s)", "step time [ms]", "epoch time (s)", "images/s", "tokens/s/GPU", "speedup",
+    "efficiency (%)", "energy/GPU [Wh]", "energy (kWh)", "mean power [W]", "images/Wh", "tokens/Wh", "share (%)", "part",
+)  # fmt: skip
+NUMBERS = (
+    "0",
+    "0.0",
+    "-5",
+    "1",
+    "1,000",
+    "1e9",
+    "2.5e-9",
+    "7 %",
+    "8 GPUs",
+    "3 Wh",
+    "0.0 s",
+    "1 billion",
+    "**4**",
+    "2x",
+    "",
+)
+JOINTS = (
+    " of ",
+    " in ",
+    ", a mean power of ",
+    ", that is ",
+    " from ",
+    " to ",
+    ", a speedup of ",
+    ". The best is in bold: ",
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_that_a_text_holds_raises(seed: int) -> None:
+    draw = random.Random(seed)
+    headings = draw.sample(HEADINGS, 5)
+    rows = [headings, *([draw.choice(NUMBERS) for _ in headings] for _ in range(8))]
+    prose = "".join(draw.choice(NUMBERS) + draw.choice(JOINTS) for _ in range(60))
+    text = f"1 epoch = 4 * batch size. {prose}\n\n" + "\n".join("\t".join(row) for row in rows)
+    assert all(finding.numbers for finding in inconsistencies(document_of(text)))
 
 
 # The command and its page

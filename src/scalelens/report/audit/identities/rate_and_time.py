@@ -25,7 +25,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def of_table(table: Table, rate: int, time: int) -> Iterator[Finding]:
-    rows = table.rows_with(rate, time)
+    rows = [row for row in table.rows_with(rate, time) if all(number.low > 0 for number in row[1])]
     products = [value(numbers[0]) * value(numbers[1]) for _, numbers in rows]
     if not products:
         return
