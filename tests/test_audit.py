@@ -160,6 +160,7 @@ def test_a_heading_of_two_rows_spans_columns() -> None:
 SILENT = {
     "a formula of a throughput": "The efficiency is $e(n) = \\frac{r(n)}{r(1)}$, where $r(n)$ is the throughput per GPU.",
     "a formula the right way round": "The efficiency is $e(n) = \\frac{t(1)}{t(n)}$, where $t(n)$ is the runtime.",
+    "a formula of a fixed work": "The efficiency is E(n) = t(1) / (n t(n)), where t(n) is the runtime.",
     "a formula of a slowdown": "The slowdown is $d(n) = \\frac{t(n)}{t(1)}$, where $t(n)$ is the runtime.",
     "a warm-up that the rate leaves out": "It runs at 2,130 images/s, and 1.28 million images took 719.4 s.",
     "a hedge": "It processes about 2,000 images/s for 719.4 s, 1,532,000 images in total.",
@@ -174,6 +175,14 @@ SILENT = {
     "work that differs": "| batch | images/s | time (s) |\n|--|--|--|\n| 1 | 100 | 1.0 |\n| 2 | 150 | 1.3 |\n| 4 | 200 | 2.0 |\n",
     "energy of a fixed work": "| batch size | energy [Wh] | images/Wh |\n|--|--|--|\n| 16 | 32.09 | 31163 |\n| 64 | 24.00 | 41667 |\n"
     "| 256 | 16.00 | 62500 |\n| 512 | 12.00 | 83333 |\n",
+    "another data set": "| model | images/s | time (s) |\n|--|--|--|\n| R50 | 100 | 10.0 |\n| R101 | 50 | 20.0 |\n| R152 | 40 | 25.0 |\n"
+    "| V16 | 80 | 12.5 |\n| BERT | 30 | 90.0 |\n",
+    "another number of epochs": "| epochs | images/s | time (s) |\n|--|--|--|\n| 90 | 100 | 10.0 |\n| 90 | 50 | 20.0 |\n| 90 | 40 | 25.0 |\n"
+    "| 90 | 80 | 12.5 |\n| 45 | 80 | 6.25 |\n",
+    "two systems with a base each": "| system | GPUs | images/s | speedup |\n|--|--|--|--|\n| A | 1 | 100 | 1.00 |\n| | 2 | 198 | 1.98 |\n"
+    "| | 4 | 390 | 3.90 |\n| | 8 | 770 | 7.70 |\n| | 16 | 1500 | 15.0 |\n| | 32 | 2900 | 29.0 |\n| B | 1 | 50 | 1.00 |\n| | 2 | 99 | 1.98 |\n",
+    "two batch sizes with a base each": "| batch | GPUs | images/s | speedup |\n|--|--|--|--|\n| 8 | 1 | 100 | 1.00 |\n| 8 | 2 | 198 | 1.98 |\n"
+    "| 8 | 4 | 390 | 3.90 |\n| 8 | 8 | 770 | 7.70 |\n| 8 | 16 | 1500 | 15.0 |\n| 8 | 32 | 2900 | 29.0 |\n| 4 | 1 | 50 | 1.00 |\n| 4 | 2 | 99 | 1.98 |\n",
     "a total that leaves parts out": "| part | time (s) | count |\n|--|--|--|\n| a | 10.0 | 5 |\n| b | 20.0 | 6 |\n| total | 45.0 | 19 |\n",
     "energy of a node": "| devices | energy/node [Wh] | time (s) |\n|--|--|--|\n| 4 | 2.0 | 1.0 |\n| 8 | 2.0 | 1.0 |\n",
 }
@@ -185,6 +194,10 @@ def test_what_can_be_true_is_not_accused(why: str) -> None:
 
 
 ACCUSED = {
+    "of a fixed work": (
+        "The parallel efficiency is $E(n) = \\frac{n\\, t(n)}{t(1)}$, where $t(n)$ is the runtime.",
+        "E(n) = \\frac{n\\, t(n)}{t(1)}",
+    ),
     "E = T_n / T_1": ("The speedup is S = T_n / T_1.", None),
     "speedup": ("We define the speedup as S(n) = t(n) / t(1), where t(n) is the runtime.", "S(n) = t(n) / t(1)"),
     "rate": ("The parallel efficiency e(n) = p(1)/p(n), where p(n) is the throughput per GPU.", "e(n) = p(1)/p(n)"),

@@ -24,7 +24,7 @@ def find(document: Document) -> Iterator[Finding]:
     for table in document.tables:
         for columns, formula, said, conversions in related(table):
             if holds(table, columns, formula):
-                factor = shared_value([each for _, each in factors(table, columns, formula)])
+                factor = shared_value([each for _, _, each in factors(table, columns, formula)])
                 if any(abs(factor / size - 1) < CLOSE for size in conversions):
                     yield finding(table, columns, said, factor)
 

@@ -21,8 +21,10 @@ def call(side: str) -> str:
 
 
 LEFT = r"(?<![A-Za-z\\])" + call("left") + r"\s*(?::=|=|\\equiv)\s*"
-FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{call('above')}\s*\}}\s*\{{\s*{call('below')}\s*\}}")
-SLASH = re.compile(LEFT + rf"{call('above')}\s*/\s*{call('below')}(?![\w(])")
+TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
+ABOVE, BELOW = TIMES_DEVICES + call("above"), TIMES_DEVICES + call("below")
+FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
+SLASH = re.compile(LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
 BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
 SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
 TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
