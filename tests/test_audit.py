@@ -118,6 +118,12 @@ def test_numbers_and_units_of_a_sentence(sentence: str, numbers: list[tuple[str,
     assert [(number.text, number.unit) for number in document_of(sentence).numbers] == numbers
 
 
+def test_numbers_of_latex() -> None:
+    text = r"It reads 1{,}024~images/s, 2\,130 tokens/s, at 88\,\% of \SI{15.68}{\watt\hour} % and 7 s"
+    numbers = [("1,024", "images/s"), ("2 130", "tokens/s"), ("88", "%"), ("15.68", "Wh")]
+    assert [(number.text, number.unit) for number in document_of(text, suffix=".tex").numbers] == numbers
+
+
 def test_a_number_knows_its_place() -> None:
     document = document_of(
         "# Title\n\nFirst line of a\nsentence with 8 GPUs.\n\n| GPUs | time [s] |\n|---|---|\n| 8 | 3.0 |\n"
