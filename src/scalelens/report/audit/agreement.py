@@ -6,6 +6,7 @@ of rows that agree: where few agree, the identity is not the table's, and nothin
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from scalelens.report.audit.printed import Interval
 
@@ -22,18 +23,15 @@ def agreed(value: Decimal, intervals: Sequence[Interval]) -> bool:
 
 
 def shared_value(intervals: Sequence[Interval]) -> Decimal:
-    """The value that lies in the most intervals, in the middle of where it may lie."""
-    ends = sorted({interval.low for interval in intervals} | {interval.high for interval in intervals})
-    counted = [(sum(not gap(end, interval) for interval in intervals), end) for end in ends]
-    most = max(count for count, _ in counted)
-    best = [end for count, end in counted if count == most]
-    return (best[0] + best[-1]) / 2 if not gap_between(best, intervals, most) else best[0]
-
-
-def gap_between(ends: list[Decimal], intervals: Sequence[Interval], most: int) -> bool:
-    """The middle of these ends lies in fewer intervals than the ends do."""
-    middle = (ends[0] + ends[-1]) / 2
-    return sum(not gap(middle, interval) for interval in intervals) < most
+    """The value that lies in the most intervals: the middle of where these overlap.  There is one interval at least."""
+    ends = sorted([(interval.low, 0) for interval in intervals] + [(interval.high, 1) for interval in intervals])
+    inside = most = 0
+    low = high = ends[0][0]
+    for (end, closes), (following, _) in pairwise(ends):
+        inside += -1 if closes else 1
+        if inside > most:
+            most, low, high = inside, end, following
+    return (low + high) / 2
 
 
 def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Decimal, list[int]]:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from scalelens.report.audit.agreement import LEAST_AGREEING, agreed, gap, shared_value
 from scalelens.report.audit.document import Table
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.groups import own_group, split_rows
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import exact, value
 from scalelens.report.audit.units import base
@@ -18,28 +19,29 @@ def rows_against(table: Table, columns: list[int], formula: Formula, said: str) 
     """Rows whose first column is not what `formula` gives of the other columns, up to a factor that all rows share.
 
     Where the last row alone is apart, four others have to agree: of two measurements that drift apart, the last row may
-    be the first to show it.
+    be the first to show it.  Rows that are a group of their own may have another factor.
     """
     rows = factors(table, columns, formula)
     if not holds(table, columns, formula):
         return
-    factor = shared_value([each for _, each in rows])
-    apart = [place for place, (_, each) in enumerate(rows) if gap(factor, each)]
-    if apart == [len(rows) - 1] and len(rows) - 1 <= LEAST_AGREEING:
+    factor = shared_value([each for _, _, each in rows])
+    apart = [place for place, (_, _, each) in enumerate(rows) if gap(factor, each)]
+    lonely_last = apart == [len(rows) - 1] and len(rows) - 1 <= LEAST_AGREEING
+    if lonely_last or own_group(table, *split_rows([row for row, _, _ in rows], apart), columns):
         return
     for place in apart:
-        yield finding(table, rows[place][0], formula, factor, said)
+        yield finding(table, rows[place][1], formula, factor, said)
 
 
-def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[tuple[Number, ...], Interval]]:
-    """Rows with a number in each column, and what their first column is of the formula of the others."""
-    rows = [numbers for _, numbers in table.rows_with(*columns) if all(number.low > 0 for number in numbers)]
-    return [(numbers, value(numbers[0]) / formula([value(number) for number in numbers[1:]])) for numbers in rows]
+def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[int, tuple[Number, ...], Interval]]:
+    """Rows with a number in each column, these, and what the first is of the formula of the others."""
+    rows = [each for each in table.rows_with(*columns) if all(number.low > 0 for number in each[1])]
+    return [(row, numbers, value(numbers[0]) / formula([value(each) for each in numbers[1:]])) for row, numbers in rows]
 
 
 def holds(table: Table, columns: list[int], formula: Formula) -> bool:
     """More than three rows have numbers, and a clear majority follows the formula with one factor."""
-    found = [each for _, each in factors(table, columns, formula)]
+    found = [each for _, _, each in factors(table, columns, formula)]
     return len(found) > LEAST_AGREEING and agreed(shared_value(found), found)
 
 

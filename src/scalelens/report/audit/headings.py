@@ -17,7 +17,7 @@ COUNTS = {
     "nodes": rf"{COUNTED}nodes?(?:\scounts?)?$",
     "length": r"(?:seq(?:uence)?|context)[\s_-]*len(?:gth)?",
     "work": rf"{COUNTED}(?:images|samples|tokens|sequences)(?:\strained)?$",
-    "steps": rf"{COUNTED}(?:steps|iterations|iters)$",
+    "steps": rf"{COUNTED}(?:steps|iterations|iters|epochs)$",
 }
 
 

@@ -12,7 +12,7 @@ from scalelens.report.audit.units import canonical
 NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
     r"[-+\u2212]?\d+(?:[,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:\.\d+)?"
-    r"(?:[eE][-+]?\d+|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d+\}?)?"
+    r"(?:[eE][-+]?\d{1,2}(?!\w)|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d{1,2}\}?)?"
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"
     r"(?![\w]*[-_]?\d)(?!\.\d)"
 )
@@ -31,6 +31,9 @@ NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
+YEAR = re.compile(r"(?:19|20)\d\d")
+MOST_CHARACTERS = 24  # a longer one is an identifier
+WORDS_BEFORE = 40  # characters
 HEDGES = {
     "about": re.compile(
         r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈)[\s$\\]*$",
@@ -65,17 +68,14 @@ def numerals(text: str) -> list[Numeral]:
     clean = without_noise(text)
     found = []
     for match in NUMBER.finditer(clean):
-        before = clean[: match.start()]
-        if NOT_MEASURED.search(before) or is_year(match[0], clean[match.end() :]):
-            continue
+        before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
         end, unit = unit_behind(clean, match.end())
+        named = len(match[0]) > MOST_CHARACTERS or NOT_MEASURED.search(before)
+        if named or (YEAR.fullmatch(match[0]) and not unit):
+            continue
         hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
         found.append(Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return found
-
-
-def is_year(text: str, after: str) -> bool:
-    return bool(re.fullmatch(r"(?:19|20)\d\d", text)) and not unit_behind(after, 0)[1]
 
 
 def unit_behind(text: str, end: int) -> tuple[int, str]:
@@ -89,5 +89,5 @@ def unit_behind(text: str, end: int) -> tuple[int, str]:
     for last in (3, 2, 1):
         unit = canonical(first + "".join(part or "" for part in found.groups()[1:last]))
         if unit:
-            return found.end(last) if found[last] else found.end(1), unit
+            return max(found.end(group) for group in range(1, last + 1)), unit
     return end, ""

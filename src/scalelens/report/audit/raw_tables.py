@@ -33,7 +33,8 @@ def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
             (rows for read in (latex_rows, pipe_rows, tab_rows, space_rows) if (rows := read(lines, number))), []
         )
         if rows:
-            found.append(RawTable(tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))))
+            filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
+            found += [RawTable(filled)] if filled else []
             number = rows[-1][0]
         else:
             number += 1
@@ -111,11 +112,17 @@ def latex_cells(row: str) -> list[Cell]:
 
 def space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """Columns of two spaces or more: at least three lines with the same number of cells, digits in most of them."""
+    if start and len(space_cells(lines[start - 1])) == len(space_cells(lines[start])):
+        return []  # within a block that is no table
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     for number in range(start, len(lines)):
-        cells = tuple((match[0], match.start()) for match in BY_SPACES.finditer(lines[number]))
+        cells = space_cells(lines[number])
         if len(cells) < 2 or (rows and len(cells) != len(rows[0][1])):
             break
         rows.append((number + 1, cells))
     digits = sum(any(re.match(r"[-+]?\d", text) for text, _ in cells) for _, cells in rows)
     return rows if len(rows) >= LEAST_ROWS_BY_SPACES and digits >= len(rows) - 1 else []
+
+
+def space_cells(line: str) -> tuple[Cell, ...]:
+    return tuple((match[0], match.start()) for match in BY_SPACES.finditer(line))

@@ -1,6 +1,7 @@
 """Reads a file, or a text, into sentences and tables."""
 
 import re
+from bisect import bisect
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +24,7 @@ FENCE = re.compile(r"\s*(?:```|~~~)")
 COMMENT = re.compile(r"(?<!\\)%.*")
 SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
 SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
+SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
 LARGEST = 20_000_000
 
 
@@ -57,9 +59,11 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
 
 
 def without_latex(line: str) -> str:
-    """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` is `3 Wh`."""
-    line = COMMENT.sub("", line)
-    return SIUNITX.sub(lambda found: f"{found[1]} {unit_of(found[2])}", line).replace(r"\%", "%").replace("~", " ")
+    """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` is `3 Wh`, `88\\,\\%` is `88 %`."""
+    line = SIUNITX.sub(lambda found: f"{found[1]} {unit_of(found[2])}", COMMENT.sub("", line))
+    for macro, text in SPELLED.items():
+        line = line.replace(macro, text)
+    return line
 
 
 def unit_of(macros: str) -> str:
@@ -101,7 +105,7 @@ def sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
 
 def place_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
     """Line of the file and character in it, both from 1, of an offset in a paragraph."""
-    begin, line = max(start for start in starts if start[0] <= offset)
+    begin, line = starts[bisect(starts, offset, key=lambda start: start[0]) - 1]
     return line, offset - begin + 1
 
 

@@ -29,6 +29,7 @@ AMOUNT = (
 )
 LINKED = re.compile(PAIR + r"(?: on <\d+> devices)?" + AMOUNT)
 SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
+IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -45,22 +46,23 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     first, second, change = (sentence.numbers[int(place)] for place in places)
     if any(number.hedge for number in (first, second, change)) or min(first.low, second.low) <= 0:
         return
-    plain_factor = change.unit == "" and re.search(r"factor|speed-?up", linked[0])
+    plain_factor = change.unit == "" and IS_RATIO.search(linked[0])
     if (change.unit not in ("%", "x") and not plain_factor) or change.unit == first.unit == "x":
         return
     a, b = in_one_unit(first, second)
     if not a or not b:
         return
     claimed = value(change)
-    ways = ways_to_count(a, b, points=second.unit == "%")
+    ways = [a / b, b / a] if IS_RATIO.search(linked[0]) else ways_to_count(a, b, points=second.unit == "%")
     if all(claimed.apart(way) for way in ways):
-        best = min(ways, key=lambda way: abs(middle(way) - middle(claimed)))
+        near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
+        best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))
         size = base(change.unit)[1] if change.unit == "%" else 1
         yield Finding(
             "inconsistent",
             (change, first, second),
-            f"{shown(first)} and {shown(second)} do not give {shown(change)}; the nearest way to count them gives "
-            f"{about(middle(best) / size, 3)} {'%' if change.unit == '%' else 'times'}.",
+            f"{shown(first)} and {shown(second)} do not give {shown(change)}: "
+            f"they give {about(middle(best) / size, 3)} {'%' if change.unit == '%' else 'times'}.",
             matters(claimed, best),
             "b / a, a / b, (b - a) / a, (b - a) / b",
         )

@@ -33,7 +33,7 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     speedups, efficiencies = named(SPEEDUP, sentence), named(EFFICIENCY, sentence)
     sizes = [number for number in sentence.numbers if number.unit in (*DEVICES, "nodes")]
     exact = len(speedups) == len(efficiencies) == len(sizes) == 1 and not BASE.search(sentence.marked)
-    if not exact or any(number.hedge for number in (*speedups, *efficiencies, *sizes)):
+    if not exact or sizes[0].low <= 0 or any(number.hedge for number in (*speedups, *efficiencies, *sizes)):
         return
     speedup, efficiency, devices = speedups[0], efficiencies[0], sizes[0]
     right = speedup.interval / devices.interval

@@ -12,7 +12,7 @@ from scalelens.report.audit.document import Document
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Number, hidden
 
-NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]+\}?(?:_\{?\w*\}?)?"
+NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
 
 
 def call(side: str) -> str:
@@ -20,9 +20,11 @@ def call(side: str) -> str:
     return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
-LEFT = call("left") + r"\s*(?::=|=|\\equiv)\s*"
-FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{call('above')}\s*\}}\s*\{{\s*{call('below')}\s*\}}")
-SLASH = re.compile(LEFT + rf"{call('above')}\s*/\s*{call('below')}(?![\w(])")
+LEFT = r"(?<![A-Za-z\\])" + call("left") + r"\s*(?::=|=|\\equiv)\s*"
+TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
+ABOVE, BELOW = TIMES_DEVICES + call("above"), TIMES_DEVICES + call("below")
+FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
+SLASH = re.compile(LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
 BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
 SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
 TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
@@ -33,6 +35,8 @@ CHARACTERS_BEFORE, CHARACTERS_BEHIND = 250, 400
 def find(document: Document) -> Iterator[Finding]:
     """Formulas of an efficiency or a speedup that are upside down."""
     text = document.text
+    if not SHARES.search(text):
+        return
     for pattern in (FRACTION, SLASH):
         for match in pattern.finditer(text):
             kind = meaning_of(text, match)
@@ -75,18 +79,19 @@ def last_sentence(text: str) -> str:
 
 
 def finding(text: str, match: re.Match[str], kind: str) -> Finding:
+    shown = " ".join(match[0].split())
     line = text.count("\n", 0, match.start()) + 1
     column = match.start() - text.rfind("\n", 0, match.start())
     base = match["below_of"] or match["below_at"] if kind == "time" else match["above_of"] or match["above_at"]
     span = hidden("1", count=True)
-    number = Number(base, span.low, span.high, "", line, column, match[0])
+    number = Number(base, span.low, span.high, "", line, column, shown)
     right = "base case by that of n" if kind == "time" else "n devices by that of the base case"
     falls = "rise as the run gets slower" if kind == "time" else "fall as the run gets faster"
     return Finding(
         "inconsistent",
         (number,),
-        f"The formula {match[0]} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
+        f"The formula {shown} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
         f"speedup would {falls}.  It divides the {kind} of the {right}.",
         "conclusion",
-        match[0],
+        shown,
     )

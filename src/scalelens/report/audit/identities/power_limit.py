@@ -54,7 +54,7 @@ def timed_rows(table: Table, energy: int) -> Iterator[tuple[tuple[Number, ...], 
     if batches and "epochs" in same and not table.columns("time"):
         for batch in table.columns("batch"):
             for rate in table.columns("rate"):
-                for _, numbers in table.rows_with(energy, batch, rate):
+                for _, numbers in (row for row in table.rows_with(energy, batch, rate) if row[1][2].low > 0):
                     seconds = exact(batches) * value(numbers[1]) / value(numbers[2])
                     yield numbers, seconds, f"time of an epoch = {batches} × batch size / rate; energy / time"
 

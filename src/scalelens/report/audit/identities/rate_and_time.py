@@ -1,8 +1,8 @@
 """Rate × time = work: rows that did the same work have the same product.
 
 Said of a table with one rate and one time where the products of at least three rows in four agree, and a row is apart.
-Silent where the time is of a step or batch, whose work changes with the batch size, and where few rows agree: the rate
-may leave out a warm-up that the time has.
+Silent where that row has a name or a number of epochs of its own, where the time is of a step or batch, whose work
+changes with the batch size, and where few rows agree: the rate may leave out a warm-up that the time has.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from scalelens.report.audit.agreement import apart_from_the_others
 from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.groups import other_work, own_group, split_rows
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.quantities import exact, per_device, value
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
@@ -25,12 +26,15 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def of_table(table: Table, rate: int, time: int) -> Iterator[Finding]:
-    rows = table.rows_with(rate, time)
+    rows = [row for row in table.rows_with(rate, time) if all(number.low > 0 for number in row[1])]
     products = [value(numbers[0]) * value(numbers[1]) for _, numbers in rows]
     if not products:
         return
     work, far = apart_from_the_others(products)
     item = table.measures[rate].item
+    apart, agreeing = split_rows([row for row, _ in rows], far)
+    if own_group(table, apart, agreeing, (rate, time)) or other_work(table, apart, agreeing):
+        return
     for place in far:
         given, taken = rows[place][1]
         fitting = exact(work) / value(taken)

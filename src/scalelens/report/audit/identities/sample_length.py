@@ -12,12 +12,11 @@ from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval
-from scalelens.report.audit.quantities import value
-from scalelens.report.audit.wording import about, matters, middle, shown
+from scalelens.report.audit.wording import about, matters, middle
 
 LINKED = re.compile(
     r"<(\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?<(\d+)>"
-    rf"(?: each)?{FOLLOWS}<(\d+)> (?:per|in a|in each|a) (?:step|batch|iteration|update)"
+    rf"(?: each)?{FOLLOWS}<(\d+)>( (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
 )
 SAID = "tokens = sequences × length"
 
@@ -47,14 +46,15 @@ def product(given: list[Interval]) -> Interval:
 
 def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in LINKED.finditer(sentence.marked):
-        batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups())
-        right = value(batch) * value(length)
-        if right.apart(value(tokens)) and not (batch.hedge or length.hedge or tokens.hedge):
+        batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups()[:3])
+        of_a_step = bool(linked[4]) or tokens.unit in ("tokens/steps", "tokens/batches")
+        right = batch.interval * length.interval
+        if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):
             yield Finding(
                 "inconsistent",
                 (tokens, batch, length),
                 f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
-                f"not {shown(tokens)}.",
-                matters(value(tokens), right),
+                f"not {tokens.text}.",
+                matters(tokens.interval, right),
                 SAID,
             )

@@ -43,13 +43,13 @@ def counts_sequences(table: Table, columns: list[int]) -> bool:
     """A column headed tokens is batch size / energy, with the factor 1, and the batch is not counted in tokens."""
     result, batch, _ = columns
     headed = table.measures[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
-    found = [each for _, each in factors(table, columns, quotient)]
+    found = [each for _, _, each in factors(table, columns, quotient)]
     return headed and holds(table, columns, quotient) and agreed(Decimal(1), found)
 
 
 def finding(table: Table, columns: list[int]) -> Finding:
     result, batch, energy = columns
-    numbers = factors(table, columns, quotient)[0][0]
+    numbers = factors(table, columns, quotient)[0][1]
     return Finding(
         "inconsistent",
         numbers,
