@@ -2,6 +2,8 @@
 
 import math
 import random
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from conftest import CORPUS
+from conftest import CORPUS, ROOT
 from logs import megatron_line
 from scalelens.ingestion.ingest import ingest
 from scalelens.report.audit.finding import Finding
@@ -370,3 +372,19 @@ def test_claims_that_are_proposed_hold_and_changed_ones_do_not(study: Auditor, t
     assert failed.code == 1
     for part in ("the text has no such sentence", "has no number in s", "0 of 3 claims hold"):
         assert part in failed.out + failed.err
+
+
+# The page
+
+
+def test_the_page_shows_what_its_commands_print(run: "Run", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "audit.md").read_text().partition("## Against a warehouse")[2]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    ingest([ROOT / "src" / "scalelens" / "demo" / "logs"], tmp_path / "demo-output" / "warehouse", jobs=1)
+    text, _, printed, _, claims, _ = (block.partition("\n")[2] for block in page.split("```")[1::2])
+    Path("paper.md").write_text(text)
+    commands = [shlex.split(line)[1:] for line in re.findall(r"^scalelens audit paper\.md.*", page, re.MULTILINE)]
+    shown, written, checked = (run(*command) for command in commands)
+    assert (shown.code, written.code, checked.code) == (1, 1, 0)
+    assert shown.out == printed and Path("claims.toml").read_text() == claims

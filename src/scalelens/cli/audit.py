@@ -92,6 +92,6 @@ def warehouse_findings(
     errors.print(summary(found, auditor), markup=False)
     if write:
         count = write_claims(write, auditor.selectors, document.text)
-        check = f"scalelens audit {document.path} --claims {write}"
+        check = f"scalelens audit {document.path} -w {warehouse} --claims {write}"
         errors.print(f"{count} new claims in {write}      check them later: {check}", markup=False)
     return found

@@ -32,6 +32,7 @@ AFTER = {
     key: re.compile(rf"\b(?:{noun})(?:\s+of|\s+count)?\s*[\s:=|&]\s*({LIST}){UNIT}", re.I)
     for key, noun in COUNTS.items()
 }
+SCALING = re.compile(r"\b(weak|strong)(?: and (?:weak|strong))?[ -](?:scaling|scales)|\b(weak|strong) and", re.I)
 GLUED = re.compile(r"[a-z]+|\d+")
 MOST_PARTS = 24  # of a name: letters and digits count apart
 Stated = dict[str, frozenset[Any]]
@@ -57,6 +58,8 @@ class Speech:
         for key in COUNTS:
             for found in (*BEFORE[key].finditer(words), *AFTER[key].finditer(words)):
                 stated.setdefault(key, set()).update(counts_in(found[1]))
+        for kinds in SCALING.findall(words):
+            stated.setdefault("scaling", set()).update(kind.lower() for kind in kinds if kind)
         for key, value in self._named(words):
             if len(self.domains[key]) > 1:
                 stated.setdefault(key, set()).add(value)
