@@ -12,18 +12,18 @@ from scalelens.report.audit.printed import Interval
 
 LEAST_AGREEING = 3
 SHARE_AGREEING = Decimal("0.75")
-MEASURED_TWICE = Decimal("0.02")  # a rate and a time of the same run may come from two clocks
+MEASURED_TWICE = Decimal("0.02")  # a rate and a time, or a power and an energy, may come from two clocks
 ALONE = Decimal("0.005")  # a gap that digits do not hide, where all other rows have none
 
 
-def agreed(value: Decimal, intervals: Sequence[Interval]) -> bool:
-    """A clear majority of the intervals holds `value`."""
-    inside = sum(not gap(value, interval) for interval in intervals)
+def agreed(shared: Interval, intervals: Sequence[Interval]) -> bool:
+    """A clear majority of the intervals meets `shared`."""
+    inside = sum(not gap(shared, interval) for interval in intervals)
     return inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(intervals)
 
 
-def shared_value(intervals: Sequence[Interval]) -> Decimal:
-    """The value that lies in the most intervals: the middle of where these overlap.  There is one interval at least."""
+def shared_values(intervals: Sequence[Interval]) -> Interval:
+    """The values that lie in the most intervals.  There is one interval at least."""
     ends = sorted([(interval.low, 0) for interval in intervals] + [(interval.high, 1) for interval in intervals])
     inside = most = 0
     low = high = ends[0][0]
@@ -31,24 +31,25 @@ def shared_value(intervals: Sequence[Interval]) -> Decimal:
         inside += -1 if closes else 1
         if inside > most:
             most, low, high = inside, end, following
-    return (low + high) / 2
+    return Interval(low, high)
 
 
-def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Decimal, list[int]]:
-    """The value that the rows share, and the rows that are apart from it by more than two measurements may be."""
-    value = shared_value(intervals)
-    gaps = [gap(value, interval) for interval in intervals]
+def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Interval, list[int]]:
+    """The values that the rows share, and the rows that are apart from them by more than two measurements may be."""
+    shared = shared_values(intervals)
+    gaps = [gap(shared, interval) for interval in intervals]
     far = [place for place, distance in enumerate(gaps) if distance > MEASURED_TWICE]
     agreeing = len(intervals) - len(far)
     if agreeing < LEAST_AGREEING or agreeing < SHARE_AGREEING * len(intervals):
-        return value, []
+        return shared, []
     lone = [place for place, distance in enumerate(gaps) if distance > 0]
     if len(lone) == 1 and gaps[lone[0]] > ALONE and len(intervals) > LEAST_AGREEING:
-        return value, lone
-    return value, far
+        return shared, lone
+    return shared, far
 
 
-def gap(value: Decimal, interval: Interval) -> Decimal:
-    """How far the interval is from the value, as a share of the value; 0 where it holds it."""
-    distance = max(interval.low - value, value - interval.high, Decimal(0))
-    return distance / abs(value) if value else distance
+def gap(shared: Interval, interval: Interval) -> Decimal:
+    """How far two intervals are apart, as a share of the larger end of the first; 0 where they meet."""
+    distance = max(interval.low - shared.high, shared.low - interval.high, Decimal(0))
+    larger = max(abs(shared.low), abs(shared.high))
+    return distance / larger if larger else distance

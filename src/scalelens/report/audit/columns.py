@@ -3,20 +3,25 @@
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from scalelens.report.audit.agreement import LEAST_AGREEING, agreed, gap, shared_value
+from scalelens.report.audit.agreement import LEAST_AGREEING, agreed, gap, shared_values
 from scalelens.report.audit.document import Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.groups import own_group, split_rows
 from scalelens.report.audit.printed import Interval, Number
-from scalelens.report.audit.quantities import exact, value
+from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
 
 Formula = Callable[[list[Interval]], Interval]
+EXACT = Decimal(0)
 
 
-def rows_against(table: Table, columns: list[int], formula: Formula, said: str) -> Iterator[Finding]:
+def rows_against(
+    table: Table, columns: list[int], formula: Formula, said: str, room: Decimal = EXACT
+) -> Iterator[Finding]:
     """Rows whose first column is not what `formula` gives of the other columns, up to a factor that all rows share.
+
+    `room` is the share by which a row may be off besides: for columns that are measured, not computed from each other.
 
     Where the last row alone is apart, four others have to agree: of two measurements that drift apart, the last row may
     be the first to show it.  Rows that are a group of their own may have another factor.
@@ -24,8 +29,8 @@ def rows_against(table: Table, columns: list[int], formula: Formula, said: str) 
     rows = factors(table, columns, formula)
     if not holds(table, columns, formula):
         return
-    factor = shared_value([each for _, _, each in rows])
-    apart = [place for place, (_, _, each) in enumerate(rows) if gap(factor, each)]
+    factor = shared_values([each for _, _, each in rows])
+    apart = [place for place, (_, _, each) in enumerate(rows) if gap(factor, each) > room]
     lonely_last = apart == [len(rows) - 1] and len(rows) - 1 <= LEAST_AGREEING
     if lonely_last or own_group(table, *split_rows([row for row, _, _ in rows], apart), columns):
         return
@@ -42,12 +47,12 @@ def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[in
 def holds(table: Table, columns: list[int], formula: Formula) -> bool:
     """More than three rows have numbers, and a clear majority follows the formula with one factor."""
     found = [each for _, _, each in factors(table, columns, formula)]
-    return len(found) > LEAST_AGREEING and agreed(shared_value(found), found)
+    return len(found) > LEAST_AGREEING and agreed(shared_values(found), found)
 
 
-def finding(table: Table, numbers: tuple[Number, ...], formula: Formula, factor: Decimal, said: str) -> Finding:
+def finding(table: Table, numbers: tuple[Number, ...], formula: Formula, factor: Interval, said: str) -> Finding:
     claimed, *given = numbers
-    right = formula([value(number) for number in given]) * exact(factor)
+    right = formula([value(number) for number in given]) * factor
     size = base(claimed.unit)[1]
     of = " and ".join(shown(number) for number in given)
     return Finding(

@@ -8,15 +8,16 @@ factor of another size may be a number of devices or a length, and one of a devi
 from collections.abc import Iterator
 from decimal import Decimal
 
-from scalelens.report.audit.agreement import shared_value
+from scalelens.report.audit.agreement import gap, shared_values
 from scalelens.report.audit.columns import Formula, factors, holds
 from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Interval
-from scalelens.report.audit.wording import place_of
+from scalelens.report.audit.quantities import exact
+from scalelens.report.audit.wording import middle, place_of
 
 CONVERSIONS = [Decimal(size) for size in (1000, 1_000_000, 60, 3600)]
-CLOSE = Decimal("0.002")
+NARROW = Decimal("0.02")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -24,9 +25,14 @@ def find(document: Document) -> Iterator[Finding]:
     for table in document.tables:
         for columns, formula, said, conversions in related(table):
             if holds(table, columns, formula):
-                factor = shared_value([each for _, _, each in factors(table, columns, formula)])
-                if any(abs(factor / size - 1) < CLOSE for size in conversions):
-                    yield finding(table, columns, said, factor)
+                shared = shared_values([each for _, _, each in factors(table, columns, formula)])
+                if any(is_about(shared, size) for size in conversions):
+                    yield finding(table, columns, said, middle(shared))
+
+
+def is_about(shared: Interval, size: Decimal) -> bool:
+    """The digits leave hardly another factor than this one."""
+    return not gap(shared, exact(size)) and (shared.high - shared.low) / size < NARROW
 
 
 def related(table: Table) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:

@@ -27,7 +27,7 @@ def find(document: Document) -> Iterator[Finding]:
         for power in table.columns("power"):
             for energy in table.columns("energy"):
                 for time in table.columns("time"):
-                    yield from rows_against(table, [power, energy, time], quotient, SAID)
+                    yield from rows_against(table, [power, energy, time], quotient, SAID, MEASURED_TWICE)
     for sentence in document.sentences:
         yield from of_sentence(sentence)
 

@@ -11,8 +11,7 @@ from scalelens.report.audit.agreement import apart_from_the_others
 from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.groups import other_work, own_group, split_rows
-from scalelens.report.audit.printed import Interval
-from scalelens.report.audit.quantities import exact, per_device, value
+from scalelens.report.audit.quantities import per_device, value
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
 
 
@@ -37,13 +36,13 @@ def of_table(table: Table, rate: int, time: int) -> Iterator[Finding]:
         return
     for place in far:
         given, taken = rows[place][1]
-        fitting = exact(work) / value(taken)
+        fitting = work / value(taken)
         yield Finding(
             "inconsistent",
             (given, taken),
             f"{shown(given)} for {shown(taken)} are {about(middle(products[place]), 6)} {item}, but the other rows of "
-            f"{place_of(table)} give {about(work)}; {about(work)} {item} in {shown(taken)} are "
+            f"{place_of(table)} give {about(middle(work))}; {about(middle(work))} {item} in {shown(taken)} are "
             f"{about(middle(fitting))} {item}/s.",
-            matters(products[place], Interval(work, work)),
+            matters(products[place], work),
             "rate × time = work",
         )

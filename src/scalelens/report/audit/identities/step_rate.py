@@ -5,10 +5,13 @@ Said of a table where most rows follow and a row does not.
 
 from collections.abc import Iterator
 
+from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Interval
+
+SAID = "rate = batch size / time of a step"
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -19,7 +22,7 @@ def find(document: Document) -> Iterator[Finding]:
         for batch in (*table.columns("batch"), *table.columns("micro_batch")):
             for time in times:
                 for rate in rates:
-                    yield from rows_against(table, [rate, batch, time], quotient, "rate = batch size / time of a step")
+                    yield from rows_against(table, [rate, batch, time], quotient, SAID, MEASURED_TWICE)
 
 
 def quotient(given: list[Interval]) -> Interval:

@@ -7,7 +7,6 @@ counts in tokens is right.
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
 from scalelens.report.audit.agreement import agreed
 from scalelens.report.audit.columns import factors, holds, rows_against
@@ -44,7 +43,7 @@ def counts_sequences(table: Table, columns: list[int]) -> bool:
     result, batch, _ = columns
     headed = table.measures[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
     found = [each for _, _, each in factors(table, columns, quotient)]
-    return headed and holds(table, columns, quotient) and agreed(Decimal(1), found)
+    return headed and holds(table, columns, quotient) and agreed(exact(1), found)
 
 
 def finding(table: Table, columns: list[int]) -> Finding:
