@@ -329,6 +329,16 @@ def test_a_hedged_number_is_not_accused(study: Auditor) -> None:
     assert only(f"The step time of gpt-n8 is about {step:.3f} s.", study, f"{step:.3f}").kind == "untraceable"
 
 
+@pytest.mark.parametrize(
+    "words", ["The data loading time per step", "The forward pass of a step", "The standard deviation of the step time"]
+)
+def test_a_quantity_that_no_query_has_is_not_accused(words: str, study: Auditor) -> None:
+    step = 1.05 * value_of(study.warehouse, "batch_stats", "step_s", 8)
+    text = "{} of gpt-n8 is {} s."
+    assert only(text.format(words, f"{step:.3f}"), study, f"{step:.3f}").kind == "untraceable"
+    assert only(text.format("The step time", f"{step:.3f}"), study, f"{step:.3f}").kind == "stale"
+
+
 def test_a_count_is_a_fact_of_runs(study: Auditor) -> None:
     assert only("We trained on 16 GPUs.", study, "16").kind == "reproduced"
     assert only("We trained on 24 GPUs.", study, "24").kind == "untraceable"
