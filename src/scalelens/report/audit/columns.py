@@ -23,16 +23,17 @@ def rows_against(
 
     `room` is the share by which a row may be off besides: for columns that are measured, not computed from each other.
 
-    Where the last row alone is apart, four others have to agree: of two measurements that drift apart, the last row may
-    be the first to show it.  Rows that are a group of their own may have another factor.
+    Of such columns, and where the last row alone is apart, four others have to agree: of two measurements that drift
+    apart, the last row may be the first to show it.  Rows that are a group of their own may have another factor.
     """
     rows = factors(table, columns, formula)
     if not holds(table, columns, formula):
         return
     factor = shared_values([each for _, _, each in rows])
     apart = [place for place, (_, _, each) in enumerate(rows) if gap(factor, each) > room]
-    lonely_last = apart == [len(rows) - 1] and len(rows) - 1 <= LEAST_AGREEING
-    if lonely_last or own_group(table, *split_rows([row for row, _, _ in rows], apart), columns):
+    few = len(rows) - len(apart) <= LEAST_AGREEING
+    doubtful = few and (room > EXACT or apart == [len(rows) - 1])
+    if doubtful or own_group(table, *split_rows([row for row, _, _ in rows], apart), columns):
         return
     for place in apart:
         yield finding(table, rows[place][1], formula, factor, said)
