@@ -26,7 +26,7 @@ def middle(interval: Interval) -> Decimal:
 
 
 def place_of(table: Table) -> str:
-    """Which table: its number in the paper if the line before it says so, else its line."""
+    """Which table is meant, by the line of the file at which it begins."""
     return f"the table at line {table.line}"
 
 
