@@ -155,9 +155,15 @@ def auditor_of(logs: Path, home: Path) -> Auditor:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Auditor:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the logs of a study; its warehouse is `w`."""
     home = tmp_path_factory.mktemp("study")
     write_study(home / "logs", random.Random(1))
+    return home
+
+
+@pytest.fixture(scope="module")
+def study(home: Path) -> Auditor:
     return auditor_of(home / "logs", home)
 
 
@@ -364,11 +370,12 @@ def test_what_words_say_of_rows(words: str, said: dict[str, set[object]], study:
 # Claims
 
 
-def test_claims_that_are_proposed_hold_and_changed_ones_do_not(study: Auditor, tmp_path: Path, run: "Run") -> None:
-    step, home = value_of(study.warehouse, "batch_stats", "step_s", 8), tmp_path
-    text, claims = home / "paper.md", home / "claims.toml"
+def test_claims_that_are_proposed_hold_and_changed_ones_do_not(
+    study: Auditor, home: Path, tmp_path: Path, run: "Run"
+) -> None:
+    step, root = value_of(study.warehouse, "batch_stats", "step_s", 8), home / "w"
+    text, claims = tmp_path / "paper.md", tmp_path / "claims.toml"
     text.write_text(f"We trained much.\nThe step time of gpt-n8\non 8 GPUs is {step:.3f} s, which is short.\n")
-    root = str(study.root)
     assert run("audit", text, "-w", root, "--write", claims).code == 0
     assert claims.read_text() == f'"gpt-n8 on 8 GPUs is {step:.3f} s" = "batch_stats.step_s[run=\'gpt-n8\']"\n'
     assert run("audit", text, "-w", root, "--claims", claims).code == 0

@@ -30,7 +30,6 @@ class Auditor:
     """Holds numbers against a warehouse, whose values are asked for once."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
-        self.root = root
         self.warehouse = Warehouse(root, query_folders)
         self.speech = Speech(known.row for known in self.warehouse.values)
         self.selectors: dict[Number, str] = {}  # of the numbers that were reproduced
@@ -96,9 +95,10 @@ class Auditor:
         if not alone:
             return None
         others = self._alone(self._held(self.warehouse.other_values, number, stated, measure), stated)
-        for other in others:
-            if within(other.value / measure.factor, ends_of(number)):
-                return self._accused(number, alone[0], f"the number is {other.where}", measure)
+        others = [other for other in others if is_said(other, number.words)]
+        found = [other for other in others if within(other.value / measure.factor, ends_of(number))]
+        if found and not is_chance(ends_of(number), (other.value for other in others)):
+            return self._accused(number, alone[0], f"the number is {found[0].where}", measure)
         slips = ((known, slip_between(number, known.value / measure.factor, measure)) for known in alone)
         return next((self._accused(number, known, slip, measure) for known, slip in slips if slip), None)
 

@@ -51,8 +51,8 @@ QUALIFIERS = {
     "low": r"\blow(er|est)?\b", "high": r"\b(high|upp)er\b|\bhighest\b", "from": r"\bbefore\b", "to": r"\bafter\b",
     "tdp": r"\bTDP\b|power limit", "epoch": r"\bepochs?\b", "total": r"\btotal\b",
     # No column is of these: a number that they speak of is never held to be another one.
-    "part": r"\b(forward|backward|optimi[sz]er|data[ -](load\w*|wait\w*|time)|input|idle|communicat\w+|comput\w+|checkpoint\w*|"
-    r"evaluat\w+|validat\w+|compil\w+|cop(y|ies))\b",
+    "part": r"\b(forward|backward|optimi[sz]er|data[ -](load\w*|wait\w*|time)|input|idle|communicat\w+|comput\w+|"
+    r"checkpoint\w*|evaluat\w+|validat\w+|compil\w+|cop(y|ies))\b",
     "spread": r"\b(standard deviation|std|variance|jitter|minimum|maximum|max|fastest|slowest|shortest|longest)\b",
     "supposed": r"\b(theoretical\w*|expect\w+|predict\w+|estimat\w+|target|would)\b",
 }  # fmt: skip

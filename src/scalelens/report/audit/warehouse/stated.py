@@ -10,9 +10,8 @@ from scalelens.report.audit.warehouse.values import Facts, Row
 # A framework or a data set is no such name: each text says PyTorch somewhere.
 NAMES = ("name", "system", "model", "precision", "device_model", "job_id", "benchmark", "submitter", "node")
 COUNTS = {
-    "devices": r"GPUs?|GCDs?|IPUs?|HPUs?|devices?|accelerators?|chips?",
+    "devices": r"GPUs?|GCDs?|IPUs?|HPUs?|devices?|accelerators?|chips?|ranks",
     "nodes": r"nodes?",
-    "rank": r"ranks?",
     "batch": r"batch(?:es)?(?:[ _-]sizes?)?",
     "seq_length": r"(?:sequence|context)[ _-]lengths?|seq[ _-]?len(?:gth)?",
 }

@@ -7,11 +7,13 @@ sample are not: among ten thousand values each printed number has its like.
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scalelens.database.ask import answer, call, literal
 from scalelens.database.connect import connect
+from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of
@@ -34,6 +36,9 @@ FACTS_OF_RUNS = (
     "global_batch_size", "seq_length",
 )  # fmt: skip
 
+# Facts that a selector takes first.
+KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
+
 Facts = dict[str, frozenset[Any]]
 
 
@@ -55,6 +60,12 @@ class Row:
         if both.get("global_batch_size") and both.get("devices"):
             batches.add(both["global_batch_size"] / both["devices"])
         return facts | {"batch": frozenset(batches - {None})}
+
+    @cached_property
+    def selectable(self) -> dict[str, str | int]:
+        """What a selector can name: texts and whole numbers of the row, and the name of its run."""
+        both = {"run": self.run.get("name")} | self.own
+        return {key: value for key, value in both.items() if isinstance(value, str | int)}
 
 
 class Known(NamedTuple):
@@ -99,7 +110,11 @@ class Warehouse:
 
     def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[Known]:
         query = self.queries[name]
-        rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
+        try:
+            rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
+        except UserError as error:
+            self.remarks.append(f"{name} gives no answer here ({error})")
+            return []
         if rows.height > MOST_ROWS:
             self.remarks.append(f"{name} has more than {MOST_ROWS:,} rows, so no number was compared with it")
             return []
@@ -126,29 +141,19 @@ def is_trivial(value: float, measure: Measure) -> bool:
 
 
 def selector_of(known: Known, values: Iterable[Known]) -> str | None:
-    """The shortest selector that no other row of the query has; None where there is none."""
-    others = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
-    own = {"run": known.row.run.get("name"), **known.row.own}
-    keys = [key for key, value in own.items() if isinstance(value, str | int) and not isinstance(value, bool)]
-    keys = [key for key in (*KEYS, *keys) if key in keys]
-    for names in [[], *([key] for key in keys), *([a, b] for k, a in enumerate(keys) for b in keys[k + 1 :])]:
-        same = [row for row in others if all({"run": row.run.get("name"), **row.own}.get(n) == own[n] for n in names)]
-        if len(same) == 1:
-            where = ", ".join(f"{name}={quoted(own[name])}" for name in names)
-            parameters = ", ".join(f"{key}={quoted(value)}" for key, value in known.row.parameters.items())
-            return (
-                known.row.query
-                + (f"({parameters})" if parameters else "")
-                + f".{known.column}"
-                + (f"[{where}]" if where else "")
-            )
+    """The shortest selector that no other row of the query has, of two facts at most; None where there is none."""
+    rows = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
+    own = known.row.selectable
+    ordered = sorted(own, key=lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
+    for count in range(3):
+        for chosen in combinations(ordered, count):
+            if sum(all(row.selectable.get(key) == own[key] for key in chosen) for row in rows) == 1:
+                where = ", ".join(f"{key}={quoted(own[key])}" for key in chosen)
+                return f"{known.row.query}.{known.column}" + (f"[{where}]" if where else "")
     return None
 
 
-KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
-
-
-def quoted(value: Any) -> str:
-    """A value in a selector."""
+def quoted(value: str | int) -> str:
+    """A value in a selector.  A text of digits stays a text."""
     text = literal(value)
-    return text if text.startswith("'") or not isinstance(value, str) else f"'{value}'"
+    return f"'{value}'" if isinstance(value, str) and not text.startswith("'") else text
