@@ -60,8 +60,9 @@ def log(run: Run) -> str:
         "-------------------- end of arguments ---------------------",
         *(
             f" iteration {step:8}/     100 | consumed samples: {step * run.batch:12} | "
-            f"elapsed time per iteration (ms): {run.step_s * 1000:.1f} | learning rate: 1.0E-04 | global batch size: {run.batch:5} | lm loss: 7.0E+00 | "
-            "number of skipped iterations:   0 | number of nan iterations:   0 |"
+            f"elapsed time per iteration (ms): {run.step_s * 1000:.1f} | learning rate: 1.0E-04 | "
+            f"global batch size: {run.batch:5} | lm loss: 7.0E+00 | number of skipped iterations:   0 | "
+            "number of nan iterations:   0 |"
             for step in range(1, RECORDS + 1)
         ),
     ]
