@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from megatron_log import megatron_log
+
 BATCH = 8000  # of strong scaling
 NODE = 8  # GPUs, as the software counts them
-RECORDS = 12
 SHAPES = {"175b": (96, 12288, 96), "1t": (128, 25600, 160)}  # layers, hidden size, heads
 
 
@@ -45,28 +46,13 @@ def runs() -> list[Run]:
 
 
 def log(run: Run) -> str:
-    """The argument dump and the records of some steps."""
     layers, hidden, heads = SHAPES[run.model]
     arguments = {
         "num_layers": layers, "hidden_size": hidden, "num_attention_heads": heads, "seq_length": 2048, "fp16": True,
         "micro_batch_size": 1, "global_batch_size": run.batch, "world_size": run.devices, "zero_stage": 1,
         "use_flash_attn": run.has_flash_attention,
     }  # fmt: skip
-    lines = [
-        f"using world size: {run.devices}, data-parallel-size: {run.devices // run.tp // run.pp}, "
-        f"tensor-model-parallel size: {run.tp}, pipeline-model-parallel size: {run.pp}",
-        "------------------------ arguments ------------------------",
-        *(f"  {name} {'.' * (47 - len(name))} {value}" for name, value in arguments.items()),
-        "-------------------- end of arguments ---------------------",
-        *(
-            f" iteration {step:8}/     100 | consumed samples: {step * run.batch:12} | "
-            f"elapsed time per iteration (ms): {run.step_s * 1000:.1f} | learning rate: 1.0E-04 | "
-            f"global batch size: {run.batch:5} | lm loss: 7.0E+00 | number of skipped iterations:   0 | "
-            "number of nan iterations:   0 |"
-            for step in range(1, RECORDS + 1)
-        ),
-    ]
-    return "\n".join(lines) + "\n"
+    return megatron_log(arguments, run.devices, (run.tp, run.pp), run.step_s)
 
 
 def main(folder: Path) -> None:
