@@ -66,8 +66,8 @@ def vision(precision: str, dataset: str, nodes: int) -> str:
     return "".join(f":::SCALELENS {json.dumps({**event, 'rank': 0})}\n" for event in events)
 
 
-# model, scaling: shape, GPUs of a copy, base TFLOP/s of a GPU (made up), efficiency at 32 times the base, and the power of
-# the doublings with which it falls (made up: strong scaling loses less at first, as the guide says)
+# model, scaling: shape, GPUs of a copy, base TFLOP/s of a GPU (made up), efficiency at 32 times the base, and the power
+# of the doublings with which it falls (made up: strong scaling loses less at first, as the guide says)
 LANGUAGE = {
     ("175b", "weak"): ((96, 12288, 96), 128, 55.0, 0.81, 2),
     ("175b", "strong"): ((96, 12288, 96), 128, 57.0, 0.45, 4),

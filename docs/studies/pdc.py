@@ -1,7 +1,7 @@
 """Writes the stand-in logs of the PDC study: `python docs/studies/pdc.py FOLDER`.
 
-The article on Dardel's GPUs (PDC newsletter) prints no throughput: its figures are bars.  From it are the models, the two
-clusters, the precisions, ten epochs, and the order of the bars.  All throughputs are made up.  The logs are in the
+The article on Dardel's GPUs (PDC newsletter) prints no throughput: its figures are bars.  From it are the models, the
+two clusters, the precisions, ten epochs, and the order of the bars.  All throughputs are made up.  The logs are in the
 format of `scalelens bench vision`.
 """
 
