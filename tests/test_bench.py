@@ -131,6 +131,7 @@ SLURM = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     programs = tmp_path / "bin"

@@ -186,6 +186,7 @@ def test_shapes_have_the_sizes_of_their_names(language: ModuleType) -> None:
     assert sizes["175b"] == pytest.approx(175e9, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_an_indexed_data_set_and_a_checkpoint(tmp_path: Path) -> None:
     from megatron.core.datasets.indexed_dataset import IndexedDatasetBuilder
 
