@@ -14,6 +14,7 @@ import typer.testing
 
 from conftest import CORPUS, ROOT
 from scalelens.cli import app
+from scalelens.report.provenance import provenance_of
 
 STUDIES = ROOT / "docs" / "studies"
 PAGES = sorted(path.name for path in STUDIES.glob("*.md"))
@@ -56,5 +57,8 @@ def test_a_page_shows_what_its_commands_print(
     for figure in figures:
         if request.config.getoption("--update"):
             (STUDIES / figure).write_bytes((tmp_path / figure).read_bytes())
+        said, now = provenance_of(STUDIES / figure), provenance_of(tmp_path / figure)
+        for key in ("sql", "parameters", "settings", "rows_sha256"):
+            assert said.get(key) == now.get(key), f"{figure} was made by another command: pytest --update"
         result = typer.testing.CliRunner().invoke(app, ["verify", str(STUDIES / figure)])
         assert result.exit_code == 0, result.output
