@@ -111,16 +111,19 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_of_a_page_lead_somewhere(page: str) -> None:
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for link in re.findall(r"\]\((?!https?:|gallery/)([^)\s]+)\)", prose):
         name, _, anchor = link.partition("#")
-        target = (DOCS / name) if name else DOCS / page
+        target = (DOCS / page).parent / name if name else DOCS / page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
 
 
 def test_every_page_is_in_the_menu_of_the_site() -> None:
-    menu = re.findall(r"^ +- (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    assert sorted(menu) == sorted(path.name for path in DOCS.glob("*.md"))
+    menu = re.findall(r"^ +- ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(menu) == PAGES
