@@ -16,6 +16,7 @@ from scalelens.cli import app
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
 ARGUMENTS = {
+    "accuracy": "score_name=loss ",
     "comparison": "a=fp32-r1 b=bf16-r1 ",
     "step_times": "\"runs=name = 'gpt-r1'\" ",
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
@@ -25,8 +26,10 @@ NOT_IN_THE_DEMO = {
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
+    "outlier_evidence": "the compute times of each rank",
     "power_over_time": "a power log beside the log of a run",
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
+    "scaling_fit": "a series of four sizes or more",
     "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
     "temporal_breakdown": "a trace of a GPU",
 }

@@ -50,7 +50,7 @@ def draw(
     """The figure of the rows of `scaling_fit_points`.  Raises UserError where no series has a fit."""
     fitted = rows.filter(pl.col("fitted_speedup").is_not_null())
     if fitted.is_empty():
-        raise UserError("no series has four sizes, which a fit needs", "see: scalelens query scaling_fit")
+        raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import duckdb
 
-from scalelens.database.connect import create_all, damaged_segment
+from scalelens.database.connect import create_all, damaged_segment, needed_tables
+from scalelens.database.opening import opened
 from scalelens.errors import UserError
 from scalelens.tables import STORED
 from scalelens.version import __version__
@@ -24,12 +25,13 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     if path.exists():
         raise UserError(f"{path} is there already", "name another file, or remove it")
     warehouse = Warehouse(root.resolve())
-    live = warehouse.live()
+    needed = needed_tables(None, {})
+    records = opened(warehouse, warehouse.texts(), needed)
     being_written = path.with_name(f".{path.name}.tmp")
     being_written.unlink(missing_ok=True)
     try:
         with duckdb.connect(being_written) as connection:
-            create_all(connection, warehouse, live, {}, None)
+            create_all(connection, warehouse, records, {}, needed, None)
             connection.execute("DROP MACRO TABLE _step_times_of")  # it serves the queries alone
             connection.execute(
                 "CREATE TABLE about AS SELECT ? AS warehouse, ? AS scalelens_version, ? AS made_at_utc",
