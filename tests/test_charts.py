@@ -55,7 +55,8 @@ NUMBERS = {
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
     "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "n_done": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
-    "peers": pl.Int64, "q": pl.Float64,
+    "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
+    "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
