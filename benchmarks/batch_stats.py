@@ -5,10 +5,10 @@
 
 Bound: DuckDB's own median of each file's steps, on the same open connection.  Every file is a run.  With `--full` each
 log also has epochs, TFLOP/s and evaluations, and is Megatron's, so that rules beside the warm-up leave records out.  With
-`--exclude steady` no run is read in one pass, and every record goes through `selected_steps`.  The
-warehouse is written by the writer of `scalelens ingest`, without logs.  Each answer is computed anew: DuckDB keeps no
-results.  Both are asked in turn; each figure is the median of the rounds.  Prints one JSON object, and the line for the
-README; memory is the largest of the process that asks.
+`--exclude steady` no run is read in one pass: every record goes through `selected_steps`.  The warehouse is written by
+the writer of `scalelens ingest`, without logs.  Each answer is computed anew: DuckDB keeps no results.  Both are asked in
+turn; each figure is the median of the rounds.  Prints one JSON object, and a line of a table; memory is the largest of
+the process that asks.
 """
 
 import argparse
@@ -110,7 +110,9 @@ def seconds(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[floa
 def measure(root: Path, rounds: int, exclude: str) -> dict[str, object]:
     """Both in turn on one open connection."""
     connection = connect(root)
-    pairs = [(seconds(connection, BOUND.format(root)), seconds(connection, ASKED.format(exclude))) for _ in range(rounds)]
+    pairs = [
+        (seconds(connection, BOUND.format(root)), seconds(connection, ASKED.format(exclude))) for _ in range(rounds)
+    ]
     assert all(bound[2] == ours[2] for bound, ours in pairs)
     return {
         "runs": pairs[0][1][2],
@@ -144,7 +146,13 @@ def main() -> None:
         measured = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     logs = "with epochs, TFLOP/s and evaluations" if options.full else "of steps alone"
-    said = {"machine": machine, "load": round(os.getloadavg()[0], 1), "steps": options.steps, "logs": logs, "exclude": options.exclude} | measured
+    said = {
+        "machine": machine,
+        "load": round(os.getloadavg()[0], 1),
+        "steps": options.steps,
+        "logs": logs,
+        "exclude": options.exclude,
+    } | measured
     print(json.dumps(said))
     print(LINE.format(day=date.today(), **said))
 

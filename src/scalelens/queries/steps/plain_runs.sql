@@ -5,7 +5,7 @@
 --   and tokens, or none.  Epochs rise with the steps.  TFLOP/s are there for all records or for none, and where there are
 --   some, one rank has them.  The log names no warm-up of its own.  `batch_stats` reads millions of records of such runs
 --   in a fraction of the time; for all others it reads `selected_steps`, which would say the same of these.  Where
---   `epochs` are asked for, or another `exclude` than these two, no run is here.
+--   `epochs` are asked for, or another `exclude` than 'rules' and 'none', no run is here.
 --
 -- Helper: used by batch_stats
 --
