@@ -42,8 +42,8 @@ BOUND = "SELECT file_id, median(step_s) FROM read_parquet('{}/segments/steps-*.p
 ASKED = "FROM batch_stats(exclude := '{}')"
 EPOCH = 100  # steps
 LINE = (
-    "| {day}, {machine}, load {load} | {steps:.0e} steps of {runs:,} runs, logs {logs}, exclude {exclude} | {ratio} times a bare median "
-    "({batch_stats_s} s), {ratio_of_processor_time} of processor time | {peak_gb} GB |"
+    "| {day}, {machine}, load {load} | {steps:.0e} steps of {runs:,} runs, logs {logs}, exclude {exclude} | "
+    "{ratio} times a bare median ({batch_stats_s} s), {ratio_of_processor_time} of processor time | {peak_gb} GB |"
 )
 
 

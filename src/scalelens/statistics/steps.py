@@ -58,9 +58,11 @@ def kept_records(
         if tflops is not None and len(first) < len(steps):
             return None
         steps, times = steps[order][first], np.maximum.reduceat(times[order], first)
-        epochs, tflops = (column if column is None else column[order] for column in (epochs, tflops))
-        if epochs is not None and not np.any(epochs[1:] < epochs[:-1]):
-            epochs = epochs[first]
+        tflops = tflops if tflops is None else tflops[order]
+        if epochs is not None:
+            if np.any(np.diff(epochs[order]) < 0):  # also between records of one step
+                return None
+            epochs = epochs[order][first]
     if epochs is not None and np.any(epochs[1:] < epochs[:-1]):
         return None
     if left_out is None and (epochs is None or not by_epochs):
