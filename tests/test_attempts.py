@@ -20,7 +20,6 @@ from scalelens.parsing.source import open_source
 
 LOADED = formats.load()
 BEGIN = datetime(2026, 3, 4, 5, 6, 7)
-CASES = 500  # of each format
 
 
 @dataclass
@@ -145,14 +144,15 @@ def slowest(records: list[Any], key: Callable[[Any], Any], time: Callable[[Any],
     return {place: max(of_place) for place, of_place in times.items()}
 
 
+@pytest.mark.parametrize("cases", [120, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("write", "printed_steps", "precision_s"), [(litgpt, 1, 1e-4), (megatron, 1, 1e-4), (imagenet, 10, 6e-4)]
 )
 def test_launches_and_ranks_are_told_apart(
-    write: Callable[..., Iterator[str]], printed_steps: int, precision_s: float, tmp_path: Path
+    write: Callable[..., Iterator[str]], printed_steps: int, precision_s: float, cases: int, tmp_path: Path
 ) -> None:
     generator, right, path = random.Random(14), 0, tmp_path / "job.out"
-    for case in range(CASES):
+    for case in range(cases):
         printed = launches(generator)
         text, is_cut = cut(list(write(printed, generator)), generator)
         path.write_text(text)
@@ -169,7 +169,7 @@ def test_launches_and_ranks_are_told_apart(
             assert ours == pytest.approx(true, abs=precision_s), case
         else:
             assert any("ambiguous" in reason for reason in reasons), case
-    assert right >= 0.99 * CASES
+    assert right >= 0.99 * cases
 
 
 def test_without_headers_and_times_launches_side_by_side_are_ambiguous(tmp_path: Path) -> None:

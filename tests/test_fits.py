@@ -49,7 +49,10 @@ def test_least_squares_are_scipys() -> None:
         assert found == pytest.approx(expected, abs=1e-9) and least == pytest.approx(norm**2, abs=1e-9)
 
 
-@pytest.mark.parametrize(("law", "planted"), [("amdahl", (0.1,)), ("gustafson", (0.3,)), ("usl", (0.05, 0.004))])
+@pytest.mark.parametrize(
+    ("law", "planted"),
+    [("amdahl", (0.1,)), ("gustafson", (0.3,)), pytest.param("usl", (0.05, 0.004), marks=pytest.mark.slow)],
+)
 def test_intervals_cover_what_was_planted(law: str, planted: tuple[float, ...]) -> None:
     """Two runs a size that scatter by 2 %: 95 % of 400 series, within the chance of the simulation."""
     rng = np.random.default_rng(20261122)
@@ -70,6 +73,11 @@ def test_the_size_from_which_doubling_gains_less() -> None:
     true = brentq(lambda k: usl(2 * k) / usl(k) - 1.5, 1, 1000)
     found = gain_of_doubling(4 * SIZES, 1 / usl(SIZES), 0.5)
     assert (found.law, found.value) == ("usl", pytest.approx(4 * true, rel=1e-6))
+
+
+@pytest.mark.slow
+def test_the_interval_of_that_size_covers_it() -> None:
+    true = brentq(lambda k: usl(2 * k) / usl(k) - 1.5, 1, 1000)
     rng = np.random.default_rng(7)
     covered = 0
     for _ in range(200):

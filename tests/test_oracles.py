@@ -78,7 +78,7 @@ def answers(seed: int) -> tuple[Study, dict[str, list[Row]]]:
 
 
 @pytest.mark.parametrize("call", ORACLES)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_number_is_that_of_numpy_and_scipy(seed: int, call: str) -> None:
     study, found = answers(seed)
     oracle, name = ORACLES[call], call.partition("(")[0]

@@ -100,7 +100,7 @@ def logs(draw: st.DrawFn) -> tuple[list[Row], Row, list[Row]]:
     return rows, facts, phases
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(logs(), st.integers(0, 3), st.sampled_from(["rules", "none"]))
 def test_one_pass_says_what_the_rules_say(
     connection: duckdb.DuckDBPyConnection,

@@ -173,7 +173,7 @@ def test_rows_without_room_are_counted() -> None:
     assert "7 more rows" in table(Table([shown], MOST_ROWS + 7, "FROM runs"))
 
 
-@pytest.mark.parametrize("files", [{}, {"notes.md": "# Notes\n", "core": "\0\1"}])
+@pytest.mark.parametrize("files", [pytest.param({}, marks=pytest.mark.slow), {"notes.md": "# Notes\n", "core": "\0\1"}])
 def test_folder_without_runs(tmp_path: Path, files: dict[str, str]) -> None:
     (tmp_path / "logs").mkdir()
     for name, text in files.items():

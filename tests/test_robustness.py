@@ -219,25 +219,27 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
         assert result.problems or result.note or result.status == "empty"
 
 
+@pytest.mark.parametrize("places_tried", [2, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CONTENTS)
-def test_every_number_may_be_anything(name: str) -> None:
+def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)
     places = [found.start() for found in re.finditer(rb"\d+", content)]
     for number in (b"9" * 30, b"9" * 5000, b"-1", b"nan", b"1e999", b"1.2.3", b""):
-        for at in chance.sample(places, min(8, len(places))):
+        for at in chance.sample(places, min(places_tried, len(places))):
             result = read(numbers_replaced(content, at, number), name, looked_at=("problems",))
             assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, at)
 
 
+@pytest.mark.parametrize("cuts", [12, pytest.param(40, marks=pytest.mark.slow)])
 @each_text
-def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path) -> None:
+def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path, cuts: int) -> None:
     content = path.read_bytes()
     whole = read(content)
     # The second record says how many steps the first one is a mean of; what a run is called is known at its end.
     # A format may say which columns its next line can still fill in.
     later = ("averaged_steps", "value_kind", *LATER.get(path.parent.name, ()))
-    for at in random.Random(path.name).sample(range(len(content) + 1), min(40, len(content) + 1)):
+    for at in random.Random(path.name).sample(range(len(content) + 1), min(cuts, len(content) + 1)):
         cut = read(content[:at])
         lines = (content[:at] + b"|").split(b"\n")  # a carriage return ends no line
         last = len(lines)
@@ -484,15 +486,19 @@ def test_a_line_over_a_megabyte_is_no_obstacle() -> None:
     assert [(row["step"], row["line"]) for row in result.tables["steps"]][:2] == [(1, 1), (2, 3)]
 
 
+FILLINGS = (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", b"loss at ")
+
+
+@pytest.mark.parametrize("fillings", [3, pytest.param(len(FILLINGS), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("anchor", sorted(set(ANCHORS)), ids=lambda anchor: anchor.decode().strip())
-def test_a_long_line_costs_no_more_than_its_length(anchor: bytes) -> None:
+def test_a_long_line_costs_no_more_than_its_length(anchor: bytes, fillings: int) -> None:
     def seconds(size: int, filling: bytes) -> float:
         filler = filling * (size // len(filling))
         begin = time.process_time()
         read(filler + anchor + filler + b"\n", looked_at=())
         return time.process_time() - begin
 
-    for filling in (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", b"loss at ", anchor):
+    for filling in (*random.Random(anchor).sample(FILLINGS, fillings), anchor):
         if seconds(16_000, filling) > 0.1:  # else there is nothing to mend, and nothing to measure
             short, long = (min(seconds(size, filling) for _ in range(3)) for size in (2_000, 16_000))
             assert long < 30 * short, (

@@ -299,6 +299,7 @@ def test_an_lmdb_gives_the_same_images(pictures: Path, tmp_path: Path, vision: M
     assert sorted(torch.cat([*shares[0], *shares[1]]).tolist()) == [0] * 24 + [1] * 24
 
 
+@pytest.mark.slow
 def test_a_planted_straggler_is_found_and_named(tmp_path: Path) -> None:
     options = ("--batch-per-device", 4, "--steps", 24, "--warmup-steps", 4, "--profile-steps", 1)
     finished(vision_run(tmp_path / "r", *options, "--slow-rank", 1, "--slow-by", 0.2, ranks=4))

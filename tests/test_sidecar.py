@@ -333,6 +333,7 @@ def test_a_label_is_a_number_where_all_its_values_are(logs: Path, home: Path) ->
     assert ask(home, "SELECT DISTINCT label_wave FROM runs WHERE label_size > 9") == [("second",)]
 
 
+@pytest.mark.slow
 def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None:
     names = {column.name for query in queries.load().values() for column in query.columns} - FACT_KINDS.keys()
     write_sidecar(logs, "[labels]\n" + "".join(f'{name} = "x"\n' for name in sorted(names)))
