@@ -80,7 +80,7 @@ statistics AS (
     UNION ALL
     SELECT run_id, {low: step_s_low, high: step_s_high, kind: interval_kind, n_eff: n_eff,
             autocorrelation: autocorrelation, reason: reason},
-        percentiles, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
+        percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
 -- Epochs that the runs have, where some of them are asked for.

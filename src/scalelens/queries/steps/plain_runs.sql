@@ -28,7 +28,7 @@
 --   n_eff                DOUBLE            uncorrelated records that would say as much
 --   autocorrelation      DOUBLE            lag-1, of the ranks
 --   reason               VARCHAR           why there is no 95 % interval
---   percentiles          DOUBLE[] s        5th, 25th, 50th, 75th, 95th and 99th of the times
+--   percentiles_s        DOUBLE[] s        5th, 25th, 50th, 75th, 95th and 99th of the times
 --   tflops_per_device    DOUBLE TFLOP/s    median as printed; NULL where the log states none
 --   samples              DOUBLE samples    per step, of the global batch; else the run's global batch size
 --   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
@@ -80,5 +80,5 @@ counted AS MATERIALIZED (
 SELECT run_id, said.n_steps, said.n_excluded, said.timed_s,
     said.around.low AS step_s_low, said.around.high AS step_s_high, said.around.kind AS interval_kind,
     said.around.n_eff, said.around.autocorrelation, said.around.reason,
-    said.percentiles, said.tflops_per_device, samples, tokens
+    said.percentiles AS percentiles_s, said.tflops_per_device, samples, tokens
 FROM counted WHERE said IS NOT NULL
