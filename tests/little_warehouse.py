@@ -58,8 +58,9 @@ class Warehouse:
         self.connection = shared_warehouse()
         for name in TABLES:
             self.connection.execute(f"DELETE FROM {name}")
-        self.connection.register("arrow", catalog.table("settings_catalog"))
-        self.connection.execute("INSERT INTO settings_catalog BY NAME FROM arrow")
+        for name in ("settings_catalog", "published"):
+            self.connection.register("arrow", catalog.table(name))
+            self.connection.execute(f"INSERT INTO {name} BY NAME FROM arrow")
         self.connection.unregister("arrow")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:

@@ -306,6 +306,22 @@ SETTINGS: tuple[Column, ...] = (
     Column("keys", TEXT, "names that frameworks give it, separated by blanks, the most telling first"),
     Column("meaning", TEXT, "what it is"),
 )
+PUBLISHED: tuple[Column, ...] = (
+    Column("place", SMALL, "order of the rows, from 1"),
+    Column("name", TEXT, "document and table: caraml/gpt-ipu; docs/published.md names the documents"),
+    Column("part", TEXT, "where in the document it stands"),
+    Column("entry", SMALL, "row of the table, or statement of the text, from 1"),
+    Column("system", TEXT, "machine, as in systems_catalog where it is there"),
+    Column("device", TEXT, "device as the document calls it"),
+    Column("devices", SMALL, "devices of the run"),
+    Column("model", TEXT, "model"),
+    Column("batch", FLOAT, "batch in samples, as the document counts it"),
+    Column("quantity", TEXT, "what was measured: throughput, training time, energy of an epoch and so on"),
+    Column("printed", TEXT, "the number as printed, whose trailing zeros are digits"),
+    Column("value", FLOAT, "the same as a number"),
+    Column("unit", TEXT, "unit as the document gives it; NULL for a ratio or a count"),
+    Column("note", TEXT, "what to know of the number"),
+)
 
 RUN_ID = Column("run_id", TEXT, "run the row belongs to")
 
@@ -326,5 +342,7 @@ SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STOR
 def documented() -> dict[str, tuple[Column, ...]]:
     """Tables as SQL sees them: the name of each, and its columns in order."""
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
-    catalogs = {"devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS}
+    catalogs = {
+        "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS, "published": PUBLISHED,
+    }  # fmt: skip
     return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES, **catalogs}

@@ -1,5 +1,5 @@
-"""Facts about devices and systems, each row with its source, and the settings of runs: `devices.csv`, `systems.csv`,
-`settings.csv`.
+"""Facts about devices and systems, each row with its source, the settings of runs, and results that others published:
+`devices.csv`, `systems.csv`, `settings.csv`, a file of `published/` for each document (docs/published.md).
 
 Peaks are dense.  `fp32_tflops` is the peak with the full precision of fp32: of AMD's matrix units, of NVIDIA's plain
 cores.  An empty cell is a figure without a known source.  `pattern` is a regular expression for the names that logs
@@ -14,24 +14,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from scalelens.tables import DEVICES, SETTINGS, SYSTEMS, Column, schema
+from scalelens.tables import DEVICES, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
 
 CATALOG_FOLDER = Path(__file__).parent
 CATALOGS = {
     "devices_catalog": ("devices.csv", DEVICES),
     "systems_catalog": ("systems.csv", SYSTEMS),
     "settings_catalog": ("settings.csv", SETTINGS),
+    "published": ("published/*.csv", PUBLISHED),
 }
 
 
 def rows(name: str) -> list[dict[str, Any]]:
     """Rows of a catalog in their order, with numbers as numbers and None for what is empty."""
-    file, columns = CATALOGS[name]
-    with (CATALOG_FOLDER / file).open(newline="", encoding="utf-8") as text:
-        return [
-            {"place": place, **{column.name: value(row[column.name], column) for column in columns[1:]}}
-            for place, row in enumerate(csv.DictReader(text), 1)
-        ]
+    files, columns = CATALOGS[name]
+    read: list[dict[str, str]] = []
+    for path in sorted(CATALOG_FOLDER.glob(files)):
+        with path.open(newline="", encoding="utf-8") as text:
+            read += csv.DictReader(text)
+    return [
+        {"place": place, **{column.name: value(row[column.name], column) for column in columns[1:]}}
+        for place, row in enumerate(read, 1)
+    ]
 
 
 def value(text: str, column: Column) -> Any:
