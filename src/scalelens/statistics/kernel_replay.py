@@ -105,7 +105,9 @@ def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[Asked]:
     steps = _steps(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
     own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times).astype(np.float64)
     _, first_events = np.unique(trace.rank, return_index=True)
-    groups = {"rank": np.arange(len(own_ns)), "node": trace.node[first_events], "stage": trace.stage[first_events]}
+    groups = {"rank": np.arange(len(own_ns))}
+    if len(own_ns) > 1:  # of one rank a single reason says it all
+        groups |= {"node": trace.node[first_events], "stage": trace.stage[first_events]}
     for name, group in groups.items():
         reason = why_not(name, group, bool(graph.meets.any()))
         if reason:
