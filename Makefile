@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test nightly lint bench site clean
+.PHONY: demo test nightly lint bench site man release-check test-megatron-0.19 clean
 
 demo: $(VENV)/installed
 	$(BIN)/scalelens demo -o demo-output
@@ -29,6 +29,25 @@ site: $(VENV)/documented
 	$(BIN)/mkdocs build --quiet --clean
 	$(BIN)/python docs/pictures.py build/site/gallery
 
+man: $(VENV)/installed
+	$(BIN)/python docs/manual.py > docs/scalelens.1
+
+# Builds, installs into an empty environment and runs the demo without a network; `pip download` needs one before.
+release-check:
+	bash .ci/release-check $(PYTHON)
+
+# The language runner on megatron-core 0.19, which needs Python 3.12; `make test` tests it on 0.16.
+PYTHON312 ?= python3.12
+
+test-megatron-0.19:
+	@command -v $(PYTHON312) > /dev/null && $(PYTHON312) -c 'import sys; sys.exit(sys.version_info < (3, 12))' \
+		|| { echo "megatron-core 0.19 needs Python 3.12 or newer, and there is no $(PYTHON312): make $@ PYTHON312=..." >&2; exit 2; }
+	$(PYTHON312) -m venv .venv-megatron-0.19
+	.venv-megatron-0.19/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	sed 's/^megatron-core==.*/megatron-core>=0.19,<0.20/' requirements-test.txt > .venv-megatron-0.19/requirements.txt
+	.venv-megatron-0.19/bin/python -m pip install --quiet --disable-pip-version-check --requirement .venv-megatron-0.19/requirements.txt
+	.venv-megatron-0.19/bin/python -m pytest tests/test_language.py -n 0
+
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ScaleLens needs Python 3.11 or newer: make PYTHON=python3.11")'
 	@echo "making $(VENV) and installing ScaleLens into it: a minute, once"
@@ -46,4 +65,4 @@ $(VENV)/documented: $(VENV)/installed requirements-docs.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-output build/site
+	rm -rf $(VENV) .venv-megatron-0.19 demo-output build/site build/release

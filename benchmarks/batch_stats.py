@@ -1,12 +1,14 @@
 """Speed and memory of `batch_stats` on many steps, against a bare DuckDB median over the same Parquet.
 
-    python benchmarks/batch_stats.py [--steps 10000000] [--runs 10000] [--rounds 5] [--full] [--warehouse FOLDER]
+    python benchmarks/batch_stats.py [--steps 10000000] [--runs 10000] [--rounds 5] [--full] [--exclude rules]
+        [--warehouse FOLDER]
 
 Bound: DuckDB's own median of each file's steps, on the same open connection.  Every file is a run.  With `--full` each
-log also has epochs, TFLOP/s and evaluations, and is Megatron's, so that rules beside the warm-up leave records out.  The
-warehouse is written by the writer of `scalelens ingest`, without logs.  Each answer is computed anew: DuckDB keeps no
-results.  Both are asked in turn; each figure is the median of the rounds.  Prints one JSON object, and the line for the
-README; memory is the largest of the process that asks.
+log also has epochs, TFLOP/s and evaluations, and is Megatron's, so that rules beside the warm-up leave records out.  With
+`--exclude steady` no run is read in one pass: every record goes through `selected_steps`.  The warehouse is written by
+the writer of `scalelens ingest`, without logs.  Each answer is computed anew: DuckDB keeps no results.  Both are asked in
+turn; each figure is the median of the rounds.  Prints one JSON object, and a line of a table; memory is the largest of
+the process that asks.
 """
 
 import argparse
@@ -37,11 +39,11 @@ from scalelens.warehouse.writer import BatchWriter
 
 FILES_OF_A_SEGMENT = 1000
 BOUND = "SELECT file_id, median(step_s) FROM read_parquet('{}/segments/steps-*.parquet') GROUP BY file_id"
-ASKED = "FROM batch_stats()"
+ASKED = "FROM batch_stats(exclude := '{}')"
 EPOCH = 100  # steps
 LINE = (
-    "| {day}, {machine}, load {load} | {steps:.0e} steps of {runs:,} runs, logs {logs} | {ratio} times a bare median "
-    "({batch_stats_s} s), {ratio_of_processor_time} of processor time | {peak_gb} GB |"
+    "| {day}, {machine}, load {load} | {steps:.0e} steps of {runs:,} runs, logs {logs}, exclude {exclude} | "
+    "{ratio} times a bare median ({batch_stats_s} s), {ratio_of_processor_time} of processor time | {peak_gb} GB |"
 )
 
 
@@ -105,10 +107,12 @@ def seconds(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[floa
     return time.perf_counter() - start, time.process_time() - processor, rows
 
 
-def measure(root: Path, rounds: int) -> dict[str, object]:
+def measure(root: Path, rounds: int, exclude: str) -> dict[str, object]:
     """Both in turn on one open connection."""
     connection = connect(root)
-    pairs = [(seconds(connection, BOUND.format(root)), seconds(connection, ASKED)) for _ in range(rounds)]
+    pairs = [
+        (seconds(connection, BOUND.format(root)), seconds(connection, ASKED.format(exclude))) for _ in range(rounds)
+    ]
     assert all(bound[2] == ours[2] for bound, ours in pairs)
     return {
         "runs": pairs[0][1][2],
@@ -126,21 +130,29 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--full", action="store_true", help="epochs, TFLOP/s and evaluations in each log")
+    parser.add_argument("--exclude", choices=["rules", "none", "steady"], default="rules", help="as of batch_stats")
     parser.add_argument("--warehouse", type=Path, help="where it is written, and read again if it is there")
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.ask:  # in a process of its own, whose memory is that of asking
-        print(json.dumps(measure(options.warehouse, options.rounds)))
+        print(json.dumps(measure(options.warehouse, options.rounds, options.exclude)))
         return
     with tempfile.TemporaryDirectory() as scratch:
         root = options.warehouse or Path(scratch) / "w"
         if not Warehouse(root).exists():
             write_warehouse(root, options.runs, options.steps // options.runs, options.full)
         command = [sys.executable, __file__, "--ask", "--warehouse", str(root), "--rounds", str(options.rounds)]
+        command += ["--exclude", options.exclude]
         measured = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     logs = "with epochs, TFLOP/s and evaluations" if options.full else "of steps alone"
-    said = {"machine": machine, "load": round(os.getloadavg()[0], 1), "steps": options.steps, "logs": logs} | measured
+    said = {
+        "machine": machine,
+        "load": round(os.getloadavg()[0], 1),
+        "steps": options.steps,
+        "logs": logs,
+        "exclude": options.exclude,
+    } | measured
     print(json.dumps(said))
     print(LINE.format(day=date.today(), **said))
 

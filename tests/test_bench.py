@@ -1,6 +1,8 @@
 """`scalelens bench`: job scripts that shells accept and a stand-in for Slurm runs, and power measured beside a command."""
 
+import csv
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -14,8 +16,10 @@ import pytest
 
 import scalelens
 from conftest import answer
-from running import RUNNERS
-from scalelens.bench import job_script, launching
+from running import RUNNERS, runner_module
+from scalelens.bench import job_script, launching, limits
+from scalelens.bench.request import Request, Runtime
+from scalelens.catalog import CATALOG_FOLDER
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 
@@ -45,10 +49,8 @@ def test_sizes_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("workload", ["vision", "language"])
 def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
     options = ["--precision", "bf16", "--data", "/scratch/images of mine"]
-    given = {"account": None, "partition": None}
-    written = launching.write_study(
-        workload, [1, 2, 4], system, None, tmp_path, "01:00:00", True, options, given, one_at_a_time=True
-    )
+    request = Request(workload, options, time="01:00:00", power=True)
+    written = launching.write_study(request, [1, 2, 4], system, tmp_path, one_at_a_time=True)
     for path in written:
         subprocess.run(["bash", "-n", path], check=True)
         if shellcheck := shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
@@ -86,7 +88,7 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
 def test_what_is_known_of_a_system_has_a_source() -> None:
     systems = job_script.systems()
     assert list(systems) == [
-        "lumi", "leonardo", "marenostrum5", "meluxina", "karolina", "discoverer", "vega", "deucalion", "jupiter",
+        "lumi", "frontier", "leonardo", "marenostrum5", "meluxina", "karolina", "discoverer", "vega", "deucalion", "jupiter",
         "dardel", "jureca",
     ]  # fmt: skip
     for name, row in systems.items():
@@ -98,11 +100,152 @@ def test_what_is_known_of_a_system_has_a_source() -> None:
 
 
 def test_the_account_goes_where_it_is_asked_for(tmp_path: Path) -> None:
-    given = {"account": "p7", "partition": "debug"}
-    (path, _) = launching.write_study("vision", [2], "discoverer", None, tmp_path, "1", False, [], given, False)
+    request = Request("vision", account="p7", partition="debug")
+    (path, _) = launching.write_study(request, [2], "discoverer", tmp_path)
     text = path.read_text()
     assert "#SBATCH --account=p7\n#SBATCH --partition=debug\n#SBATCH --qos=p7\n" in text
     assert "FILL IN" not in text
+
+
+def script(tmp_path: Path, system: str | None = "lumi", nodes: int = 2, **asked: object) -> str:
+    """The script of one size, which shells accept."""
+    request = Request(**({"workload": "vision", "account": "p7"} | asked))
+    (path, _) = launching.write_study(request, [nodes], system, tmp_path)
+    subprocess.run(["bash", "-n", path], check=True)
+    if shellcheck := shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}"):
+        subprocess.run([shellcheck, path], check=True)
+    return path.read_text()
+
+
+DATA = ["--data", "/scratch/images of mine", "--steps", "9"]
+
+
+@pytest.mark.parametrize("runtime", Runtime)
+@pytest.mark.parametrize("stage", [False, True])
+def test_a_container_sees_the_study_and_the_data(runtime: Runtime, stage: bool, tmp_path: Path) -> None:
+    text = script(tmp_path, None, container="image.sif", runtime=runtime, stage=stage, options=DATA)
+    (line,) = [line for line in text.splitlines() if line.startswith("container=")]
+    assert line.startswith(f"container=({runtime} ")
+    assert line.removesuffix(")").removesuffix(" --module=gpu").endswith("image.sif")
+    seen = '"$staged"' if stage else "'/scratch/images of mine'"
+    assert (str(tmp_path) in line and seen in line) == (runtime is not Runtime.shifter)
+    assert '    "${container[@]}" \\\n    "$python" -m torch.distributed.run' in text
+    assert ("--rocm" in text, "/dev/dri" in text) == (runtime in ("apptainer", "singularity"), runtime == "podman")
+    on_cpu = script(tmp_path, None, container="image.sif", runtime=runtime, options=["--device", "cpu"])
+    assert not any(word in on_cpu for word in ("--nv", "gpu=all", "--module=gpu", "gpus="))
+
+
+def test_the_runtime_is_the_systems_own(tmp_path: Path) -> None:
+    assert "container=(singularity exec " in script(tmp_path, "lumi", container="image.sif")
+    assert "container=(apptainer exec " in script(tmp_path, "frontier", container="image.sif")
+    assert "container" not in script(tmp_path, "lumi").replace("--container IMAGE", "").replace("container-jobs", "")
+
+
+def test_data_is_copied_to_the_nodes_own_storage(tmp_path: Path) -> None:
+    text = script(tmp_path, "frontier", stage=True, options=DATA)
+    assert "#SBATCH --constraint=nvme\n" in text
+    assert 'staged="/mnt/bb/$USER/scalelens-$SLURM_JOB_ID"\n' in text
+    assert "cp -rL '/scratch/images of mine' \"$staged/\"\n" in text
+    assert "--data \"$staged\"/'images of mine' --steps 9\n" in text
+    text = script(tmp_path, None, workload="language", stage=True, options=["--data", "/scratch/text"])
+    assert 'cp -rL /scratch/text.bin /scratch/text.idx "$staged/"\n' in text
+    assert 'staged="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/scalelens-$SLURM_JOB_ID"\n' in text
+    assert "nvme" not in script(tmp_path, "frontier", options=DATA).replace("burst-buffer", "")
+    with pytest.raises(UserError, match="there is no --data"):
+        script(tmp_path, stage=True)
+
+
+def test_the_settings_that_the_guide_calls_necessary_on_leonardo(tmp_path: Path) -> None:
+    text = script(tmp_path, "leonardo")
+    assert "export NCCL_PXN_DISABLE=1\n" in text
+    assert "# NCCL 2.22 to 2.29.1 needs NCCL_PXN_DISABLE=1" in text
+
+
+@pytest.mark.parametrize("system", ["lumi", "frontier"])
+def test_each_gcd_has_the_seven_free_cores_of_its_neighbourhood(system: str, tmp_path: Path) -> None:
+    spans = [span.split("-") for span in job_script.systems()[system]["rank_cores"].split()]
+    cores = [set(range(int(first), int(last) + 1)) for first, last in spans]
+    assert sorted(core for group in cores for core in group) == [core for core in range(64) if core % 8]
+    assert [min(group) // 8 for group in cores] == [6, 7, 2, 3, 0, 1, 4, 5]
+    assert f'SCALELENS_RANK_CORES="{job_script.systems()[system]["rank_cores"]}"' in script(tmp_path, system)
+    assert "RANK_CORES" not in script(tmp_path, system, options=["--device", "cpu"])
+
+
+def test_a_rank_takes_its_own_cores_among_those_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    measuring = runner_module("measuring")
+    taken: list[set[int]] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(1, 60)))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda process, cores: taken.append(cores))
+    for rank, spans in ((1, ["49-55", "57-63"]), (0, ["3"]), (0, ["60-63"]), (1, ["1-7"]), (0, [])):
+        monkeypatch.setattr(measuring, "LOCAL_RANK", rank)
+        measuring.bind(spans)
+    assert taken == [{57, 58, 59}, {3}]
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [("90", 5400), ("1:30", 90), ("01:30:00", 5400), ("2-12", 216_000), ("1-0:30", 88_200), ("1-00:00:01", 86_401)],
+)
+def test_times_are_read_as_slurm_reads_them(time: str, seconds: int) -> None:
+    assert limits.seconds(time) == seconds
+
+
+@pytest.mark.parametrize("time", ["", "4h", "1:2:3:4", "-5", "UNLIMITED"])
+def test_a_time_that_is_none_is_refused(time: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a time limit"):
+        script(tmp_path, None, time=time)
+
+
+@pytest.mark.parametrize(
+    ("system", "nodes", "time", "asked", "sentence"),
+    [
+        ("lumi", 1024, "48:00:00", {}, None),
+        ("lumi", 1025, "1", {}, "1 to 1024 nodes, 48:00:00; take fewer nodes or less time"),
+        ("lumi", 2, "48:00:01", {}, "--partition small-g (1 to 4 nodes, 72:00:00) would admit it"),
+        ("lumi", 2, "48:00:01", {"partition": "small-g"}, None),
+        ("frontier", 91, "02:00:01", {}, "92 to 183 nodes, 06:00:00"),
+        ("frontier", 92, "02:00:01", {}, None),
+        ("leonardo", 65, "1", {}, "--qos boost_qos_bprod (65 to 256 nodes, 24:00:00) would admit it"),
+        ("leonardo", 65, "1", {"qos": "boost_qos_bprod"}, None),
+        ("leonardo", 64, "1", {"qos": "boost_qos_bprod"}, "admits: 65 to 256 nodes"),
+        ("leonardo", 3, "2-0", {"qos": "of_a_project"}, None),
+        ("karolina", 17, "1", {}, "--partition qgpu_big (from 17 nodes on) would admit it"),
+        ("vega", 1000, "9-0", {}, None),
+        (None, 1000, "9-0", {}, None),
+    ],
+)
+def test_a_job_beyond_the_limits_is_refused_with_a_sentence(
+    system: str | None, nodes: int, time: str, asked: dict[str, str], sentence: str | None, tmp_path: Path
+) -> None:
+    if sentence is None:
+        text = script(tmp_path, system, nodes, time=time, **asked)
+        assert all(f"#SBATCH --{name}={value}\n" in text for name, value in asked.items())
+        return
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        script(tmp_path, system, nodes, time=time, **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_are_of_known_systems_and_have_a_source() -> None:
+    with (CATALOG_FOLDER / "slurm_limits.csv").open(newline="") as text:
+        for row in csv.DictReader(text):
+            assert row["system"] in job_script.systems()
+            assert row["source"].startswith("https://")
+            assert row["max_nodes"] or row["max_time"] or int(row["min_nodes"]) > 1
+            assert not row["max_time"] or limits.seconds(row["max_time"]) > 0
+
+
+def test_a_qos_takes_the_place_of_the_systems_own(tmp_path: Path) -> None:
+    text = script(tmp_path, "marenostrum5", qos="acc_bsccs")
+    assert [line for line in text.splitlines() if "--qos" in line] == ["#SBATCH --qos=acc_bsccs"]
+
+
+def test_the_folder_of_a_run_is_new_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert launching.new_folder("vision") == Path("results/vision-1")
+    (tmp_path / "results/vision-1").mkdir(parents=True)
+    assert launching.new_folder("vision") == Path("results/vision-2")
+    assert launching.new_folder("language") == Path("results/language-1")
 
 
 def test_a_script_with_gaps_is_not_submitted(tmp_path: Path) -> None:
@@ -115,7 +258,7 @@ def test_a_script_with_gaps_is_not_submitted(tmp_path: Path) -> None:
 def test_an_unknown_system_is_named(tmp_path: Path) -> None:
     done = bench("vision", "--slurm", "--system", "lumy", "--out", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nothing is known of a system 'lumy'; known are lumi, leonardo" in done.stderr
+    assert "nothing is known of a system 'lumy'; known are lumi, frontier, leonardo" in done.stderr
 
 
 SLURM = {
@@ -155,6 +298,32 @@ def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     assert rows == [(n, n, 8 // n, 8, str(54320 + k), "completed") for k, n in ((1, 1), (2, 2), (3, 4))]
     counts = answer(tmp_path / "w", "SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY 1")
     assert counts.fetchall() == [(0, 6), (1, 4), (2, 2), (3, 2)]
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_study_runs_in_a_container_on_staged_data(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for k in range(8):
+        folder = tmp_path / f"images of mine/train/class{k % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        image.new("RGB", (40, 40), (30 * k, 0, 0)).save(folder / f"{k}.jpg")
+    apptainer = 'echo "in $*"; while [ "$1" != image.sif ]; do shift; done; shift; exec "$@"\n'
+    for name, text in (SLURM | {"apptainer": apptainer}).items():
+        program(tmp_path / "bin", name, f"#!/bin/bash\n{text}")
+    (tmp_path / "jobs").write_text("54321\n")
+    (tmp_path / "local").mkdir()
+    variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "JOBS": str(tmp_path / "jobs")}
+    variables |= {"PYTHON": sys.executable, "SLURM_TMPDIR": str(tmp_path / "local")}
+    slurm = ("--slurm", "--nodes", 2, "--nproc", 1, "--account", "mine", "--partition", "cpu", "--out", tmp_path / "s")
+    small = ("--device", "cpu", "--image-size", 32, "--batch-per-device", 2, "--steps", 2, "--profile-steps", 0)
+    data = ("--data", tmp_path / "images of mine", "--workers", 0, "--stage", "--container", "image.sif")
+    done = bench("vision", *slurm, *data, *small, **variables)
+    assert done.returncode == 0, done.stderr
+    printed = (tmp_path / "s/n2/vision-n2-54321.out").read_text()
+    assert printed.count("in exec --bind") == 2, printed
+    first = (tmp_path / "s/n2/rank0.log").read_text()
+    assert '"dataset": "images of mine"' in first and first.count('"event": "step"') == 2, printed
+    assert list((tmp_path / "local").iterdir()) == []
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")

@@ -53,6 +53,10 @@ NUMBERS = {
     "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
+    "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
+    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "n_done": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
+    "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
+    "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -633,7 +637,7 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
 
 
 def test_what_is_no_chart(tmp_path):
-    with pytest.raises(UserError, match="no chart 'pie'; there are: batch_cdf, .*scaling"):
+    with pytest.raises(UserError, match="no chart 'pie'; there are: accuracy, batch_cdf, .*scaling"):
         charts.find("pie")
     with pytest.raises(UserError, match="not a folder"):
         charts.load([tmp_path / "nowhere"])

@@ -1,20 +1,31 @@
 """`scalelens compact`: the same answers from fewer segments, and nothing left of what was forgotten."""
 
+import hashlib
+import json
 import os
 import random
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from scalelens.errors import UserError
+from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.ingestion.shards import Shard
+from scalelens.ingestion.walk import walk
+from scalelens.runs.stored_order import by_run
+from scalelens.tables import SCHEMAS, STORED
 from scalelens.warehouse import compact as compacting
+from scalelens.warehouse import row_groups
 from scalelens.warehouse.check import check
 from scalelens.warehouse.compact import compact
 from scalelens.warehouse.log import Warehouse, all_entries
+from scalelens.warehouse.records import segment
 from test_check import texts
+from test_shards import study
 from test_warehouse import SETTINGS, a_history, everything, records, steps_by_path, touch_later, write_log, write_logs
 
 if TYPE_CHECKING:
@@ -97,14 +108,77 @@ def test_an_altered_segment_gets_no_new_checksum(home: Path) -> None:
     assert records(home) == names
 
 
-def test_segments_fill_up_to_the_target(tmp_path: Path) -> None:
-    home = tmp_path / "w"
+def test_segments_fill_up_to_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, target = tmp_path / "w", 20_000
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", dict.fromkeys(SCHEMAS, 50))
     for number in range(6):
         ingest([write_log(tmp_path / "logs" / f"{number}.log", 200, step_ms=1000.0 + number)], home)
     before = everything(home)
-    one = sum(path.stat().st_size for path in (home / "segments").iterdir()) // 6
-    compact(home, target_bytes=int(2.5 * one))
-    assert len(Warehouse(home).live().batches) == 3
+    compact(home, target_bytes=target)
+    batches = Warehouse(home).live().batches.values()
+    sizes = sorted(sum(segment.size_bytes for segment in batch.segments.values()) for batch in batches)
+    assert len(sizes) > 1 and all(size >= target for size in sizes[1:])
+    assert everything(home) == before
+
+
+# The same bytes
+
+
+def hashes(home: Path) -> list[str]:
+    """Of the segments that count; what an earlier fold left behind is swept away later."""
+    batches = Warehouse(home).live().batches.values()
+    paths = (home / "segments" / segment(table, batch.id) for batch in batches for table in batch.tables)
+    return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
+
+
+@pytest.mark.parametrize("target", [30_000, compacting.TARGET_BYTES])
+def test_whoever_read_the_files_the_bytes_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: int
+) -> None:
+    """One process, two processes, shards in another order, and an ingest of one file after the other."""
+    logs, homes = study(tmp_path / "logs"), [tmp_path / f"w{number}" for number in range(4)]
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", dict.fromkeys(SCHEMAS, 37))
+    ingest([logs], homes[0], jobs=1)
+    monkeypatch.setattr(ingestion, "BATCH_FILES", 2)
+    ingest([logs], homes[1], jobs=2)
+    for number in (3, 1, 2):
+        ingest([logs], homes[2], jobs=1, shard=Shard(number, 3))
+    for file in sorted(walk([logs], []), reverse=True):
+        ingest([Path(file.path)], homes[3], jobs=1)
+    ingest([logs], homes[3], again=True, jobs=1)
+    before = everything(homes[0])
+    assert len({tuple(hashes(home)) for home in homes}) > 2
+    for home in homes:
+        compact(home, target_bytes=target, order=by_run)
+    assert len({tuple(hashes(home)) for home in homes}) == 1
+    assert (len(Warehouse(homes[0]).live().batches) > 1) == (target == 30_000)
+    assert everything(homes[0]) == before
+
+
+def test_rows_stand_by_run_and_rank(tmp_path: Path) -> None:
+    """A trace for each of twelve ranks: rank 10 comes after rank 9, not after rank 1."""
+    for rank in (3, 0, 11, 10, 9, 1, 2):
+        trace = {"distributedInfo": {"rank": rank, "world_size": 12}, "traceEvents": [
+            {"ph": "X", "cat": "kernel", "name": "k", "ts": 10, "dur": 5, "pid": 0, "tid": 7, "args": {"stream": 7}}]}  # fmt: skip
+        path = tmp_path / "logs" / f"rank{rank}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(trace))
+    ingest([tmp_path / "logs"], tmp_path / "w")
+    compact(tmp_path / "w", order=by_run)
+    rows = pq.read_table(next((tmp_path / "w" / "segments").glob("events-*")), columns=["rank"])
+    assert rows["rank"].to_pylist() == [0, 1, 2, 3, 9, 10, 11]
+
+
+def test_large_batches_that_are_compact_are_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "w"
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", dict.fromkeys(SCHEMAS, 50))
+    ingest([write_logs(tmp_path / "logs", 6, 200)], home)
+    compact(home, target_bytes=20_000)
+    names = {*segments(home)}
+    ingest([write_log(tmp_path / "logs" / "z.log", 9)], home)
+    before = everything(home)
+    compact(home, target_bytes=20_000)
+    assert len(names - {*segments(home)}) <= len(STORED) and names & {*segments(home)}
     assert everything(home) == before
 
 

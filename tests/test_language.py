@@ -32,6 +32,11 @@ def language() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
+def shapes() -> ModuleType:
+    return runner_module("language_shapes")
+
+
+@pytest.fixture(scope="module")
 def megatron_log() -> ModuleType:
     return runner_module("megatron_log")
 
@@ -165,25 +170,70 @@ FLOPS = {
 
 
 @pytest.mark.parametrize("name", FLOPS)
-def test_operations_are_those_of_megatrons_formula(megatron_log: ModuleType, name: str) -> None:
+def test_operations_are_those_of_megatrons_formula(megatron_log: ModuleType, shapes: ModuleType, name: str) -> None:
     (layers, hidden, seq_length, vocabulary, batch), full, causal = FLOPS[name]
-    shape = (layers, hidden, seq_length, vocabulary, batch)
+    shape = shapes.gpt(layers, hidden, 4, seq_length, vocabulary)
     token = 3 * (layers * (24 * hidden**2 + 4 * seq_length * hidden) + 2 * hidden * vocabulary)
     assert full == token * batch * seq_length
     assert causal == full - 3 * layers * 2 * seq_length * hidden * batch * seq_length
-    assert megatron_log.model_flops(*shape, causal=False) == pytest.approx(full, rel=1e-12)
-    assert megatron_log.model_flops(*shape) == pytest.approx(causal, rel=1e-12)
+    assert megatron_log.model_flops(shape, vocabulary, batch, causal=False) == pytest.approx(full, rel=1e-12)
+    assert megatron_log.model_flops(shape, vocabulary, batch) == pytest.approx(causal, rel=1e-12)
 
 
-def test_shapes_have_the_sizes_of_their_names(language: ModuleType) -> None:
+# By hand: queries and output 2 h^2 weights, keys and values 2 h^2 g/a, three matrices of SwiGLU for each expert that a
+# token meets, logits h V: 6 operations for each weight and token; scores and sums 12 s h, of which the mask leaves half.
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("toy-llama", 4 * (2 * 64**2 + 2 * 64 * 32 + 3 * 64 * 224) + 64 * 512),
+        ("toy-moe", 4 * (2 * 64**2 + 2 * 64 * 32 + 2 * 3 * 64 * 224) + 64 * 512),
+        ("llama-3.1-8b", 32 * (2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14_336) + 4096 * 128_256),
+    ],
+)
+def test_operations_of_llama_and_of_experts(
+    megatron_log: ModuleType, shapes: ModuleType, name: str, weights: int
+) -> None:
+    shape = shapes.SHAPES[name]
+    token = 6 * weights + 6 * shape.layers * shape.seq_length * shape.hidden
+    expected = token * 3 * shape.seq_length
+    assert megatron_log.model_flops(shape, shape.vocabulary, 3) == pytest.approx(expected, rel=1e-12)
+
+
+def test_shapes_have_the_sizes_of_their_names(shapes: ModuleType) -> None:
     sizes = {}
-    for name, (layers, hidden, _, seq_length, vocabulary) in language.SHAPES.items():
-        padded = -(-vocabulary // 128) * 128
-        layer = 12 * hidden**2 + 13 * hidden
-        sizes[name] = layers * layer + 2 * hidden + hidden * (padded + seq_length)
+    for name in ("toy", "857m", "175b"):
+        shape = shapes.SHAPES[name]
+        padded = -(-shape.vocabulary // 128) * 128
+        layer = 12 * shape.hidden**2 + 13 * shape.hidden
+        sizes[name] = shape.layers * layer + 2 * shape.hidden + shape.hidden * (padded + shape.seq_length)
     assert sizes["toy"] == 236_928
     assert sizes["857m"] == pytest.approx(857e6, rel=1e-3)
     assert sizes["175b"] == pytest.approx(175e9, rel=5e-3)
+    llama = shapes.SHAPES["llama-3.1-8b"]
+    attention = 2 * llama.hidden**2 * (1 + llama.query_groups / llama.heads)
+    layer = attention + 3 * llama.hidden * llama.ffn + 2 * llama.hidden
+    assert llama.layers * layer + llama.hidden + 2 * llama.vocabulary * llama.hidden == 8_030_261_248  # as published
+
+
+@pytest.mark.parametrize(("shape", "parameters", "tp"), [("toy-llama", 287_296, 2), ("toy-moe", 1_493_568, 1)])
+def test_llama_and_a_mixture_of_experts_learn(tmp_path: Path, shape: str, parameters: int, tp: int) -> None:
+    options = ("--shape", shape, "--steps", 12, "--warmup-steps", 5, "--profile-steps", 0, "--lr", 3e-3)
+    printed = finished(language_run(tmp_path / "logs/run", *options, "--global-batch-size", 4, tp=tp))
+    (tmp_path / "logs/job.out").write_text(printed)  # beside the folder, where Slurm writes unless it is told otherwise
+    (tmp_path / "logs/run/tee.out").write_text(f"the same once more\n{printed}")
+    seen = losses(tmp_path / f"logs/run/rank{tp - 1}.log")
+    assert seen[-1] < seen[0] - 0.3
+    ingest([tmp_path / "logs"], tmp_path / "w", jobs=1)
+    connection = scalelens.connect(tmp_path / "w")
+    (row,) = connection.execute("SELECT model, parameters, devices FROM runs").fetchall()
+    assert row == (shape, parameters, tp)
+    kept = connection.execute("SELECT count(*) FROM selected_steps() WHERE left_out IS NULL").fetchall()
+    assert kept == [(12 - 5,)]  # warm-up is left out once
+    (logged, counted) = connection.execute(
+        "SELECT median(tflops_per_device * 1e12 * devices * step_s / tokens), any_value(flops_per_token) "
+        "FROM steps JOIN model_flops() USING (run_id) JOIN runs USING (run_id) WHERE rank = 0"
+    ).fetchall()[0]
+    assert logged == pytest.approx(counted, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -232,6 +282,8 @@ def test_a_killed_job_leaves_whole_lines(tmp_path: Path, sign: signal.Signals) -
         (["--pp", "4", "--global-batch-size", "3", "--micro-batch-size", "2"], "not a multiple of 2, one micro-batch a replica"),
         (["--precision", "bf16"], "megatron-core needs GPUs for bf16"),
         (["--sequence-parallel", "--tp", "4"], "sequence parallel"),
+        (["--shape", "toy-llama", "--tp", "4"], "2 heads of keys cannot be shared equally by --tp 4"),
+        (["--shape", "toy-moe", "--tp", "2"], "only beside --sequence-parallel"),
         (["--accumulation", "4", "--global-batch-size", "16"], "not allowed with"),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scalelens.database import views
 from scalelens.queries import load
+from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.steps import kept_records
 from scalelens.tables import documented, schema
 
@@ -202,3 +203,19 @@ def test_kept_records() -> None:
         (steps, times, rising[1:], None), (steps, times, -rising, None), (steps, times, None, rising),
     ):  # fmt: skip
         assert kept_records(*odd, None, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "epochs", "places"),
+    [
+        (range(1, 10), [0, 0, 0, 0, 1, 1, 1, 1, 2], [0, 3, 4, 7]),  # the last epoch is cut
+        (range(1, 9), [0, 0, 0, 0, 1, 1, 1, 1], [0, 3, 4, 7]),  # the last is as long as the one before it
+        (range(5, 13), [0, 0, 0, 0, 1, 1, 1, 1], [3, 4]),  # the log begins within an epoch: none shows how long one is
+        ([1, 2, 4, 5, 6, 7], [0, 0, 0, 1, 1, 1], [3, 5]),  # a step of the first is not logged
+        (range(1, 5), [0, 0, 1, 1], []),  # too short
+        (range(1, 7), [0.2, 0.4, 0.6, 0.8, 1.0, 1.2], []),
+        (range(1, 4), [0.5, 0.5, 0.5], []),
+    ],
+)
+def test_ends_of_epochs(steps: Sequence[int], epochs: list[float], places: list[int]) -> None:
+    assert sorted(epoch_ends(np.array(steps), np.array(epochs, float)).tolist()) == places

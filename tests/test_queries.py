@@ -270,17 +270,16 @@ def test_first_records_of_each_attempt_are_warmup(warehouse: Warehouse) -> None:
     assert rules(warehouse, "exclusions(warmup := 1)") == [(1, "warmup"), (3, "warmup")]
 
 
-def test_what_the_log_calls_warmup_is_listed_and_counts_for_no_other_rule(warehouse: Warehouse) -> None:
+def test_what_the_log_calls_warmup_is_not_left_out_a_second_time(warehouse: Warehouse) -> None:
     warehouse.run("a", [1.5, 1.25, 1.0], first=3)
     warm = {"run_id": "a", "file_id": "a", "attempt": 0, "phase": "warmup", "value_kind": "instant"}
     ranks = [
         {**warm, "line": 10 * step + rank, "step": step, "step_s": 9.0 + rank} for step in (1, 2) for rank in (0, 1)
     ]
     warehouse.insert("steps", ranks)
-    assert rules(warehouse, "exclusions()") == [
-        (1, "logged_warmup"), (2, "logged_warmup"), (3, "warmup"), (4, "warmup"),
-    ]  # fmt: skip
-    assert warehouse.column("SELECT [n_steps, n_excluded] FROM batch_stats()") == [[1, 4]]
+    assert rules(warehouse, "exclusions()") == [(1, "logged_warmup"), (2, "logged_warmup")]
+    assert rules(warehouse, "exclusions(warmup := 3)") == [(1, "logged_warmup"), (2, "logged_warmup"), (3, "warmup")]
+    assert warehouse.column("SELECT [n_steps, n_excluded] FROM batch_stats()") == [[3, 2]]
     assert warehouse.column("SELECT mean_s FROM batch_stats(exclude := 'none')") == [pytest.approx(23.75 / 5)]
 
 

@@ -16,6 +16,7 @@ from scalelens.cli import app
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
 ARGUMENTS = {
+    "accuracy": "score_name=loss ",
     "comparison": "a=fp32-r1 b=bf16-r1 ",
     "step_times": "\"runs=name = 'gpt-r1'\" ",
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
@@ -25,8 +26,10 @@ NOT_IN_THE_DEMO = {
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
+    "outlier_evidence": "the compute times of each rank",
     "power_over_time": "a power log beside the log of a run",
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
+    "scaling_fit": "a series of four sizes or more",
     "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
     "temporal_breakdown": "a trace of a GPU",
 }
@@ -111,16 +114,19 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_of_a_page_lead_somewhere(page: str) -> None:
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for link in re.findall(r"\]\((?!https?:|gallery/)([^)\s]+)\)", prose):
         name, _, anchor = link.partition("#")
-        target = (DOCS / name) if name else DOCS / page
+        target = (DOCS / page).parent / name if name else DOCS / page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
 
 
 def test_every_page_is_in_the_menu_of_the_site() -> None:
-    menu = re.findall(r"^ +- (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    assert sorted(menu) == sorted(path.name for path in DOCS.glob("*.md"))
+    menu = re.findall(r"^ +- ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(menu) == PAGES

@@ -275,7 +275,8 @@ def test_times_twice_as_long_make_steps_twice_as_long(run: Warehouse) -> None:
 def test_order_of_rows_changes_nothing(run: Warehouse) -> None:
     straggler(run)
     before = asked(run)
-    run.connection.execute("CREATE TEMP TABLE mixed AS FROM events ORDER BY hash(line, rank); DELETE FROM events")
+    run.connection.execute("CREATE OR REPLACE TEMP TABLE mixed AS FROM events ORDER BY hash(line, rank)")
+    run.connection.execute("DELETE FROM events")
     run.connection.execute("INSERT INTO events FROM mixed; DROP TABLE mixed")
     assert asked(run) == before
 

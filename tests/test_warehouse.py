@@ -377,7 +377,7 @@ def test_a_log_that_is_folded_while_it_is_read_is_read_again(
         raise FileNotFoundError(name)
 
     ingest([logs], home)
-    monkeypatch.setattr(Warehouse, "_record", vanished)
+    monkeypatch.setattr(Warehouse, "_text", vanished)
     assert len(Warehouse(home).live().paths) == 3
 
 
@@ -781,7 +781,25 @@ def test_the_launchers_log_of_the_ranks_steps_is_of_their_run() -> None:
     assert len(runs({"a/rank0.log": steps_of(0, **utc), "a/job.out": steps_of(None, **local)})) == 1
     for other in (steps_of(None, steps=(1, 6), **local), steps_of(None, **later), steps_of(None)):
         assert len(runs({**ranks, "a/job.out": other})) == 3
-    assert len(runs({**ranks, "a/job.out": steps_of(None, **local), "a/other.out": steps_of(None, **local)})) > 1
+
+
+def test_every_copy_of_what_the_launcher_printed_is_of_the_ranks_run_in_whichever_folder() -> None:
+    times = {"started_at": "2026-01-02T10:59:30", "ended_at": "2026-01-02T11:20:00"}
+    sizes, model = {"devices": "2", "global_batch_size": "8"}, {"model": "gpt-0.2m-4x64"}
+    ranks = {f"a/rank{k}.log": steps_of(k, **times, settings=sizes | {"model": "gpt"}) for k in (0, 1)}
+    printed = steps_of(None, **times, settings=sizes | model)
+    for copies in (["a/job.out", "a/other.out"], ["a/job.out", "slurm.out"], ["out/slurm.out"]):
+        (run,) = runs({**ranks, **dict.fromkeys(copies, printed)})
+        assert [run.why_of(part) for part in run.parts if part.path.endswith(".out")] == ["twin"] * len(copies)
+    other_size = steps_of(None, **times, settings={**sizes, "devices": "4"})
+    other_job = {"slurm.out": printed | {"job_id": "77"}} | {k: v | {"job_id": "78"} for k, v in ranks.items()}
+    twice = {**ranks, **{path.replace("a/", "b/"): facts for path, facts in ranks.items()}, "slurm.out": printed}
+    assert len(runs({**ranks, "slurm.out": other_size})) == len(runs(other_job)) == 2
+    assert len(runs({**ranks, "slurm.out": printed}, roots={"slurm.out": "/other"})) == 2
+    assert len(runs(twice)) == 3  # it may be of either: it stays by itself
+    later = {"started_at": "2026-01-02T10:59:50", "ended_at": "2026-01-02T11:20:20"}
+    after = {path: facts | later if path.startswith("b/") else facts for path, facts in twice.items()}
+    assert names(runs(after)) == [["a/rank0.log", "a/rank1.log", "slurm.out"], ["b/rank0.log", "b/rank1.log"]]
 
 
 def test_logs_and_traces_of_the_ranks_of_a_folder_are_one_run() -> None:

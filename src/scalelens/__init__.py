@@ -39,6 +39,8 @@ def ingest(
     zone: str | None = None,
     mapping: Iterable[str] = (),
     again: bool = False,
+    shard: str | None = None,
+    dask: str | None = None,
 ) -> "IngestReport":
     """Reads files and folders into a warehouse; a notebook shows the report that it returns.
 
@@ -46,10 +48,13 @@ def ingest(
     that is documentation, too.  `dry_run` reads and reports, and writes nothing.  `begin(files, bytes)` is called once
     the work is known, and returns the function that is called with bytes read.  `zone` is that of times which name
     none, such as "Europe/Berlin".  `mapping` says what columns of tables are: `["batch_time=col:ms"]`.  `again` reads
-    files that have not changed, too.
+    files that have not changed, too.  `shard="2/8"` reads the second of eight parts of the files: other processes read
+    the others, in any order or at once.  `dask` names a cluster that reads: the address of its scheduler, "local" or
+    "slurm".
     Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
     """
     from scalelens.ingestion import ingest
+    from scalelens.ingestion.shards import shard_of
 
     return ingest.ingest(
         [Path(path) for path in paths],
@@ -62,6 +67,8 @@ def ingest(
         zone,
         tuple(mapping),
         again,
+        shard_of(shard) if shard else None,
+        dask,
     )
 
 

@@ -8,6 +8,8 @@ import re
 import shlex
 from pathlib import Path
 
+from scalelens.bench.containers import staging, start_lines
+from scalelens.bench.request import Request
 from scalelens.catalog import CATALOG_FOLDER
 from scalelens.version import __version__
 
@@ -19,7 +21,9 @@ def systems() -> dict[str, dict[str, str]]:
     """What is known of the batch systems of machines.  A field is empty where no source was at hand for it.
 
     `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
-    into its name in the fast network.  Semicolons separate the entries of `options`, `environment` and `notes`.
+    into its name in the fast network.  `rank_cores` are the cores nearest to each device, in the order of the devices.
+    `local_storage` is a node's own, `local_option` what a job must ask for to have it.  Semicolons separate the entries
+    of `options`, `environment` and `notes`.
     """
     with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
@@ -29,48 +33,62 @@ def entries(system: dict[str, str], column: str) -> list[str]:
     return [entry for entry in system.get(column, "").split(";") if entry]
 
 
-def job_script(
-    workload: str, nodes: int, system: dict[str, str], nproc: int | None, out: Path, time: str, power: bool,
-    options: list[str], given: dict[str, str | None],
-) -> str:  # fmt: skip
+def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) -> str:
     """One job script.  What nobody knows is a line FILL_IN with a comment before it.
 
     The first node holds a static rendezvous.  The one called c10d would compare the name that the ranks know this node
     by with its host name, and these differ where the fast network has names of its own.
     """
     folder = f"{out}/n{nodes}"
-    account = given.get("account") or FILL_IN
-    devices = nproc or system.get("devices_per_node") or FILL_IN
-    cores = system.get("cores_per_node")
-    on_cpu = "--device" in options and "cpu" in options
     sampler = f'    "$python" "$runners/power.py" --out {shlex.quote(folder)} -- \\'
+    stage_lines, options = staging(request, system.get("local_storage", ""))
     values = {
-        "title": title(workload, nodes, system),
+        "title": title(request.workload, nodes, system),
         "version": __version__,
-        "workload": workload,
+        "workload": request.workload,
         "nodes": str(nodes),
         "out": str(out),
-        "time": time,
-        "packages": "PyTorch and megatron-core" if workload == "language" else "PyTorch",
+        "time": request.time,
         "runners": shlex.quote(str(out / "runners")),
         "address_suffix": system.get("address_suffix", ""),
-        "runner_options": shlex.join(["--out", folder, *options]),
+        "runner_options": f"--out {shlex.quote(folder)} {options}".rstrip(),
     }
     blocks = {
+        **allocation(request, system),
+        **node_lines(request, nodes, system),
+        "staging": stage_lines,
+        "container": start_lines(request, system, out),
+        "in_container": ['    "${container[@]}" \\'] if request.container else [],
+        "power_sampler": [sampler] if request.power else [],
+    }
+    return filled("job.sh", values, blocks)
+
+
+def allocation(request: Request, system: dict[str, str]) -> dict[str, list[str]]:
+    """The lines that Slurm reads, and the comments on them."""
+    account = request.account or FILL_IN
+    cores = system.get("cores_per_node")
+    return {
         "notes": [f"# {note}" for note in entries(system, "notes")],
         "sources": [f"# Source: {source}" for source in system.get("source", "").split()],
         "account": fillable(f"#SBATCH --account={account}", "the account"),
-        "partition": partition_line(given.get("partition") or system.get("partition", "")),
-        "system_options": system_options(system, account),
-        "gpu_option": gpu_option(system, on_cpu),
+        "partition": partition_line(request.partition or system.get("partition", "")),
+        "system_options": system_options(request, system, account),
+        "gpu_option": gpu_option(system, request.on_cpu),
         "cores": [f"#SBATCH --cpus-per-task={cores}"] if cores else [],
-        "devices": fillable(f"devices={devices}", "the devices of a node"),
-        "threads": threads(cores) if cores else [],
-        "environment": entries(system, "environment"),
-        "network_hint": [] if on_cpu or nodes == 1 else network_hint(system),
-        "power_sampler": [sampler] if power else [],
     }
-    return filled("job.sh", values, blocks)
+
+
+def node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[str, list[str]]:
+    """The lines about devices, cores and network of a node."""
+    devices = request.nproc or system.get("devices_per_node") or FILL_IN
+    cores = system.get("cores_per_node")
+    return {
+        "devices": fillable(f"devices={devices}", "the devices of a node"),
+        "threads": threads(cores, "" if request.on_cpu else system.get("rank_cores", "")) if cores else [],
+        "environment": entries(system, "environment"),
+        "network_hint": [] if request.on_cpu or nodes == 1 else network_hint(system),
+    }
 
 
 def title(workload: str, nodes: int, system: dict[str, str]) -> str:
@@ -86,9 +104,14 @@ def partition_line(partition: str) -> list[str]:
     return fillable(f"#SBATCH --partition={partition or FILL_IN}", "the partition, or take the line out")
 
 
-def system_options(system: dict[str, str], account: str) -> list[str]:
+def system_options(request: Request, system: dict[str, str], account: str) -> list[str]:
+    options = [option for option in entries(system, "options") if not (request.qos and option.startswith("--qos="))]
+    if request.qos:
+        options.append(f"--qos={request.qos}")
+    if request.stage and system.get("local_option"):
+        options.append(system["local_option"])
     lines = []
-    for option in entries(system, "options"):
+    for option in options:
         lines += fillable(f"#SBATCH {option.format(account=account)}", "the same as the account")
     return lines
 
@@ -101,11 +124,14 @@ def gpu_option(system: dict[str, str], on_cpu: bool) -> list[str]:
     return fillable(f"#SBATCH {option or '--gpus-per-node=' + FILL_IN}", what)
 
 
-def threads(cores: str) -> list[str]:
-    return [
+def threads(cores: str, rank_cores: str) -> list[str]:
+    lines = [
         f"export OMP_NUM_THREADS=$(({cores} / devices))",
         f"export SRUN_CPUS_PER_TASK={cores}  # srun does not take it from sbatch since Slurm 22.05",
     ]
+    if rank_cores:
+        lines.append(f'export SCALELENS_RANK_CORES="{rank_cores}"  # by device: the cores nearest to it; runners bind')
+    return lines
 
 
 def network_hint(system: dict[str, str]) -> list[str]:

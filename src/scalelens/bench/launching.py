@@ -4,9 +4,12 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
-from scalelens.bench.job_script import job_script, submit_script, systems
+from scalelens.bench.job_script import entries, job_script, submit_script, systems
+from scalelens.bench.limits import check_limits
+from scalelens.bench.request import Request
 from scalelens.errors import UserError
 
 RUNNERS = Path(__file__).parent.parent / "runners"
@@ -56,26 +59,38 @@ def run_here(workload: str, nproc: int, out: Path, power: bool, options: list[st
 
 
 def write_study(
-    workload: str, nodes: list[int], system: str | None, nproc: int | None, out: Path, time: str, power: bool,
-    options: list[str], given: dict[str, str | None], one_at_a_time: bool,
-) -> list[Path]:  # fmt: skip
-    """Writes a job script for each size, what submits them, the sidecar and a copy of the runners."""
+    request: Request, nodes: list[int], system: str | None, out: Path, one_at_a_time: bool = False
+) -> list[Path]:
+    """Writes a job script for each size, what submits them, the sidecar and a copy of the runners.
+
+    Raises UserError, and writes nothing, where the system is unknown or its limits do not admit a size.
+    """
     known = systems()
     if system is not None and system not in known:
         raise UserError(f"nothing is known of a system '{system}'", f"known are {', '.join(known)}; or leave it out")
     facts = known[system] if system else {}
-    out = out.resolve()
-    shutil.copytree(RUNNERS, out / "runners", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*"))
-    write_sidecar(out, workload, facts.get("name"))
-    scripts = []
+    usual = [option.removeprefix("--qos=") for option in entries(facts, "options") if option.startswith("--qos=")]
     for size in nodes:
+        partition, qos = request.partition or facts.get("partition", ""), request.qos or "".join(usual)
+        check_limits(system, partition, qos, size, request.time)
+    out = out.resolve()
+    texts = {size: job_script(request, size, facts, out) for size in nodes}
+    shutil.copytree(RUNNERS, out / "runners", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*"))
+    write_sidecar(out, request.workload, facts.get("name"))
+    scripts = []
+    for size, text in texts.items():
         (out / f"n{size}").mkdir(parents=True, exist_ok=True)  # Slurm does not make the folder of its output
-        path = out / f"{workload}-n{size}.sh"
-        path.write_text(job_script(workload, size, facts, nproc, out, time, power, options, given))
+        path = out / f"{request.workload}-n{size}.sh"
+        path.write_text(text)
         scripts.append(path)
     submit = out / "submit.sh"
     submit.write_text(submit_script(scripts, one_at_a_time))
     return [*scripts, submit]
+
+
+def new_folder(workload: str) -> Path:
+    """A folder for the next run or study of a workload: results/WORKLOAD-1, or the first that is not there."""
+    return next(path for k in count(1) if not (path := Path("results") / f"{workload}-{k}").exists())
 
 
 def write_sidecar(out: Path, workload: str, system: str | None) -> None:

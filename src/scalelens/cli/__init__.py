@@ -24,7 +24,6 @@ app = typer.Typer(
     help="Training logs, power logs and profiler traces to Parquet, SQL and figures.\n\n"
     "First: scalelens ingest logs/      then: scalelens query runs_overview",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -7,11 +7,16 @@ from typing import Annotated
 
 import typer
 
+from scalelens.bench.request import Request, Runtime
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Run"
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
+
+ContainerRuntime = Annotated[
+    Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
+]
 
 
 class Workload(StrEnum):
@@ -23,7 +28,10 @@ def bench(
     context: typer.Context,
     workload: Annotated[Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
     nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for logs and traces, or for the study.")] = Path("results"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
+    ] = None,
     power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
     nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
@@ -32,7 +40,15 @@ def bench(
     ] = None,
     account: Annotated[str | None, typer.Option(help="With --slurm.")] = None,
     partition: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
+    qos: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     time: Annotated[str, typer.Option(help="With --slurm: time limit of a job.")] = "00:30:00",
+    container: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
+    ] = None,
+    container_runtime: ContainerRuntime = None,
+    stage: Annotated[
+        bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
+    ] = False,
     one_at_a_time: Annotated[
         bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
     ] = False,
@@ -47,20 +63,23 @@ def bench(
     scalelens bench language --nproc 2 --device cpu --tp 2 --out results/tp2
 
     scalelens bench vision --slurm --nodes 1..64 --system lumi --dry-run --precision amp --batch-per-device 256
+
+    scalelens bench language --slurm --system leonardo --nodes 8 --container nemo.sif --data /data/text --stage
     """
     from scalelens.bench import launching
 
+    out = out or launching.new_folder(workload.value)
     if not slurm:
         code = launching.run_here(workload.value, nproc or 1, out, power, context.args)
         if code:
             raise typer.Exit(code if code > 0 else 128 - code)
         errors.print(f"next: scalelens ingest {out}", markup=False)
         return
-    given = {"account": account, "partition": partition}
-    sizes = launching.sizes(nodes)
-    *scripts, submit_script = launching.write_study(
-        workload.value, sizes, system, nproc, out, time, power, context.args, given, one_at_a_time
+    request = Request(
+        workload.value, context.args, nproc, time, power, account, partition, qos, container, container_runtime, stage
     )
+    sizes = launching.sizes(nodes)
+    *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time)
     list_scripts(scripts, submit_script, out)
     if not dry_run:
         submit(submit_script)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors, few_of
 from scalelens.cli.written import show_answer
@@ -18,10 +19,16 @@ KERNELS_SHOWN = 5
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...")],
-    b: Annotated[str, typer.Argument(help="The other side, written in the same way.")],
+    a: Annotated[
+        str,
+        typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...", autocompletion=run_names),
+    ],
+    b: Annotated[str, typer.Argument(help="The other side, written in the same way.", autocompletion=run_names)],
     parameters: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters: measure=samples_per_s.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...", help="Parameters: measure=samples_per_s.", autocompletion=query_parameters
+        ),
     ] = None,
     fail_above: Annotated[
         str | None, typer.Option(metavar="3%", help="Exit 1 where b is slower than a by more than this for sure.")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from scalelens.cli.completions import query_names
 from scalelens.cli.options import QueryFolders
 from scalelens.cli.output import Format
 from scalelens.cli.tables import tables
@@ -13,7 +14,9 @@ PANEL = "Ask"
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A query, a format, a table, or a column of a query.")],
+    name: Annotated[
+        str, typer.Argument(help="A query, a format, a table, or a column of a query.", autocompletion=query_names)
+    ],
     folders: QueryFolders = None,
 ) -> None:
     """Print what a query computes: definition, formula, reference, assumptions, limits, parameters, columns and SQL.

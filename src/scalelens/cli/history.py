@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from scalelens.cli.completions import query_parameters
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.cli.written import show_answer
@@ -14,7 +15,10 @@ PANEL = "Ask"
 
 def history(
     parameters: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters: measure=samples_per_s.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...", help="Parameters: measure=samples_per_s.", autocompletion=query_parameters
+        ),
     ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="2026-11-01", help="Show and judge runs from this time on.")

@@ -3,13 +3,25 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scalelens.cli.ingest_summary import summarise
-from scalelens.cli.options import WAREHOUSE, ColumnMapping, FormatFolders, WarehouseOption, checked_zone
+from scalelens.cli.options import (
+    WAREHOUSE,
+    ColumnMapping,
+    DaskCluster,
+    FormatFolders,
+    JobArray,
+    ShardOfWork,
+    WarehouseOption,
+    checked_zone,
+)
 from scalelens.cli.output import errors
+
+if TYPE_CHECKING:
+    from scalelens.warehouse.records import Entry
 
 PANEL = "Read"
 
@@ -30,6 +42,9 @@ def ingest(
     again: Annotated[bool, typer.Option("--again", help="Read files that have not changed, too.")] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
+    shard: ShardOfWork = None,
+    slurm: JobArray = None,
+    dask: DaskCluster = None,
 ) -> None:
     """Read logs, power files and traces into the warehouse.
 
@@ -41,9 +56,16 @@ def ingest(
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
+    scalelens ingest logs/ -w study --slurm 8 > array.sh && sbatch array.sh
     """
     from scalelens.ingestion import ingest as ingestion
+    from scalelens.ingestion.shards import job_array, shard_of
 
+    if slurm:
+        flags = {"--strict": strict, "--documents": documents, "--again": again}
+        values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": resolved(formats)}
+        typer.echo(job_array(slurm, paths, warehouse, flags, values), nl=False)
+        return
     bar = ProgressBar()
     with bar:
         report = ingestion.ingest(
@@ -57,12 +79,20 @@ def ingest(
             checked_zone(tz),
             tuple(mapping or ()),
             again,
+            shard_of(shard) if shard else None,
+            dask,
         )
     summarise(report, warehouse, dry_run)
-    if strict and (
-        report.unreadable or any(entry.problems or entry.status in ("unknown", "partial") for entry in report.entries)
-    ):
+    if strict and (report.unreadable or not all(map(is_understood, report.entries))):
         raise typer.Exit(1)
+
+
+def is_understood(entry: "Entry") -> bool:
+    return not entry.problems and entry.status not in ("unknown", "partial")
+
+
+def resolved(folders: list[Path] | None) -> list[str]:
+    return [str(folder.resolve()) for folder in folders or ()]
 
 
 class ProgressBar:

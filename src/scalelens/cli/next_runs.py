@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from scalelens.cli.compare import share_of
+from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.cli.written import show_answer
@@ -13,10 +14,16 @@ PANEL = "Ask"
 
 
 def next_runs(
-    a: Annotated[str, typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...")],
-    b: Annotated[str, typer.Argument(help="The other side, written in the same way.")],
+    a: Annotated[
+        str,
+        typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...", autocompletion=run_names),
+    ],
+    b: Annotated[str, typer.Argument(help="The other side, written in the same way.", autocompletion=run_names)],
     parameters: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query: threshold=0.02.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...", help="Parameters of the query: measure=data_s.", autocompletion=query_parameters
+        ),
     ] = None,
     within: Annotated[
         str | None, typer.Option(metavar="2%", help="Know the ratio, or an efficiency, to this share; else a verdict.")
@@ -35,7 +42,7 @@ def next_runs(
     """
     from scalelens.database.ask import ask
 
-    given: dict[str, Any] = {**pairs(parameters, "threshold=0.02"), "a": a, "b": b}
+    given: dict[str, Any] = {**pairs(parameters, "measure=data_s"), "a": a, "b": b}
     if within is not None:
         given["to_within"] = share_of(within)
     rows = ask(warehouse, "next_runs", given, tuple(folders or ()))

@@ -20,6 +20,18 @@ ColumnMapping = Annotated[
     typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="What a column of a CSV is: batch_time=iter_time:ms."),
 ]
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
+ShardOfWork = Annotated[
+    str | None,
+    typer.Option("--shard", metavar="I/N", help="Read part I of N, which others complete; slurm: this task's part."),
+]
+JobArray = Annotated[
+    int | None,
+    typer.Option("--slurm", min=1, metavar="N", help="Print a Slurm job array of N tasks for this; start nothing."),
+]
+DaskCluster = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Read on a Dask cluster: a scheduler's address, slurm or local."),
+]
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
 Unsafe = Annotated[
     bool, typer.Option("--unsafe", help="Let SQL read and write other files, as DuckDB can.", show_default=False)

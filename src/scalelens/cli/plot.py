@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli import figure_options as opts
+from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
@@ -14,9 +15,10 @@ PANEL = "Draw"
 
 
 def plot(
-    name: Annotated[str | None, typer.Argument(help="Name of a chart; list them with: scalelens charts")] = None,
+    name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
     parameters: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.")
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from scalelens.cli.completions import query_names, query_parameters
 from scalelens.cli.options import (
     WAREHOUSE,
     Columns,
@@ -24,9 +25,12 @@ PANEL = "Ask"
 
 
 def query(
-    name: Annotated[str, typer.Argument(help="Name of a query; list them with: scalelens queries")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a query; list them with: scalelens queries", autocompletion=query_names)
+    ],
     parameters: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query.")
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the query.", autocompletion=query_parameters),
     ] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,

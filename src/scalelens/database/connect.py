@@ -8,12 +8,12 @@ import duckdb
 
 from scalelens import catalog
 from scalelens.database import views
-from scalelens.database.record_tables import create_record_tables
+from scalelens.database.opening import opened
+from scalelens.database.record_tables import RecordTables, create_record_tables
 from scalelens.errors import UserError
 from scalelens.queries.header import Query, is_ours, names_in
 from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
-from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 
 
@@ -33,15 +33,17 @@ def connect(
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
     warehouse = Warehouse(root)
-    live = warehouse.live()
+    texts = warehouse.texts()
+    queries = load(query_folders, asked) if queries is None else queries
+    needed = needed_tables(asked, queries)
+    records = opened(warehouse, texts, needed)
     connection = duckdb.connect(":memory:")
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true"  # segments never change
     )
-    queries = load(query_folders, asked) if queries is None else queries
     try:
-        create_all(connection, warehouse, live, queries, asked)
+        create_all(connection, warehouse, records, queries, needed, asked)
     except duckdb.IOException as error:
         raise damaged_segment(warehouse, error) from None
     if closed:
@@ -52,21 +54,21 @@ def connect(
 def create_all(
     connection: duckdb.DuckDBPyConnection,
     warehouse: Warehouse,
-    live: Live,
+    records: RecordTables,
     queries: Mapping[str, Query],
+    needed: set[str],
     asked: str | None,
 ) -> None:
     """Makes the tables, views and macros that a statement needs."""
-    needed = needed_tables(asked, queries)
-    labels = create_record_tables(connection, live, needed)
+    create_record_tables(connection, records, needed)
     for name in catalog.CATALOGS:
         if name in needed:
             connection.from_arrow(catalog.table(name)).create(name)
     for table in STORED:
         if table in needed:
-            create_view_over_segments(connection, table, warehouse, live)
+            create_view_over_segments(connection, table, warehouse, records)
     if "runs" in needed:
-        connection.execute(views.runs(labels))
+        connection.execute(views.runs(records.labels))
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)
@@ -82,11 +84,11 @@ def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) 
 
 
 def create_view_over_segments(
-    connection: duckdb.DuckDBPyConnection, table: str, warehouse: Warehouse, live: Live
+    connection: duckdb.DuckDBPyConnection, table: str, warehouse: Warehouse, records: RecordTables
 ) -> None:
     """Makes the view of a stored table.  DuckDB opens its segments now: UserError where one is missing or damaged."""
     try:
-        connection.execute(views.stored(table, warehouse, live))
+        connection.execute(views.stored(table, warehouse, records.batches))
     except duckdb.Error as error:
         raise damaged_segment(warehouse, error) from None
 

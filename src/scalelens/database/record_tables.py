@@ -1,10 +1,11 @@
 """Makes the tables that follow from the commit records alone: files, members, and facts about runs and names."""
 
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from scalelens.runs.joining import runs_of, sidecars_of
@@ -22,26 +23,71 @@ RUN_BASICS = (
 
 Row = dict[str, Any]
 
+# Columns of each table, and the table of `tables.py` that it is a part of.
+TABLES: dict[str, tuple[tuple[Column, ...], str]] = {
+    "members": (MEMBERS, "members"),
+    "files": (FILES, "files"),
+    "_run_basics": (RUN_BASICS, "runs"),
+    "_path_params": (STORED["params"], "params"),
+    "_sidecar_params": ((RUN_ID, *STORED["params"]), "params"),
+    "_sidecar_problems": (STORED["problems"], "problems"),
+}
 
-def create_record_tables(connection: duckdb.DuckDBPyConnection, live: Live, needed: set[str]) -> dict[str, str]:
-    """Makes `members`, and the other tables that those of `needed` are made of.
 
-    Returns the labels that sidecars give, with the SQL type of each.
-    """
+class LiveBatch(msgspec.Struct, frozen=True):
+    """Segments with rows that count, and the contents in them that do not."""
+
+    id: str
+    tables: list[str]
+    schema: int
+    stale: list[str]
+
+
+class RecordTables(NamedTuple):
+    """All that connecting needs of the records."""
+
+    tables: dict[str, pa.Table]
+    labels: dict[str, str]  # that sidecars give, with the SQL type of each
+    batches: list[LiveBatch]
+
+
+def record_tables(live: Live, needed: set[str]) -> RecordTables:
+    """Makes `members`, and the other tables that those of `needed` are made of."""
     runs = runs_of(live)
     params_of_sidecars = list(sidecar_params(runs, live))
-    tables = (
-        ("members", members(runs), MEMBERS, "members"),
-        ("files", files(live), FILES, "files"),
-        ("_run_basics", run_basics(runs), RUN_BASICS, "runs"),
-        ("_path_params", path_params(runs), STORED["params"], "params"),
-        ("_sidecar_params", params_of_sidecars, (RUN_ID, *STORED["params"]), "params"),
-        ("_sidecar_problems", sidecar_problems(live), STORED["problems"], "problems"),
-    )
-    for name, rows, columns, part_of in tables:
+    rows_of: dict[str, Callable[[], Iterable[Row]]] = {
+        "members": lambda: members(runs),
+        "files": lambda: files(live),
+        "_run_basics": lambda: run_basics(runs),
+        "_path_params": lambda: path_params(runs),
+        "_sidecar_params": lambda: params_of_sidecars,
+        "_sidecar_problems": lambda: sidecar_problems(live),
+    }
+    tables = {
+        name: pa.Table.from_pylist(list(rows_of[name]()), schema=schema(columns))
+        for name, (columns, part_of) in TABLES.items()
+        if part_of in needed
+    }
+    return RecordTables(tables, label_types(params_of_sidecars), live_batches(live))
+
+
+def create_record_tables(connection: duckdb.DuckDBPyConnection, records: RecordTables, needed: set[str]) -> None:
+    """Makes the tables in DuckDB, as far as they are needed."""
+    for name, (_, part_of) in TABLES.items():
         if part_of in needed:
-            connection.from_arrow(pa.Table.from_pylist(list(rows), schema=schema(columns))).create(name)
-    return label_types(params_of_sidecars)
+            connection.from_arrow(records.tables[name]).create(name)
+
+
+def live_batches(live: Live) -> list[LiveBatch]:
+    """Batches that hold rows which count."""
+    contents: dict[str, set[str]] = defaultdict(set)  # by batch
+    for file_id, entry in live.providers.items():
+        contents[entry.batch].add(file_id)
+    return [
+        LiveBatch(batch.id, [*batch.tables], batch.schema, sorted({*batch.file_ids} - contents[batch.id]))
+        for batch in live.batches.values()
+        if contents[batch.id]
+    ]
 
 
 def files(live: Live) -> Iterator[Row]:

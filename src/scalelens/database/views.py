@@ -1,12 +1,11 @@
 """Statements that create the views of a warehouse: stored tables over their live segments, `runs` and `step_times`."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
+from scalelens.database.record_tables import LiveBatch
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
-from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
@@ -15,31 +14,27 @@ SQL_FOLDER = Path(__file__).parent
 MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 
 
-def stored(table: str, warehouse: Warehouse, live: Live) -> str:
+def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
     """The statement that creates the view of a stored table."""
     more = f" UNION ALL BY NAME FROM {MORE_ROWS[table]}" if table in MORE_ROWS else ""
     return (
         f"CREATE VIEW {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
-        f"FROM ({live_rows(table, warehouse, live)}{more}) s LEFT JOIN members m USING (file_id, part)"
+        f"FROM ({live_rows(table, warehouse, batches)}{more}) s LEFT JOIN members m USING (file_id, part)"
         + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
     )
 
 
-def live_rows(table: str, warehouse: Warehouse, live: Live) -> str:
+def live_rows(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
     """SQL for the live rows of a stored table.  A segment whose contents all count needs no filter."""
-    live_contents: dict[str, set[str]] = defaultdict(set)  # by batch
-    for file_id, entry in live.providers.items():
-        live_contents[entry.batch].add(file_id)
     whole: list[str] = []  # segments that need no filter
     older: list[str] = []  # such segments of an older schema, which may lack columns
     selects: list[str] = []
-    for batch in live.batches.values():
-        contents = live_contents.get(batch.id)
-        if not contents or table not in batch.tables:
+    for batch in batches:
+        if table not in batch.tables:
             continue
         path = sql_text(str(warehouse.segments / segment(table, batch.id)))
-        if stale := set(batch.file_ids) - contents:
-            left_out = ", ".join(sql_text(file_id) for file_id in sorted(stale))
+        if batch.stale:
+            left_out = ", ".join(map(sql_text, batch.stale))
             selects.append(f"FROM read_parquet({path}) WHERE file_id NOT IN ({left_out})")
         else:
             (whole if batch.schema == SCHEMA_VERSION else older).append(path)
@@ -47,7 +42,7 @@ def live_rows(table: str, warehouse: Warehouse, live: Live) -> str:
         selects.insert(0, f"FROM read_parquet([{', '.join(older)}], union_by_name = true)")
     if whole:
         selects.insert(0, f"FROM read_parquet([{', '.join(whole)}])")
-    if not selects or any(batch.schema != SCHEMA_VERSION for batch in live.batches.values()):
+    if not selects or any(batch.schema != SCHEMA_VERSION for batch in batches):
         selects.insert(0, no_rows(STORED[table]))  # has the columns that older segments lack
         return " UNION ALL BY NAME ".join(selects)
     return " UNION ALL ".join(selects)

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.ingestion.batch import IngestOptions, Progress, known_contents, read_batch, reader_version
+from scalelens.ingestion.clusters import on_dask
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.processes import default_jobs, in_parallel, interruptible
 from scalelens.ingestion.report_text import one_line, page
+from scalelens.ingestion.shards import Shard
 from scalelens.ingestion.walk import WalkedFile, gone_sidecars, sidecar_texts, sidecars_above, walk
 from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
@@ -58,13 +60,16 @@ def ingest(
     zone: str | None = None,
     mapping: tuple[str, ...] = (),
     again: bool = False,
+    shard: Shard | None = None,
+    dask: str | None = None,
 ) -> IngestReport:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
     `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
     `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
     `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
-    mends a warehouse whose segments or records are damaged.
+    mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
+    `dask` the cluster that reads them: an address, `local` or `slurm`.
     Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
     """
     mapped(mapping)  # raises before anything is written
@@ -77,6 +82,8 @@ def ingest(
     given = list(paths)
     unreadable: list[str] = []
     files, sidecars = files_and_sidecars(given, unreadable, zone)
+    if shard:
+        files = [file for file in files if shard.holds(file)]
     live, damages = store.read() if store.exists() else (Live({}, {}, {}, []), [])
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
@@ -84,22 +91,32 @@ def ingest(
     todo.sort(key=lambda file: (file.path.endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
     batches = list(batched(todo))
-    workers = 1 if dry_run else min(jobs or default_jobs(), len(batches))
+    jobs = jobs or default_jobs()
     entries: list[Entry] = []
     with interruptible(progress) as progress:
-        if workers > 1:
-            for entries_of_batch in in_parallel(batches, options, workers, progress):
-                entries += entries_of_batch
-        else:
+        if dry_run or (not dask and min(jobs, len(batches)) < 2):
             contents = known_contents(live, formats, options)
             for batch in batches:
                 entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
+        elif batches:
+            for entries_of_batch in elsewhere(batches, options, dask, jobs, progress):
+                entries += entries_of_batch
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
-        damages = after_ingest(store, given, again)
+        damages = after_ingest(store, given, again, whole=shard is None)
     faults = [str(fault) for fault in sidecars.faults]
     return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
+
+
+def elsewhere(
+    batches: list[list[WalkedFile]], options: IngestOptions, dask: str | None, jobs: int, progress: Progress
+) -> Iterator[list[Entry]]:
+    """Entries of each batch, read by other processes: those of a cluster, or of this machine."""
+    workers = min(jobs, len(batches))
+    if dask:
+        return on_dask(batches, options, dask, workers, progress)
+    return in_parallel(batches, options, workers, progress)
 
 
 def changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
@@ -129,17 +146,25 @@ def with_lost_contents(
     return [entry for entry in entries if entry.path not in read_again] + entries_again
 
 
-def after_ingest(store: Warehouse, given: list[Path], again: bool) -> list[Damage]:
-    """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again."""
+def after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) -> list[Damage]:
+    """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again.
+
+    A shard is not `whole`: what it did not read may still be lost.
+    """
     live, damages = store.read()
-    if not damages and again:
+    if not damages and again and whole:
         store.fold(0)  # so that segments which may be damaged are no longer named
     elif not damages:
         store.fold()
-    elif again and all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live)):
+    elif again and whole and holds_all(given, live):
         store.fold(0, accept_damage=True)
         return []
     return damages
+
+
+def holds_all(given: list[Path], live: Live) -> bool:
+    """Whether all folders that were ever ingested are in those given now."""
+    return all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live))
 
 
 def files_and_sidecars(given: list[Path], unreadable: list[str], zone: str | None) -> tuple[list[WalkedFile], Sidecars]:

@@ -11,7 +11,8 @@ says how long it took.  A printed step is
 `device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
 `interval_mean`.  The step is counted within the epoch there; ours goes on.  Where no time is printed it follows from the
 batch and the throughput, once the batch is known: BERT in PyTorch says it at its end.  A bar draws a step's
-throughput last: its last drawing counts.  CNNs in PyTorch print means of an epoch.  TensorFlow and PopART print means
+throughput last: its last drawing counts.  CNNs in PyTorch print means of an epoch: with the batch, and the batches of
+the bar, its time is a row of phases `train`.  TensorFlow and PopART print means
 over the steps since the last record, PopART with times, which are local (--tz).  accuracy is that of the words masked
 (mlm) for BERT.  SDK 2 counts sequences per second, prints GPT-2's `stpe` and calls `device_iterations` batches_per_step.
 What examples-utils prints of a benchmark is a mean of the run (`run_mean`).
@@ -40,14 +41,14 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
-VERSION = 2
+VERSION = 3
 LATER = ("step_s", "samples")  # BERT prints its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "throughput=", "throughput = '", " sequences/s", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
     "[INFO] Total replicas: ", "[INFO] Global batch size: ", "[INFO] Number of IPUs required: ", "batches_per_step: ",
     "global_batch_size: ", "device_iterations: ", "Steps per epoch: ", "Arguments: Namespace(", "INFO:root:gradient accumulation ",
     "INFO:root:micro_batches_per_execution = ", "INFO:root:global batch size", " of epoch ", " Duration: ",
-    "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ",
+    "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ", "| Accuracy:",
 )  # fmt: skip
 
 N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # whole or not at all: half of a number is another number
@@ -93,6 +94,7 @@ ARGUMENTS = {
 CUT = re.compile(
     r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
 )
+BAR = re.compile(r"\| Accuracy:.*\| +(\d{1,9})/(\d{1,9}) \[(?:(\d+):)?(\d\d):(\d\d)<")
 COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
 WAITING = 100_000  # records that wait until the batch is printed
 
@@ -108,9 +110,13 @@ class Reader:
         self.before = 0  # steps of the epochs before
         self.compiled = False  # a line of its own says how long it took
         self.epoch: dict[str, float] = {}  # of the block of an epoch
+        self.bar: tuple[float, int] | None = None  # an epoch's time and batches, as its bar says
         self.waiting: list[tuple[Line, re.Match[str]]] = []  # BERT's
 
     def take(self, line: Line) -> bool:
+        if bar := BAR.search(line.text):
+            done, batches, hours, minutes, seconds = (int(text or 0) for text in bar.groups())
+            self.bar = (3600 * hours + 60 * minutes + seconds) * batches / max(done, 1), batches
         self.compiled = self.compiled or COMPILED.search(line.text) is not None
         for kind, pattern in RECORDS.items():
             if match := pattern.search(line.text):
@@ -250,8 +256,20 @@ class Reader:
             epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
             samples=batch, step_s=batch / rate if batch and rate > 0 else None, **values,
         )  # fmt: skip
+        if epoch and batch and rate > 0:
+            self.span_of_epoch(line, epoch - 1, batch, rate)
         self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        self.rows.steps_line, self.epoch = line.number, {}
+        self.rows.steps_line, self.epoch, self.bar = line.number, {}, None
+
+    def span_of_epoch(self, line: Line, epoch: float, batch: int, rate: float) -> None:
+        """The time of an epoch, from its batches.  A bar that counts something else contradicts it, and none is told."""
+        shown_s, batches = self.bar or (0, 0)
+        span_s = batch * batches / rate
+        if batches and abs(span_s - shown_s) <= 1 + 0.05 * shown_s:
+            self.rows.add(
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+                epoch=epoch, samples=batch * batches, span_s=span_s, samples_per_s=rate, origin="derived",
+            )  # fmt: skip
 
     def finish(self) -> None:
         waiting, self.waiting = self.waiting, []

@@ -1,4 +1,5 @@
-"""GPT on megatron-core 0.16: data, tensor, pipeline and sequence parallel.  Needs only torch and megatron-core.
+"""GPT, Llama and a mixture of experts on megatron-core 0.16 or 0.19: data, tensor, pipeline and sequence
+parallel.  Needs only torch and megatron-core.
 
 Two CPU ranks      torchrun --standalone --nproc_per_node 2 language.py --device cpu --tp 2 --out runs/tp2
 Four GPUs          torchrun --standalone --nproc_per_node 4 language.py --shape 857m --precision bf16 --out runs/n4
@@ -22,6 +23,7 @@ STARTED = time.perf_counter()  # before torch: its import is most of the start o
 
 import torch  # noqa: E402
 from language_data import MicroBatches  # noqa: E402
+from language_shapes import SHAPES, arguments_of  # noqa: E402
 from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
 from megatron_log import MegatronLog, tflops_per_device  # noqa: E402
 from runlog import LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
@@ -29,12 +31,6 @@ from torch import distributed  # noqa: E402
 
 GPUS = torch.cuda.device_count()
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-# Layers, hidden size, heads, tokens of a sequence, vocabulary.
-SHAPES = {
-    "toy": (4, 64, 4, 64, 512),
-    "857m": (40, 1280, 20, 4096, 50257),
-    "175b": (96, 12288, 96, 2048, 51200),
-}
 
 
 def options():
@@ -67,7 +63,10 @@ def options():
     )
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results", f"language-n{WORLD}"),
+        help="folder for logs and traces; a restart adds to it; default %(default)s",
+    )  # fmt: skip
     return parser
 
 
@@ -77,12 +76,15 @@ def arguments():
     args.dp, rest = divmod(WORLD, args.tp * args.pp)
     if rest or not args.dp:
         parser.error(f"{WORLD} devices are not a multiple of --tp {args.tp} times --pp {args.pp}")
-    args.layers, args.hidden, args.heads, args.seq_length, vocabulary = SHAPES[args.shape]
-    if args.layers % args.pp:
-        parser.error(f"{args.layers} layers cannot be shared equally by --pp {args.pp}")
-    if args.heads % args.tp:
-        parser.error(f"{args.heads} heads cannot be shared equally by --tp {args.tp}")
-    args.vocabulary = -(-vocabulary // (128 * args.tp)) * 128 * args.tp  # as Megatron-LM pads it
+    args.model = SHAPES[args.shape]
+    args.seq_length = args.model.seq_length
+    if args.model.layers % args.pp:
+        parser.error(f"{args.model.layers} layers cannot be shared equally by --pp {args.pp}")
+    if args.model.query_groups % args.tp:
+        parser.error(f"{args.model.query_groups} heads of keys cannot be shared equally by --tp {args.tp}")
+    if args.model.experts and args.tp > 1 and not args.sequence_parallel:
+        parser.error("megatron-core trains a mixture of experts with --tp only beside --sequence-parallel")
+    args.vocabulary = -(-args.model.vocabulary // (128 * args.tp)) * 128 * args.tp  # as Megatron-LM pads it
     args.dtype = PRECISIONS[args.precision]
     args.scaling = "strong" if args.global_batch_size else "weak"
     at_once = args.micro_batch_size * args.dp
@@ -151,9 +153,11 @@ def settings(args, model):
 
     return {
         "framework": "megatron-lm", "framework_version": f"core {megatron.core.__version__}",
-        "model": f"gpt-{args.shape}", "parameters": count_parameters(model), "precision": args.precision,
+        "model": args.shape if args.model.llama else f"gpt-{args.shape}", "parameters": count_parameters(model),
+        "precision": args.precision,
         "dataset": args.data.name if args.data else "synthetic", "scaling": args.scaling,
-        "num_layers": args.layers, "hidden_size": args.hidden, "num_attention_heads": args.heads,
+        "num_layers": args.model.layers, "hidden_size": args.model.hidden, "num_attention_heads": args.model.heads,
+        **arguments_of(args.model),
         "seq_length": args.seq_length, "padded_vocab_size": args.vocabulary, "micro_batch_size": args.micro_batch_size,
         "accumulation": args.accumulation, "global_batch_size": args.global_batch_size,
         "tp": args.tp, "pp": args.pp, "dp": args.dp, "cp": 1, "sequence_parallel": args.sequence_parallel,

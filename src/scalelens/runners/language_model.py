@@ -1,4 +1,4 @@
-"""GPT of megatron-core: the model, its optimizer, the passes of a step, and weights on disk.
+"""The model of megatron-core: the model, its optimizer, the passes of a step, and weights on disk.
 
 To be imported after `megatron_on_cpu.prepare()` where there is no GPU.
 """
@@ -15,6 +15,7 @@ from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from megatron.core.transformer import TransformerConfig
 from megatron.core.transformer.module import Float16Module
+from megatron.core.transformer.moe import moe_utils
 from torch import distributed
 
 
@@ -33,13 +34,28 @@ def transformer_config(args, timers):
     if args.recompute:
         recompute = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
     return TransformerConfig(
-        num_layers=args.layers, hidden_size=args.hidden, num_attention_heads=args.heads,
+        **model_settings(args.model),
         tensor_model_parallel_size=args.tp, pipeline_model_parallel_size=args.pp,
         sequence_parallel=args.sequence_parallel, pipeline_dtype=args.dtype, params_dtype=args.dtype,
         **half_precision(args), attention_dropout=0.0, hidden_dropout=0.0, **recompute, use_cpu_initialization=not gpu,
         masked_softmax_fusion=False, bias_activation_fusion=gpu, bias_dropout_fusion=gpu,
         gradient_accumulation_fusion=False, timers=timers,
     )  # fmt: skip
+
+
+def model_settings(shape):
+    """What a shape is in megatron-core's words."""
+    settings = {
+        "num_layers": shape.layers, "hidden_size": shape.hidden, "num_attention_heads": shape.heads,
+        "num_query_groups": shape.query_groups, "ffn_hidden_size": shape.ffn,
+    }  # fmt: skip
+    if shape.llama:
+        settings |= {"normalization": "RMSNorm", "add_bias_linear": False, "layernorm_epsilon": 1e-5}
+        settings |= {"gated_linear_unit": True, "activation_func": torch.nn.functional.silu}
+    if shape.experts:
+        settings |= {"num_moe_experts": shape.experts, "moe_router_topk": shape.experts_per_token}
+        settings |= {"moe_ffn_hidden_size": shape.ffn, "moe_aux_loss_coeff": 1e-2}
+    return settings
 
 
 def half_precision(args):
@@ -53,14 +69,18 @@ def layer_spec(args):
 
 
 def gpt(args, config):
-    specs = {
-        "transformer_engine": gpt_layer_specs.get_gpt_layer_with_transformer_engine_spec,
-        "local": gpt_layer_specs.get_gpt_layer_local_spec,
-    }
+    if args.model.experts and not hasattr(moe_utils, "te_general_gemm"):
+        moe_utils.te_general_gemm = None  # core 0.16 asks for it without Transformer Engine, which alone defines it
+    experts = {"num_experts": args.model.experts or None}
+    if layer_spec(args) == "local":
+        spec = gpt_layer_specs.get_gpt_layer_local_spec(**experts, normalization=config.normalization)
+    else:
+        spec = gpt_layer_specs.get_gpt_layer_with_transformer_engine_spec(**experts)
+    positions = {"position_embedding_type": "rope", "rotary_base": 500_000} if args.model.llama else {}
     model = GPTModel(
-        config, specs[layer_spec(args)](), args.vocabulary, args.seq_length,
+        config, spec, args.vocabulary, args.seq_length, **positions,
         pre_process=parallel_state.is_pipeline_first_stage(), post_process=parallel_state.is_pipeline_last_stage(),
-        share_embeddings_and_output_weights=True,
+        share_embeddings_and_output_weights=not args.model.llama,
     ).to(args.device)  # fmt: skip
     return model if args.precision == "fp32" else Float16Module(config, model)
 

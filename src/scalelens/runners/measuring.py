@@ -11,10 +11,24 @@ clock = time.perf_counter
 
 
 def use_device(gpu):
+    """Takes the rank's device, and the cores nearest to it where the environment names them."""
+    bind(os.environ.get("SCALELENS_RANK_CORES", "").split())
     if gpu:
         torch.cuda.set_device(LOCAL_RANK % torch.cuda.device_count())  # Slurm may show each task one GPU, as number 0
     else:
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // LOCAL_WORLD))
+
+
+def bind(cores_by_rank):
+    """Binds this process to its cores, such as `49-55`, or to those of them that the job may use.
+
+    Threads and readers that are started later are bound with it.  With one task per node Slurm cannot do it.
+    """
+    if len(cores_by_rank) > LOCAL_RANK:
+        first, _, last = cores_by_rank[LOCAL_RANK].partition("-")
+        cores = set(range(int(first), int(last or first) + 1)) & os.sched_getaffinity(0)
+        if cores:
+            os.sched_setaffinity(0, cores)
 
 
 class DeviceClock:

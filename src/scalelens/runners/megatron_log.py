@@ -5,6 +5,7 @@ import logging
 from datetime import datetime
 
 import torch
+from language_shapes import arguments_of
 from runlog import RANK, WORLD
 from torch import distributed
 
@@ -91,10 +92,11 @@ def record(args, step, step_s, rate, loss, scale, grad_norm, interval):
 def argument_dump(args):
     """The sizes as Megatron-LM prints them at its start."""
     values = {
-        "fp16": args.precision == "fp16", "bf16": args.precision == "bf16", "global_batch_size": args.global_batch_size,
-        "hidden_size": args.hidden, "log_interval": args.log_interval, "micro_batch_size": args.micro_batch_size,
-        "num_attention_heads": args.heads, "num_layers": args.layers, "padded_vocab_size": args.vocabulary,
-        "params_dtype": args.dtype, "pipeline_model_parallel_size": args.pp,
+        **arguments_of(args.model), "fp16": args.precision == "fp16", "bf16": args.precision == "bf16",
+        "global_batch_size": args.global_batch_size, "hidden_size": args.model.hidden,
+        "log_interval": args.log_interval, "micro_batch_size": args.micro_batch_size,
+        "num_attention_heads": args.model.heads, "num_layers": args.model.layers,
+        "padded_vocab_size": args.vocabulary, "params_dtype": args.dtype, "pipeline_model_parallel_size": args.pp,
         "seq_length": args.seq_length, "sequence_parallel": args.sequence_parallel,
         "tensor_model_parallel_size": args.tp, "train_iters": args.steps,
         "use_distributed_optimizer": args.distributed_optimizer, "world_size": WORLD,
@@ -109,17 +111,19 @@ def argument_dump(args):
 
 
 def tflops_per_device(args, step_s):
-    operations = model_flops(args.layers, args.hidden, args.seq_length, args.vocabulary, args.global_batch_size)
-    return operations / (step_s * 1e12 * WORLD)
+    return model_flops(args.model, args.vocabulary, args.global_batch_size) / (step_s * 1e12 * WORLD)
 
 
-def model_flops(layers, hidden, seq_length, vocabulary, sequences, causal=True):
-    """Operations of a step, forward and backward: 72 B s l h^2 (1 + s/6h + V/12lh), as Narayanan et al. 2021 count them
-    without recomputation.  Megatron-LM counts what a causal mask leaves: half of the attention, s/12h.
+def model_flops(shape, vocabulary, sequences, causal=True):
+    """Operations of a step, forward and backward: 6 for each weight that a token meets, and those of the attention.
+
+    For a GPT that is 72 B s l h^2 (1 + s/6h + V/12lh), as Narayanan et al. 2021 count them without recomputation.
+    Megatron-LM counts what a causal mask leaves: half of the attention, s/12h.  SwiGLU has three matrices for two.
     """
-    attention = seq_length / (12 * hidden) if causal else seq_length / (6 * hidden)
-    logits = vocabulary / (12 * layers * hidden)
-    return 72 * sequences * seq_length * layers * hidden**2 * (1 + attention + logits)
+    hidden, tokens = shape.hidden, sequences * shape.seq_length
+    attention = 1 + shape.query_groups / shape.heads + shape.seq_length / hidden * (0.5 if causal else 1)
+    feed_forward = shape.ffn / hidden * (1.5 if shape.llama else 1) * (shape.experts_per_token or 1)
+    return 12 * tokens * shape.layers * hidden**2 * (attention + feed_forward) + 6 * tokens * hidden * vocabulary
 
 
 class TimerHandler(logging.Handler):

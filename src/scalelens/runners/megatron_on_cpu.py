@@ -1,4 +1,4 @@
-"""What megatron-core 0.16 needs to run on the CPU with gloo, at fp32.  A run on GPUs never loads this.
+"""What megatron-core 0.16 and 0.19 need to run on the CPU with gloo, at fp32.  A run on GPUs never loads this.
 
 Megatron asks for CUDA in a few places whatever the device is.  Here each of them is sent to the CPU.  Sequence
 parallel, the distributed optimizer, bf16 and fp16 still need GPUs.
@@ -14,6 +14,7 @@ def prepare():
     """To be called before anything of megatron is imported."""
     cpu = torch.device("cpu")
     torch.cuda.current_device = lambda: cpu
+    torch.cuda.current_stream = lambda device=None: None  # core 0.19 asks for it, to wait for graphs that need a GPU
     torch.cuda.synchronize = lambda device=None: None
     torch.cuda.get_rng_state = lambda device=None: torch.get_rng_state()
     torch.cuda.manual_seed = torch.manual_seed

@@ -53,7 +53,10 @@ def options():
     parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes longer than it needs")
     parser.add_argument("--slow-by", type=float, default=0.2, help="how much longer, as a part of its own time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument("--out", type=Path, required=True, help="folder for logs and traces; a restart adds to it")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results", f"vision-n{WORLD}"),
+        help="folder for logs and traces; a restart adds to it; default %(default)s",
+    )  # fmt: skip
     return parser
 
 

@@ -13,7 +13,7 @@ file        the file is a run of its own
 
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
-its records do not count.  So is a launcher's log of the steps that the ranks log themselves.
+its records do not count.  So is a launcher's log of the steps that the ranks log themselves, in whichever folder.
 A system file of an MLPerf submission belongs to all runs in the results folder that has its name, and to no other.
 """
 
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from scalelens.runs.captures import agrees, attach_captures
 from scalelens.runs.run import Part, Run, repeats
 from scalelens.runs.sidecar import Sidecars
 from scalelens.runs.submissions import described_results, is_result
@@ -61,6 +62,7 @@ def runs_of(live: Live) -> list[Run]:
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, left)
+    runs = attach_captures(runs)
     attach_leftovers(left, runs)
     attach_results(results, runs, packages)
     for part, twin in twins:
@@ -249,8 +251,7 @@ def runs_of_described_folder(group: list[Part], left: list[Part]) -> Iterator[Ru
 
 def agree(part: Part, run: Run) -> bool:
     """Whether a row of results and a run have equal values in all settings that both name."""
-    settings = part.facts.settings
-    return all(other.facts.settings.get(key, value) == value for other in run.parts for key, value in settings.items())
+    return all(agrees(part, other) for other in run.parts)
 
 
 def split_by_rank(group: list[Part], why: str, left: list[Part]) -> Iterator[Run]:
@@ -280,9 +281,11 @@ def complementing(parts: list[Part], why: str) -> list[Run]:
     if not parts:
         return []
     ranked = [part for part in parts if part.ranks]
-    launcher = [part for part in parts if not part.ranks]
-    if len(launcher) == 1 and repeats(launcher[0], ranked) and len(runs := complementing(ranked, why)) == 1:
-        return [Run([*runs[0].parts, *launcher], why)]
+    launchers = [part for part in parts if not part.ranks]
+    if launchers and all(repeats(part, ranked) for part in launchers):
+        runs = complementing(ranked, why)
+        if len(runs) == 1:
+            return [Run([*runs[0].parts, *launchers], why)]
     sets = [part.ranks for part in parts]
     if len(parts) == 1 or (all(sets) and len(set().union(*sets)) == sum(map(len, sets))):
         return [Run(sorted(parts, key=lambda part: min(part.ranks, default=0)), why)]

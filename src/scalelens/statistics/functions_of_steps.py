@@ -10,12 +10,16 @@ import pyarrow as pa
 
 from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
 from scalelens.statistics.ratios import ratio_interval
-from scalelens.statistics.steps import Records, kept_records, quantiles
+from scalelens.statistics.steps import StepStatistics, kept_records, step_statistics
 
 NOTHING = Interval(None, None, None, None, None, None)
 
 _TEXT = ("kind", "reason")
 _INTERVAL = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
+_STATISTICS = {
+    "n_steps": pa.int64(), "n_excluded": pa.int64(), "timed_s": pa.float64(),
+    "percentiles": pa.list_(pa.float64()), "tflops_per_device": pa.float64(),
+}  # fmt: skip
 _SQL_INTERVAL = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 
 
@@ -32,13 +36,17 @@ def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]
     """The statistic of each list of an Arrow array; NULL for NULL."""
 
     def apply(lists: pa.ChunkedArray) -> pa.Array:
-        results = [None if values is None else statistic(values) for values in _lists(lists)]
-        missing = pa.array([interval is None for interval in results])
-        columns = zip(*(interval or NOTHING for interval in results), strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, _INTERVAL, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=[*_INTERVAL], mask=missing)
+        return _intervals([None if values is None else statistic(values) for values in _lists(lists)])
 
     return apply
+
+
+def _intervals(intervals: Sequence[Interval | None]) -> pa.StructArray:
+    """Intervals as an Arrow array; None is NULL."""
+    missing = pa.array([interval is None for interval in intervals])
+    columns = zip(*(interval or NOTHING for interval in intervals), strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _INTERVAL, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=[*_INTERVAL], mask=missing)
 
 
 def _ratio_interval(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Array:
@@ -48,50 +56,46 @@ def _ratio_interval(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Arr
     return pa.array(results, type=_INTERVAL)
 
 
-def _quantiles(lists: pa.ChunkedArray, shares: pa.ChunkedArray) -> pa.Array:
-    """`quantiles` of Arrow columns of lists; NULL where a list is NULL."""
-    rows = zip(_lists(lists), _lists(shares), strict=True)
-    results = [None if values is None or at is None else quantiles(values, at) for values, at in rows]
-    return pa.array(results, type=pa.list_(pa.float64()))
-
-
-def _kept_records(
+def _step_statistics(
     steps: pa.ChunkedArray,
     times: pa.ChunkedArray,
     epochs: pa.ChunkedArray,
     tflops: pa.ChunkedArray,
     left_out: pa.ChunkedArray,
     warmups: pa.ChunkedArray,
+    by_epochs: pa.ChunkedArray,
+    shares: pa.ChunkedArray,
 ) -> pa.Array:
-    """`kept_records` of Arrow columns of lists, and one of numbers; NULL where it is None."""
+    """`step_statistics` of `kept_records` of Arrow columns; NULL where that is None."""
     lists = (_lists(column) for column in (steps, times, epochs, tflops, left_out))
-    found = [kept_records(*row) for row in zip(*lists, warmups.to_pylist(), strict=True)]
-    missing = pa.array([records is None for records in found])
-    times = _array_of_lists([records and records.times_s for records in found])
-    tflops = _array_of_lists([records and records.tflops for records in found])
-    counts = pa.array([records and records.n_excluded for records in found], pa.int64())
-    return pa.StructArray.from_arrays([times, tflops, counts], list(Records._fields), mask=missing)
-
-
-def _array_of_lists(lists: Sequence[npt.NDArray[Any] | None]) -> pa.ListArray:
-    """An Arrow array of lists of floating-point numbers; None is NULL."""
-    known = [np.zeros(0), *(values for values in lists if values is not None)]
-    ends = np.cumsum([0, *(0 if values is None else len(values) for values in lists)], dtype=np.int32)
-    return pa.ListArray.from_arrays(ends, np.concatenate(known), mask=pa.array([values is None for values in lists]))
+    rows = zip(*lists, warmups.to_pylist(), by_epochs.to_pylist(), strict=True)
+    kept = [kept_records(*row) for row in rows]
+    found = [
+        None if records is None or at is None else step_statistics(records, at)
+        for records, at in zip(kept, _lists(shares), strict=True)
+    ]
+    arrays = [
+        _intervals([row and row.around for row in found])
+        if field == "around"
+        else pa.array([row and getattr(row, field) for row in found], _STATISTICS[field])
+        for field in StepStatistics._fields
+    ]
+    missing = pa.array([row is None for row in found])
+    return pa.StructArray.from_arrays(arrays, [*StepStatistics._fields], mask=missing)
 
 
 FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
-    "kept_records": (
-        _kept_records,
-        ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT"],
-        "STRUCT(times_s DOUBLE[], tflops DOUBLE[], n_excluded BIGINT)",
-    ),
     "median_interval": (_over_lists(median_interval), ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
     "median_interval_between_runs": (
         _over_lists(median_interval_between_runs),
         ["DOUBLE[]"],
         f"STRUCT({_SQL_INTERVAL})",
     ),
-    "quantiles": (_quantiles, ["DOUBLE[]"] * 2, "DOUBLE[]"),
     "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_INTERVAL})"),
+    "step_statistics": (
+        _step_statistics,
+        ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN", "DOUBLE[]"],
+        f"STRUCT(n_steps BIGINT, n_excluded BIGINT, timed_s DOUBLE, around STRUCT({_SQL_INTERVAL}), "
+        "percentiles DOUBLE[], tflops_per_device DOUBLE)",
+    ),
 }

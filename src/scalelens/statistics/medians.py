@@ -37,12 +37,16 @@ def median_interval(values: Values) -> Interval:
     `range` is from the smallest to the largest value: of few values, and of a run so unsteady that its steps say as
     little as a few.
     """
+    return interval_of_ordered(values, *ordered_with_ranks(values))
+
+
+def interval_of_ordered(values: Values, ordered: Values, rank_of: Values) -> Interval:
+    """`median_interval` of values of which `ordered_with_ranks` is known: sorting is a third of its time."""
     n = len(values)
     if n == 0:
         return Interval(None, None, None, None, None, "no record is left")
     if n == 1:
         return Interval(None, None, None, 1.0, None, "one record has no interval")
-    ordered, rank_of = ordered_with_ranks(values)
     r = rank_autocorrelation(rank_of)
     n_eff = effective_size(values, (ordered[(n - 1) // 2] + ordered[n // 2]) / 2, r)
     of_all = Interval(float(ordered[0]), float(ordered[-1]), "range", n_eff, r, None)

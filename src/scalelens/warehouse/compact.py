@@ -1,33 +1,36 @@
-"""Writes what counts into few large segments, and erases the rest: replaced rows, forgotten files, leftovers.
+"""Writes what counts into few large segments, run after run, and erases the rest: replaced rows, forgotten files.
 
-Readers and writers may go on meanwhile.  The new record names every record that it replaces, and its entries win over
-those of the old batches because they count how often they were rewritten.  One process at a time should do this: two
-would only do the same work twice.
+The segments have the same bytes, whoever read the files in whatever order: contents stand in an order that follows
+from the records, and cuts are made by number.  Readers and writers may go on meanwhile.  The new record names every
+record that it replaces, and its entries win over those of the old batches because they count how often they were
+rewritten.  One process at a time should do this: two would only do the same work twice.
 """
 
-import contextlib
+import collections
 import os
-import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from scalelens.errors import UserError
-from scalelens.tables import SCHEMA_VERSION, SCHEMAS
-from scalelens.warehouse.check import fault_of
+from scalelens.tables import SCHEMA_VERSION
 from scalelens.warehouse.files import io_errors_explained
+from scalelens.warehouse.gc import gc
 from scalelens.warehouse.live import Live
-from scalelens.warehouse.log import ABANDONED_S, Warehouse, all_entries
+from scalelens.warehouse.log import Warehouse, all_entries
 from scalelens.warehouse.records import Batch, Entry, segment
-from scalelens.warehouse.writer import BatchWriter
+from scalelens.warehouse.row_groups import GroupWriter
+from scalelens.warehouse.stored_rows import StoredRows
 
-TARGET_BYTES = 256 << 20  # of the segments of a batch
+TARGET_BYTES = 256 << 20  # of the segments of a batch; more only where a single content has more
+
+Order = Callable[[Live], list[str]]  # contents of a warehouse in the order in which they are to be stored
+
+
+def by_path(live: Live) -> list[str]:
+    """Contents in the order of their first paths."""
+    return list(dict.fromkeys(live.paths[path].file_id for path in sorted(live.paths)))
 
 
 class Compacted(NamedTuple):
@@ -39,97 +42,87 @@ class Compacted(NamedTuple):
     bytes_after: int
 
 
-def compact(root: Path, target_bytes: int = TARGET_BYTES) -> Compacted:
+def compact(root: Path, target_bytes: int = TARGET_BYTES, order: Order = by_path) -> Compacted:
     """Compacts a warehouse.  Raises UserError where it is damaged: what is altered must not get a new checksum."""
     warehouse = Warehouse(root)
     live = warehouse.live()
     before = sizes(warehouse)
-    contents: dict[str, set[str]] = defaultdict(set)  # that count, by batch
-    for file_id, entry in live.providers.items():
-        contents[entry.batch].add(file_id)
-    kept: list[Batch] = []
-    moved: dict[str, str] = {}  # new batch by old batch
-    for group in groups(warehouse, live, contents, target_bytes):
-        if len(group) == 1 and is_fine(group[0], contents[group[0].id]):
-            kept += group
-        elif batch := rewritten(warehouse, group, contents):
-            kept.append(batch)
-            moved |= {old.id: batch.id for old in group}
-    there = {batch.id for batch in kept}
-    entries = [moved_entry(entry, live, moved, there) for entry in all_entries(live)]
-    warehouse.replace(live.records, kept, entries)
+    kept = {batch.id: batch for batch in batches_that_stay(live, before, target_bytes)}
+    stale = [file_id for file_id in order(live) if is_to_move(live.providers.get(file_id), live, kept)]
+    moved: dict[str, str] = {}  # new batch by content
+    for batch in rewritten(warehouse, live, stale, target_bytes):
+        kept[batch.id] = batch
+        moved |= dict.fromkeys(batch.file_ids, batch.id)
+    keep_young(warehouse, [kept[name] for name in {*moved.values()}])
+    entries = [moved_entry(entry, live, moved, kept) for entry in all_entries(live)]
+    warehouse.replace(live.records, list(kept.values()), entries)
     erase(warehouse, live)
     after = sizes(warehouse)
     return Compacted(len(before), sum(before.values()), len(after), sum(after.values()))
 
 
-def groups(warehouse: Warehouse, live: Live, contents: dict[str, set[str]], target_bytes: int) -> Iterator[list[Batch]]:
-    """Batches that are to become one, in the order in which they were written; those without live rows are left out."""
-    group: list[Batch] = []
-    size = 0
-    for _, batch in sorted(live.batches.items()):
+def batches_that_stay(live: Live, size_of: dict[str, int], target_bytes: int) -> list[Batch]:
+    """Large batches that an earlier compaction wrote and whose rows all count; a small one if it is alone."""
+    contents: dict[str, set[str]] = collections.defaultdict(set)  # that count, by batch
+    for file_id, entry in live.providers.items():
+        contents[entry.batch].add(file_id)
+    large: list[Batch] = []
+    others: list[Batch] = []
+    for batch in live.batches.values():
+        size = sum(size_of.get(segment(table, batch.id), 0) for table in batch.tables)
+        is_large = is_fine(batch, contents[batch.id]) and size >= target_bytes / 2
         if contents[batch.id]:
-            paths = (warehouse.segments / segment(table, batch.id) for table in batch.tables)
-            bytes_of_batch = sum(path.stat().st_size for path in paths if path.exists())
-            if group and size + bytes_of_batch > target_bytes:
-                yield group
-                group, size = [], 0
-            group.append(batch)
-            size += bytes_of_batch
-    if group:
-        yield group
+            (large if is_large else others).append(batch)
+    return large + [batch for batch in others if len(others) == 1 and is_fine(batch, contents[batch.id])]
 
 
 def is_fine(batch: Batch, contents: set[str]) -> bool:
-    """Whether a batch may stay as it is: all of its rows count, as today's version writes them."""
+    """Whether a batch is as `compact` would write it again: all of its rows count, in today's schema."""
     hashed = batch.segments.keys() == batch.tables.keys()
-    return hashed and batch.schema == SCHEMA_VERSION and {*batch.file_ids} == contents
+    return batch.is_compact and hashed and batch.schema == SCHEMA_VERSION and {*batch.file_ids} == contents
 
 
-def rewritten(warehouse: Warehouse, group: list[Batch], contents: dict[str, set[str]]) -> Batch | None:
-    """The rows of several batches that count, as one batch."""
-    writer = BatchWriter(warehouse)
-    try:
-        for batch in group:
-            for table in batch.tables:
-                for rows in live_rows(warehouse, batch, table, contents[batch.id]):
-                    writer.write(table, rows)
-        return writer.finish(set().union(*(contents[batch.id] for batch in group)))
-    except BaseException:
-        writer.abandon()
-        raise
+def is_to_move(provider: Entry | None, live: Live, kept: dict[str, Batch]) -> bool:
+    return provider is not None and provider.batch in live.batches and provider.batch not in kept
 
 
-def live_rows(warehouse: Warehouse, batch: Batch, table: str, contents: set[str]) -> Iterator[pa.RecordBatch]:
-    """Rows of a segment that count, with the columns of today.  Raises UserError where the segment is damaged."""
-    path = warehouse.segments / segment(table, batch.id)
-    if fault := fault_of(path, batch.segments.get(table), quick=False):
-        raise UserError(f"segments/{path.name} {fault}", f"what mends it says: scalelens check -w {warehouse.root}")
-    file_ids = pa.array(sorted(contents), pa.string())
-    try:
-        with pq.ParquetFile(path) as file:
-            for rows in file.iter_batches():
-                columns = [
-                    rows[field.name].cast(field.type)
-                    if field.name in rows.schema.names
-                    else pa.nulls(len(rows), field.type)
-                    for field in SCHEMAS[table]
-                ]
-                today = pa.RecordBatch.from_arrays(columns, schema=SCHEMAS[table])
-                yield today.filter(pc.is_in(today["file_id"], file_ids))
-    except (pa.ArrowException, OSError) as error:  # of an older version, without a checksum
-        reason = str(error).splitlines()[0]
-        complaint = f"segments/{path.name} cannot be read ({reason})"
-        raise UserError(complaint, "read its files once more with: scalelens ingest --again") from None
+def rewritten(warehouse: Warehouse, live: Live, contents: list[str], target_bytes: int) -> Iterator[Batch]:
+    """The rows of contents as new batches, in this order."""
+    stored = StoredRows(warehouse)
+    left = collections.deque(contents)
+    while left:
+        writer = GroupWriter(warehouse)
+        taken: set[str] = set()
+        try:
+            while left and writer.size_bytes() < target_bytes:
+                file_id = left.popleft()
+                batch = live.batches[live.providers[file_id].batch]
+                for table in batch.tables:
+                    for rows in stored.of(file_id, batch, table):
+                        writer.write(table, rows)
+                taken.add(file_id)
+            if new := writer.finish(taken):
+                yield new
+        except BaseException:
+            writer.abandon()
+            raise
 
 
-def moved_entry(entry: Entry, live: Live, moved: dict[str, str], there: set[str]) -> Entry:
+def moved_entry(entry: Entry, live: Live, moved: dict[str, str], there: dict[str, Batch]) -> Entry:
     """An entry that names the new batch of its rows, or none where another entry has the rows of its content."""
     if not entry.batch or entry.batch in there:
         return entry
     provides = live.providers.get(entry.file_id) is entry
-    batch = moved.get(entry.batch, "") if provides else ""
+    batch = moved.get(entry.file_id, "") if provides else ""
     return msgspec.structs.replace(entry, batch=batch, rewrites=entry.rewrites + 1)
+
+
+def keep_young(warehouse: Warehouse, batches: Iterable[Batch]) -> None:
+    """Makes segments look new, so that `gc` takes none before they are committed, however long all of it took."""
+    with io_errors_explained(warehouse.root):
+        for batch in batches:
+            for table in batch.tables:
+                os.utime(warehouse.segments / segment(table, batch.id))
 
 
 def erase(warehouse: Warehouse, replaced: Live) -> None:
@@ -138,11 +131,11 @@ def erase(warehouse: Warehouse, replaced: Live) -> None:
     needed = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
     known = {segment(table, batch.id) for batch in replaced.batches.values() for table in batch.tables}
     with io_errors_explained(warehouse.root):
-        for path in warehouse.segments.glob("*.parquet"):
-            if path.name not in needed:
-                with contextlib.suppress(FileNotFoundError):
-                    if path.name in known or time.time() - path.stat().st_mtime > ABANDONED_S:
-                        path.unlink()
+        for name in known - needed:
+            (warehouse.segments / name).unlink(missing_ok=True)
+        for path in warehouse.cache.glob("*.bin"):  # it may hold facts of forgotten files
+            path.unlink(missing_ok=True)
+    gc(warehouse.root)
 
 
 def sizes(warehouse: Warehouse) -> dict[str, int]:

@@ -23,6 +23,7 @@ class Live(msgspec.Struct):
     batches: dict[str, Batch]  # all batches by id
     records: list[str]  # names of all records
     forgotten: dict[str, Entry] = {}  # by path, the entry that took it out
+    folded: set[str] = set()  # names of records that another one stands for
 
     def without_rows(self) -> set[str]:
         """Paths that were read as duplicates of a content that has meanwhile gone; an archive for its members."""
@@ -46,7 +47,7 @@ def live_of(records: dict[str, CommitRecord]) -> Live:
     providers = {entry.file_id: entry for entry in entries if entry.batch and entry.file_id in contents}
     batches = {batch.id: batch for record in standing.values() for batch in record.batches}
     forgotten = {path: entry for path, entry in newest.items() if entry.status == FORGOTTEN}
-    return Live(paths, providers, batches, sorted(records), forgotten)
+    return Live(paths, providers, batches, sorted(records), forgotten, folded)
 
 
 def roots(live: Live) -> list[str]:

@@ -41,6 +41,9 @@ class Damage(NamedTuple):
         return f"commit record {self.name} {self.what}"
 
 
+Texts = dict[str, bytes | Damage]  # by name of the record
+
+
 class Warehouse:
     """The folder of a warehouse."""
 
@@ -48,6 +51,7 @@ class Warehouse:
         self.root = root
         self.log = root / "_log"
         self.segments = root / "segments"
+        self.cache = root / "_cache"  # what follows from the records; may be removed at any time
         self._order = 0  # of the next commit; 0 before the log was read
         self._newest: list[str] = []  # records that the next commit builds on
 
@@ -70,9 +74,12 @@ class Warehouse:
             self.log.mkdir(parents=True, exist_ok=True)  # first: it tells other processes that this is a warehouse
             self.segments.mkdir(exist_ok=True)
 
-    def live(self) -> Live:
-        """Reads the log.  Raises UserError where there is no warehouse, one of another schema, or a damaged record."""
-        live, damages = self.read()
+    def live(self, texts: Texts | None = None) -> Live:
+        """What counts, by the log or by the `texts` that were read of it.
+
+        Raises UserError where there is no warehouse, one of another schema, or a damaged record.
+        """
+        live, damages = self.read(texts)
         if damages:
             others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
             raise UserError(
@@ -81,8 +88,8 @@ class Warehouse:
             )
         return live
 
-    def read(self) -> tuple[Live, list[Damage]]:
-        """What counts by the records that can be used, and what is wrong with the others."""
+    def texts(self) -> Texts:
+        """The bytes of each record, or what is wrong with it.  Raises UserError where there is no warehouse."""
         self.check_name()
         if not self.exists():
             raise UserError(
@@ -91,41 +98,44 @@ class Warehouse:
         with io_errors_explained(self.root):
             while True:
                 with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: look again
-                    return self._read(self.names())
+                    return {name: self._text(name) for name in self.names()}
 
     def names(self) -> list[str]:
         """Names of the records that are there."""
         return sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
 
-    def _read(self, names: list[str]) -> tuple[Live, list[Damage]]:
+    def read(self, texts: Texts | None = None) -> tuple[Live, list[Damage]]:
+        """What counts by the records that can be used, and what is wrong with the others."""
+        texts = self.texts() if texts is None else texts
         records: dict[str, CommitRecord] = {}
         damages: list[Damage] = []
-        for name in names:
-            record = self._record(name)
+        for name, text in texts.items():
+            record = text if isinstance(text, Damage) else self._record(name, text)
             if isinstance(record, Damage):
                 damages.append(record)
             else:
                 records[name] = record
         folded = {name for record in records.values() for name in record.folds}
         damages = [damage for damage in damages if damage.name not in folded]
-        gone = [name for name in missing_records(records) if name not in names]
+        gone = [name for name in missing_records(records) if name not in texts]
         damages += [Damage(name, "is gone") for name in gone]
         built_on = folded.union(*(record.builds_on for record in records.values()))
-        self._newest = [name for name in names if name not in built_on]
+        self._newest = [name for name in texts if name not in built_on]
         entries = (entry for record in records.values() for entry in record.entries)
-        orders = (*map(order_of, (*names, *gone)), *map(order, entries))
+        orders = (*map(order_of, (*texts, *gone)), *map(order, entries))
         self._order = 1 + max(orders, default=0)
         return live_of(records), damages
 
-    def _record(self, name: str) -> CommitRecord | Damage:
+    def _text(self, name: str) -> bytes | Damage:
         try:
             text = (self.log / name).read_bytes()
         except OSError as error:
             if error.errno in PASSING:
                 return Damage(name, f"cannot be read ({error.strerror})")
             raise
-        if not fits_name(name, text):
-            return Damage(name, "is damaged (its bytes are not those that were written)")
+        return text if fits_name(name, text) else Damage(name, "is damaged (its bytes are not those that were written)")
+
+    def _record(self, name: str, text: bytes) -> CommitRecord | Damage:
         try:
             schema = msgspec.json.decode(text, type=RecordHeader).schema
             if schema > SCHEMA_VERSION:

@@ -54,6 +54,7 @@ class Batch(msgspec.Struct):
     file_ids: list[str]
     schema: int = OLDEST_SCHEMA  # of its segments; records of the oldest schema do not name it
     segments: dict[str, Segment] = {}  # by table; older versions did not write it
+    is_compact: bool = False  # whether `compact` wrote it, in the order of runs
 
 
 class CommitRecord(msgspec.Struct):
@@ -100,5 +101,5 @@ def segment(table: str, batch: str) -> str:
     return f"{table}-{batch}.parquet"
 
 
-def digest(content: bytes) -> str:
+def digest(content: bytes | memoryview) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()

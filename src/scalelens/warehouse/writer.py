@@ -95,6 +95,16 @@ class BatchWriter:
             )  # fmt: skip
         self._writers[table].write_table(rows)
 
+    def write_group(self, table: str, rows: pa.Table) -> None:
+        """Writes a row group as it is given."""
+        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+        with io_errors_explained(self.warehouse.root):
+            self._write_group(table, rows)
+
+    def size_bytes(self) -> int:
+        """Bytes of the row groups written so far."""
+        return sum(self._temporary(table).stat().st_size for table in self._writers)
+
     def commit(self, entries: list[Entry]) -> None:
         """Commits the rows with the entries of their files."""
         batch = self.finish({entry.file_id for entry in entries if entry.batch == self.id})

@@ -31,6 +31,8 @@
 --   cost_s              DOUBLE s      time per work: of repeats the median
 --   costs_s             DOUBLE[] s    the same of each run
 --   speedup             DOUBLE        speed over that of the smallest size
+--   speedup_low         DOUBLE        lower end of its 95 % interval between runs; NULL where either size has one run
+--   speedup_high        DOUBLE        upper end
 --   karp_flatt          DOUBLE        e; NULL at the smallest size
 --   karp_flatt_low      DOUBLE        lower end, by the interval of the speedup; NULL where either size has one run
 --   karp_flatt_high     DOUBLE        upper end
@@ -52,7 +54,8 @@ speeds AS (
     SELECT *, base.devices AS baseline_devices, devices / base.devices AS k, base.cost_s / cost_s AS speedup,
         ratio_interval(CASE WHEN k > 1 THEN base.costs_s END, costs_s) AS around
     FROM against_base)
-SELECT series, scaling, run_ids, devices, baseline_devices, cost_s, costs_s, speedup,
+SELECT series, scaling, run_ids, devices, baseline_devices, cost_s, costs_s, speedup, around.low AS speedup_low,
+    around.high AS speedup_high,
     CASE WHEN k > 1 THEN (1 / speedup - 1 / k) / (1 - 1 / k) END AS karp_flatt,
     CASE WHEN k > 1 THEN (1 / around.high - 1 / k) / (1 - 1 / k) END AS karp_flatt_low,
     CASE WHEN k > 1 THEN (1 / around.low - 1 / k) / (1 - 1 / k) END AS karp_flatt_high

@@ -33,6 +33,8 @@
 --   law                VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
 --   devices            INTEGER    devices
 --   speedup            DOUBLE     measured, over the smallest size; NULL beyond the largest
+--   speedup_low        DOUBLE     lower end of its 95 % interval between runs; NULL where this or the smallest has one run
+--   speedup_high       DOUBLE     upper end
 --   fitted_speedup     DOUBLE     by the law, over the measured speed of the smallest size
 --   residual           DOUBLE     measured over fitted, minus 1
 --   karp_flatt         DOUBLE     serial share by this point alone
@@ -63,7 +65,7 @@ fitted AS (
         CASE WHEN NOT is_fitted THEN NULL WHEN s.law = 'gustafson' THEN share + (1 - share) * k
             ELSE k / (1 + share * (k - 1) + coherency * k * (k - 1)) END / base_over_fitted AS fitted_speedup
     FROM sizes AS s JOIN laws AS l ON l.series = s.series AND l.law IS NOT DISTINCT FROM s.law)
-SELECT f.series, law, f.devices, speedup, fitted_speedup, speedup / fitted_speedup - 1 AS residual,
+SELECT f.series, law, f.devices, speedup, speedup_low, speedup_high, fitted_speedup, speedup / fitted_speedup - 1 AS residual,
     karp_flatt, karp_flatt_low, karp_flatt_high,
     CASE WHEN f.devices > 2 * largest_devices THEN 'beyond twice the largest size'
         WHEN f.devices > largest_devices THEN 'extrapolated' END AS mark

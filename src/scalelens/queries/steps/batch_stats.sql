@@ -59,9 +59,6 @@
 WITH
 -- Runs of which the rules follow from the numbers of the steps are read in one pass; `records` has the others.
 plain AS MATERIALIZED (
-    SELECT run_id, n_excluded, samples, tokens, len(times_s) AS n_steps, list_sum(times_s) AS timed_s,
-        median_interval(times_s) AS around, quantiles(times_s, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles,
-        quantiles(tflops, [0.5])[1] AS tflops_per_device
     FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 records AS (
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
@@ -81,7 +78,9 @@ statistics AS (
         string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
     FROM records WHERE left_out IS NULL GROUP BY run_id
     UNION ALL
-    SELECT run_id, around, percentiles, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
+    SELECT run_id, {low: step_s_low, high: step_s_high, kind: interval_kind, n_eff: n_eff,
+            autocorrelation: autocorrelation, reason: reason},
+        percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
 -- Epochs that the runs have, where some of them are asked for.

@@ -1,15 +1,15 @@
--- Runs whose rules follow from the numbers of their steps, with the times that these rules leave.
+-- Runs whose rules follow from the numbers of their steps, with their statistics.
 --
 -- Answers: Of which runs are the statistics read in one pass, and what do they rest on?
 --   The records are of one file and one attempt.  Each is a single step with its number, and all state the same samples
 --   and tokens, or none.  Epochs rise with the steps.  TFLOP/s are there for all records or for none, and where there are
 --   some, one rank has them.  The log names no warm-up of its own.  `batch_stats` reads millions of records of such runs
 --   in a fraction of the time; for all others it reads `selected_steps`, which would say the same of these.  Where
---   `epochs` are asked for, or another `exclude` than these two, no run is here.
+--   `epochs` are asked for, or another `exclude` than 'rules' and 'none', no run is here.
 --
 -- Helper: used by batch_stats
 --
--- Sources: steps, members, phases, params, runs, selected_runs, epochs_logged
+-- Sources: steps, members, phases, params, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -18,12 +18,20 @@
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
---   run_id        VARCHAR           run
---   times_s       DOUBLE[] s        time of each step that no rule leaves out, the largest over the ranks, in order
---   tflops        DOUBLE[] TFLOP/s  as printed, per device, of the same steps; NULL where the log states none
---   n_excluded    BIGINT            records left out
---   samples       DOUBLE samples    per step, of the global batch; else the run's global batch size
---   tokens        DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
+--   run_id               VARCHAR           run
+--   n_steps              BIGINT            steps that no rule leaves out
+--   n_excluded           BIGINT            steps left out
+--   timed_s              DOUBLE s          seconds that the steps took, each with the largest time over the ranks
+--   step_s_low           DOUBLE s          lower end of the interval of the median
+--   step_s_high          DOUBLE s          upper end of it
+--   interval_kind        VARCHAR           ci95, or range (smallest to largest record) where 95 % cannot be claimed
+--   n_eff                DOUBLE            uncorrelated records that would say as much
+--   autocorrelation      DOUBLE            lag-1, of the ranks
+--   reason               VARCHAR           why there is no 95 % interval
+--   percentiles_s        DOUBLE[] s        5th, 25th, 50th, 75th, 95th and 99th of the times
+--   tflops_per_device    DOUBLE TFLOP/s    median as printed; NULL where the log states none
+--   samples              DOUBLE samples    per step, of the global batch; else the run's global batch size
+--   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
 WITH
 -- Almost free where a run has nothing of the kind: DuckDB sees it in the ranges of the row groups.
 -- `main`: a query that calls this one may have a table of its own called steps or members.
@@ -49,32 +57,28 @@ of_runs AS (
         AND (count(tokens) = 0 OR count(tokens) = count(*) AND min(tokens) = max(tokens))
         AND count(ts) IN (0, count(*))),
 -- The rules of selected_steps, as numbers of steps.
-whole_epochs AS (
-    FROM epochs_logged(runs := concat(
-        'run_id IN (SELECT run_id FROM main.steps WHERE epoch IS NOT NULL)', ' AND (' || nullif(trim(runs), '') || ')'))
-    WHERE has_every_batch),
-odd_steps AS (
+skipped AS (
     SELECT run_id, list(step) AS left_out
-    FROM (
-        SELECT run_id, first_step AS step FROM whole_epochs WHERE starts_in_log
-        UNION ALL SELECT run_id, last_step FROM whole_epochs WHERE ends_in_log
-        UNION ALL SELECT run_id, step FROM main.steps WHERE phase = 'train' AND skipped_steps > 0)
-    WHERE exclude = 'rules' GROUP BY run_id),
+    FROM main.steps WHERE phase = 'train' AND skipped_steps > 0 AND exclude = 'rules' GROUP BY run_id),
 timed_with_more AS (
     SELECT run_id, list({attempt: coalesce(attempt, 0), step: step}) AS moments
     FROM main.phases WHERE phase IN ('evaluation', 'checkpoint') AND step IS NOT NULL AND exclude = 'rules' GROUP BY run_id),
 chosen AS MATERIALIZED (
-    SELECT run_id, global_batch_size, seq_length, o.left_out AS odd_steps,
+    SELECT run_id, global_batch_size, seq_length, left_out AS skipped_steps,
         CASE WHEN regexp_matches(framework, '(?i)megatron|neox|primus') THEN moments END AS moments
-    FROM main.runs LEFT JOIN odd_steps AS o USING (run_id) LEFT JOIN timed_with_more USING (run_id)
+    FROM main.runs LEFT JOIN skipped USING (run_id) LEFT JOIN timed_with_more USING (run_id)
     WHERE run_id IN (FROM selected_runs(runs := runs))
         AND run_id NOT IN (SELECT run_id FROM others WHERE run_id IS NOT NULL)),
-kept AS MATERIALIZED (
+counted AS MATERIALIZED (
     SELECT run_id, coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        kept_records(steps, times_s, epoch_of_steps, tflops,
-            list_concat(odd_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_runs.attempt]),
-            if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT) AS records
+        step_statistics(steps, times_s, epoch_of_steps, tflops,
+            list_concat(skipped_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_runs.attempt]),
+            if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT, exclude = 'rules',
+            [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS said
     FROM of_runs JOIN chosen USING (run_id))
-SELECT run_id, records.times_s, records.tflops, records.n_excluded, samples, tokens
-FROM kept WHERE records IS NOT NULL
+SELECT run_id, said.n_steps, said.n_excluded, said.timed_s,
+    said.around.low AS step_s_low, said.around.high AS step_s_high, said.around.kind AS interval_kind,
+    said.around.n_eff, said.around.autocorrelation, said.around.reason,
+    said.percentiles AS percentiles_s, said.tflops_per_device, samples, tokens
+FROM counted WHERE said IS NOT NULL

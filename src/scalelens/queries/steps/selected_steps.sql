@@ -3,7 +3,8 @@
 -- Answers: What do the statistics read, and what do they leave out?
 --   Nothing is left out for being slow.  Rows come in no order: sort by place_in_run.  The rules:
 --   logged_warmup   the log itself calls it warm-up; no other rule looks at it
---   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run)
+--   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run); those
+--                   that the log calls warm-up count among them, so that warm-up is left out once
 --   first_of_epoch  first batch of an epoch whose every batch is logged (epochs_logged)
 --   last_of_epoch   last batch of such an epoch, where it is known to be the last
 --   evaluation      an evaluation lies within the interval, and the writer's timer runs on: interval means whose record
@@ -57,7 +58,8 @@ records AS (
         row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         row_number() OVER (
-            PARTITION BY t.run_id, attempt, is_smoothed, is_logged_warmup ORDER BY epoch, step, file_id, line) AS place_in_attempt,
+            PARTITION BY t.run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step, file_id, line
+        ) AS place_in_attempt,
         bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY t.run_id) AS run_has_steps,
         bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
         value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (

@@ -1,0 +1,83 @@
+"""Writes the stand-in logs of the TAMU study: `python docs/studies/tamu.py FOLDER`.
+
+The original logs are not public.  These are in the format of Graphcore's examples, with the numbers of tables 1 and 3
+of Nasari et al., PEARC'22, doi 10.1145/3491418.3530772.  What the paper does not print is made up: the batches of
+an update, losses and accuracies.  No ratio rests on it.
+"""
+
+import sys
+from pathlib import Path
+
+IMAGES = 1_281_167  # training images of ImageNet-1k
+BATCH = 1024  # images of an IPU in an update of table 1: made up
+MICRO_BATCHES = 64  # of all IPUs together in an update of table 3: made up, the paper says roughly constant
+
+# IPUs, instances, images per second in the first and in the second epoch
+TABLE_1 = (
+    (1, 1, 1113.0, 1862.9),
+    (2, 2, 1538.2, 3717.2),
+    (4, 4, 1893.9, 7078.1),
+    (8, 8, 2233.7, 13931.7),
+    (16, 8, 2189.7, 23082.9),
+    (16, 16, 2256.2, 18532.6),
+)
+# micro-batch, IPUs, images per second
+TABLE_3 = (
+    (2, 1, 786),
+    (4, 1, 1181),
+    (8, 1, 1608),
+    (14, 1, 1884),
+    (16, 1, 2030),
+    (18, 1, 2033),
+    (20, 1, 2130),
+    (20, 2, 3895),
+    (20, 4, 7804),
+    (20, 8, 15274),
+    (20, 16, 30170),
+    (20, 64, 107535),
+)
+
+SIDECAR = """templates = ["table1/ipus-{devices}_*/*", "table3/batch-{micro_batch_size}_ipus-{devices}/*"]
+
+[facts]
+model = "resnet50"
+"""
+
+
+def pytorch(ipus: int, rates: tuple[float, ...]) -> str:
+    """What Graphcore's CNNs in PyTorch print under poprun."""
+    batch = BATCH * ipus
+    batches = IMAGES // batch
+    log = f"[INFO] Total replicas: {ipus}\n[INFO] Global batch size: {batch}\n[INFO] Number of IPUs required: {ipus}\n"
+    for epoch, rate in enumerate(rates, 1):
+        minutes, seconds = divmod(round(batch * batches / rate), 60)
+        log += (
+            f"Loss:6.9 | Accuracy:0.10%: 100%|##########| {batches}/{batches} [{minutes:02}:{seconds:02}<00:00]\n"
+            f"[INFO] Epoch {epoch}\n[INFO] loss: 6.9,\n[INFO] accuracy: 0.10 %\n[INFO] throughput: {rate} samples/sec\n"
+        )
+    return log
+
+
+def tensorflow(micro_batch: int, rate: float) -> str:
+    """What Graphcore's CNNs in TensorFlow 1 print."""
+    step_s = micro_batch * MICRO_BATCHES / rate
+    records = (
+        f"step: {n:6}, iteration: {n:6}, epoch: {n / 1000:6.2f}, lr: 0.1, loss: 6.9, top-1 accuracy: 0.1%, "
+        f"img/sec: {rate:.2f}, time: {step_s:.9f}, total_time: {step_s * n:.1f}\n"
+        for n in range(1, 11)
+    )
+    return "".join(records)
+
+
+def main(folder: Path) -> None:
+    logs = {
+        f"table1/ipus-{ipus}_instances-{instances}": pytorch(ipus, rates) for ipus, instances, *rates in TABLE_1
+    } | {f"table3/batch-{batch}_ipus-{ipus}": tensorflow(batch, rate) for batch, ipus, rate in TABLE_3}
+    for name, log in logs.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "train.log").write_text(log)
+    (folder / "scalelens.toml").write_text(SIDECAR)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

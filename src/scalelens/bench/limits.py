@@ -1,0 +1,63 @@
+"""Limits of partitions and QoS: how many nodes a job may have, and for how long."""
+
+import csv
+import re
+
+from scalelens.catalog import CATALOG_FOLDER
+from scalelens.errors import UserError
+
+DAY, HOUR, MINUTE = 86_400, 3_600, 60
+TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<first>\d+)(?::(?P<second>\d+))?(?::(?P<third>\d+))?")
+
+
+def seconds(time: str) -> int:
+    """A time limit as sbatch reads it: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S.
+
+    Raises UserError where it is none of these.
+    """
+    found = TIME.fullmatch(time)
+    if not found:
+        raise UserError(f"'{time}' is not a time limit", "write hours:minutes:seconds, such as --time 01:30:00")
+    first, second, third = (int(found[name] or 0) for name in ("first", "second", "third"))
+    if found["days"] or found["third"]:
+        return int(found["days"] or 0) * DAY + first * HOUR + second * MINUTE + third
+    return first * MINUTE + second
+
+
+def check_limits(system: str | None, partition: str, qos: str, nodes: int, time: str) -> None:
+    """Raises UserError for a job that no known limit of its partition and QoS admits.
+
+    Nothing is known of most partitions: their jobs pass, and Slurm decides.
+    """
+    asked = seconds(time)
+    with (CATALOG_FOLDER / "slurm_limits.csv").open(newline="", encoding="utf-8") as text:
+        limits = [row for row in csv.DictReader(text) if row["system"] == system]
+    own = [row for row in limits if (row["partition"], row["qos"]) == (partition, qos)]
+    if not own or any(admits(row, nodes, asked) for row in own):
+        return
+    others = [row for row in limits if row not in own and admits(row, nodes, asked)]
+    raise UserError(
+        f"a job of {nodes} nodes and {time} is beyond what {name_of(own[0])} of {system} admits: {texts(own)}",
+        f"{texts(others, named=True)} would admit it" if others else "take fewer nodes or less time",
+    )
+
+
+def admits(limit: dict[str, str], nodes: int, time_s: int) -> bool:
+    """Whether a job keeps a limit.  An empty cell is a limit that nobody knows."""
+    most = int(limit["max_nodes"]) if limit["max_nodes"] else nodes
+    longest_s = seconds(limit["max_time"]) if limit["max_time"] else time_s
+    return int(limit["min_nodes"]) <= nodes <= most and time_s <= longest_s
+
+
+def texts(limits: list[dict[str, str]], named: bool = False) -> str:
+    return "; ".join(f"{name_of(row)} ({text(row)})" if named else text(row) for row in limits)
+
+
+def name_of(limit: dict[str, str]) -> str:
+    return f"--partition {limit['partition']}" + (f" --qos {limit['qos']}" if limit["qos"] else "")
+
+
+def text(limit: dict[str, str]) -> str:
+    first, last = limit["min_nodes"], limit["max_nodes"]
+    nodes = f"{first} to {last} nodes" if last else f"from {first} nodes on"
+    return f"{nodes}, {limit['max_time']}" if limit["max_time"] else nodes

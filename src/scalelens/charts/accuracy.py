@@ -1,0 +1,134 @@
+"""Accuracy or loss over the course of a training: against epoch or step, and against time.
+
+Shows: what a run has learned, and when; runs that learn alike per step may differ in time.
+Query: accuracy_curve
+Encodings:
+    x        left the epoch, where the records name one, else the step; right the time since the run began
+    y        the score: accuracy in percent, or the loss
+    colour   a run
+    marker   a validation, joined by a line
+    thin     records of the training itself
+    caption  records and the clock that the time goes by; no record is left out
+Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "accuracy_curve"
+FACTS = ("name", "model")
+
+SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
+TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
+VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
+UNITS_OF_TIME = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
+CLOCKS = {
+    "run start": "the start of the run", "first record": "the first record", "sum of steps": "the sum of its steps",
+}  # fmt: skip
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `accuracy_curve`.  Raises UserError without scores, or with too many runs."""
+    score = (parameters or {}).get("score_name", "accuracy")
+    known = rows.filter(pl.col("score").is_not_null())
+    if known.is_empty():
+        raise UserError(f"no run says a score of the name {score}", "for the loss: score_name=loss")
+    if score == "accuracy":
+        known = known.with_columns(pl.col("score") * 100)
+    known = _named(known)
+    looks = style.looks(sorted(known["label"].unique(), key=words.natural), page)
+    longest = float(known["elapsed_s"].max() or 0)  # type: ignore[arg-type]
+    unit, seconds = next(each for each in UNITS_OF_TIME if each[1] == 1 or longest >= 2 * each[1])
+    known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
+    place = "step" if known["epoch"].has_nulls() else "epoch"
+    title = "accuracy [%]" if score == "accuracy" else score
+    low, high = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
+    panels = [
+        style.Panel(_panel(part, field, name, title, (low, high), looks))
+        for field, name in ((place, place), ("elapsed", f"time [{unit}]"))
+        if not (part := known.filter(pl.col(field).is_not_null())).is_empty()
+    ]
+    if not panels:
+        raise UserError("the scores have neither a step nor a time", "see: scalelens query accuracy_curve")
+    grid = [panels] if page.is_wide else [[panel] for panel in panels]
+    phases = set(known["phase"].unique())
+    legend: list[style.Look | style.IntervalLook] = [look._replace(shape=None) for look in looks if len(looks) > 1]
+    legend += [VALIDATION] if phases - {"train"} else []
+    legend += [TRAINING] if "train" in phases else []
+    return style.figure(grid, legend, _caption(known), page)
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each run by its name, with its id where two have one name."""
+    alike = pl.col("run_id").n_unique().over("name") > 1
+    short = pl.concat_str(pl.col("name"), pl.lit(" · "), pl.col("run_id").str.head(6))
+    return rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
+
+
+def _panel(
+    rows: pl.DataFrame, field: str, title: str, score: str, ends: tuple[float, float], looks: Sequence[style.Look]
+) -> Any:
+    """Scores against one of the two axes; both panels have the same y axis."""
+    largest = float(rows[field].max())  # type: ignore[arg-type]
+    x = alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(domain=[min(0.0, float(rows[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
+        axis=alt.Axis(tickCount=5, format="~s" if largest >= 10_000 else "~r", labelFlush=True, labelOverlap="greedy"),
+    )
+    room = (ends[1] - ends[0]) * 0.04 or 1
+    y = alt.Y(
+        "score:Q",
+        title=score,
+        scale=alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    by = style.encodings(looks)
+    order, group = alt.Order(f"{field}:Q"), "part:N"
+    layers = []
+    trained = _reduced(rows.filter(pl.col("phase") == "train"), field)
+    if trained:
+        line = alt.Chart(style.values(trained)).mark_line(strokeWidth=TRAINING.thickness, opacity=0.7)
+        layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
+    validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field)
+    if validated:
+        chart = alt.Chart(style.values(validated))
+        line = chart.mark_line(strokeWidth=VALIDATION.thickness)
+        layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
+        layers.append(chart.mark_point(size=9).encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
+    return alt.layer(*layers)
+
+
+def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
+    """Of the records that share a slot of the axis the lowest and the highest; lines join those of one attempt."""
+    width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / SLOTS or 1  # type: ignore[arg-type]
+    part = pl.concat_str("label", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
+    placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")
+    slots = placed.group_by("part", "slot", maintain_order=True)
+    ends = pl.concat([slots.first(), slots.last()]).select("label", "part", field, "score").unique()
+    return ends.sort("label", "part", field, "score").to_dicts()
+
+
+def _caption(rows: pl.DataFrame) -> list[str]:
+    counts = rows.group_by("run_id").len()["len"].to_list()
+    models = sorted({model for model in rows["model"].unique() if model})
+    lines = [f"{', '.join(models)}."] if models else []
+    lines.append(f"{words.counted([len(counts)], 'run')}, each of {words.counted(counts, 'record')}.")
+    clocks = [CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
+    lines += [f"Time since {' or '.join(clocks)}."] if clocks else []
+    if max(counts) > SLOTS:
+        lines.append(f"Of each {SLOTS}th of the axis the lowest and the highest record of a run.")
+    return [*lines, "No record is left out."]

@@ -1,0 +1,102 @@
+"""TFLOP/s of a device and its share of the peak against the number of devices.
+
+Shows: how well the devices are used, by one formula for all runs, beside what the tools printed by theirs.
+Query: mfu
+Encodings:
+    x        devices, logarithmic, a tick at each size that was run
+    y        TFLOP/s of a device, of the model's own operations; below the share of the dense peak (MFU), where the
+             device is known
+    point    a run, by the colour and shape of its series
+    ring     the TFLOP/s that the tool printed for the same run
+    bar      the interval of the MFU, by that of the step time
+    caption  what the series share, formula, runs without a figure
+Source: tables of achieved TFLOP/s per GPU in D. Narayanan et al. (SC'21); MFU: A. Chowdhery et al., PaLM (2022)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "mfu"
+FACTS = ("device_unit", "framework", "system")
+SERIES_FACTS = ("system", "framework", "model", "precision")
+
+PRINTED = style.Look("ring: as printed by the tool", style.GREY, None, [1, 0], 0)
+RING_SIZE = 34  # area of a ring in square points: it lies around a marker
+FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `mfu`.  Raises UserError where no run has devices and operations."""
+    known = rows.filter(pl.col("model_tflops").is_not_null(), pl.col("devices").is_not_null())
+    if known.is_empty():
+        raise UserError("there are no runs whose operations are known", "see the column reason of: scalelens query mfu")
+    points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
+    for point in points:
+        point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
+        point |= {name: None if point[name] is None else 100 * point[name] for name in ("mfu", "mfu_low", "mfu_high")}
+    shared = words.name_by_facts(points, SERIES_FACTS)
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
+    legend += [PRINTED._replace(shape="circle")] if any(point["printed_tflops"] for point in points) else []
+    panels = [style.Panel(_tflops(points, looks))]
+    if shares := [point for point in points if point["mfu"] is not None]:
+        panels.append(style.Panel(_shares(shares, looks, points)))
+        kinds = {point["interval_kind"] for point in shares}
+        legend += [style.INTERVALS[kind, "steps"] for kind in ("ci95", "range") if kind in kinds]
+    grid = [panels] if page.is_wide else [[panel] for panel in panels]
+    caption = [shared, *_caption(points, rows.height - len(points)), words.exclusions(left_out)]
+    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _tflops(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
+    """Filled: by the formula.  Rings: as printed."""
+    printed = [point | {"model_tflops": point["printed_tflops"]} for point in points if point["printed_tflops"]]
+    highest = max(point["model_tflops"] for point in [*points, *printed])
+    y = axes.from_zero("model_tflops", f"TFLOP/s per {words.unit(points)}", highest)
+    x, by = axes.of_devices(points), style.encodings(looks)
+    layers = [_chart(points, "model_tflops").mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"])]
+    if printed:
+        ring = _chart(printed, "model_tflops").mark_point(filled=False, size=RING_SIZE, strokeWidth=0.8, shape="circle")
+        layers.append(ring.encode(x, y, by["color"]))
+    return alt.layer(*layers)
+
+
+def _shares(points: Sequence[Row], looks: Sequence[style.Look], of_figure: Sequence[Row]) -> Any:
+    """MFU with its intervals, on the x axis of the other panel."""
+    x, by = axes.of_devices(of_figure), style.encodings(looks)
+    y = axes.from_zero("mfu", "MFU [%]", max(point["mfu_high"] or point["mfu"] for point in points))
+    layers: list[Any] = []
+    for kind in ("ci95", "range"):
+        of_kind = [point for point in points if point["interval_kind"] == kind]
+        layers += style.interval_layers(of_kind, (kind, "steps"), x, ("mfu_low", "mfu_high"), by["color"])
+    marks = _chart(points, "mfu").mark_point(opacity=0.85)
+    return alt.layer(*layers, marks.encode(x, y, by["color"], by["shape"]))
+
+
+def _chart(points: Sequence[Row], field: str) -> Any:
+    fields = ("devices", "label", "run_id", field)
+    return alt.Chart(style.values([{name: point[name] for name in fields} for point in points]))
+
+
+def _caption(points: Sequence[Row], hidden: int) -> list[str]:
+    steps = words.counted([point["n_steps"] for point in points], "record")
+    formulas = sorted({FORMULAS.get(formula, formula) for formula in (f"{point['formula_used']}" for point in points)})
+    lines = [f"Each point: 1 run of {steps}, median step time.", f"Operations: {', '.join(formulas)}."]
+    if hidden:
+        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or a known shape.")
+    if any(point["mfu"] is None for point in points) and any(point["mfu"] is not None for point in points):
+        lines.append("Without an MFU: runs whose device or its peak is not known.")
+    return lines

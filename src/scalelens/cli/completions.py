@@ -1,0 +1,92 @@
+"""What a shell offers behind <Tab>: names of queries and charts, their parameters, runs of the warehouse.
+
+The user waits for it, so it reads names of files and headers of queries, and loads neither DuckDB nor polars.  It never
+raises: where a name cannot be found out, nothing is offered.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import scalelens
+from scalelens import DEFAULT_WAREHOUSE
+from scalelens.folders import files_of, users_folders
+
+PACKAGE = Path(scalelens.__file__).parent
+PARAMETER = re.compile(r"^--   (\w+) := (.+)$", re.MULTILINE)
+QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)
+
+Offers = Iterable[tuple[str, str]]  # words, each with what it means
+
+
+def silent(offers: Callable[[typer.Context], Offers]) -> Callable[..., list[tuple[str, str]]]:
+    """Offers as typer asks for them: those that begin as the word does, and none where something fails."""
+
+    def completion(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        try:
+            return [(word, meaning) for word, meaning in offers(ctx) if word.startswith(incomplete)]
+        except Exception:
+            return []
+
+    return completion
+
+
+@silent
+def query_names(context: typer.Context) -> Offers:
+    for name, path in sorted(query_files(context).items()):
+        text = path.read_text(encoding="utf-8")
+        if "\n-- Helper:" not in text:
+            yield name, text.partition("\n")[0].lstrip("- ").rstrip(".")
+
+
+@silent
+def chart_names(context: typer.Context) -> Offers:
+    for name, path in sorted(chart_files().items()):
+        text = path.read_text(encoding="utf-8")
+        if QUERY_OF_CHART.search(text):
+            yield name, text.lstrip('"').partition("\n")[0].rstrip(".")
+
+
+@silent
+def query_parameters(context: typer.Context) -> Offers:
+    """Of the query that is named before them, or of the query of that chart."""
+    name = str(context.params.get("name") or context.command.name).replace("-", "_")
+    files = query_files(context)
+    if context.command.name == "plot" and (chart := chart_files().get(name)):
+        found = QUERY_OF_CHART.search(chart.read_text(encoding="utf-8"))
+        name = found[1] if found else name
+    header = files[name].read_text(encoding="utf-8").partition("-- Parameters:\n")[2].partition("\n--\n")[0]
+    given = {argument.name for argument in context.command.params}
+    for parameter, default in PARAMETER.findall(header):
+        if parameter not in given:
+            yield f"{parameter}=", " ".join(default.split())
+
+
+@silent
+def run_names(context: typer.Context) -> Offers:
+    from scalelens.runs.joining import runs_of
+    from scalelens.warehouse.log import Warehouse
+
+    root = context.params.get("warehouse") or os.environ.get("SCALELENS_WAREHOUSE") or DEFAULT_WAREHOUSE
+    for run in sorted(runs_of(Warehouse(Path(root)).live()), key=lambda run: run.name):
+        yield run.name, run.parts[0].path
+
+
+def query_files(context: typer.Context) -> dict[str, Path]:
+    """Files of queries by name: ours, and those of the user's folders."""
+    files = files_of(PACKAGE / "queries", ".sql")
+    given: Any = context.params.get("folders") or ()
+    for folder in users_folders(given, "SCALELENS_QUERIES", ""):
+        files |= files_of(folder, ".sql")
+    return files
+
+
+def chart_files() -> dict[str, Path]:
+    files = files_of(PACKAGE / "charts", ".py")
+    for folder in users_folders((), "SCALELENS_CHARTS", ""):
+        files |= files_of(folder, ".py")
+    return files

@@ -1,0 +1,117 @@
+"""Reads batches on the workers of a Dask cluster: one that runs already, one in Slurm jobs, or one on this machine.
+
+A worker commits what it reads, as a local process does.  A batch whose worker was lost is read by another one: what
+was committed is seen as a duplicate, what was not is read anew.
+"""
+
+import contextlib
+import functools
+import secrets
+import shutil
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from scalelens.errors import UserError
+from scalelens.ingestion.batch import Contents, IngestOptions, Progress, known_contents, read_batch
+from scalelens.ingestion.formats import Formats, load
+from scalelens.ingestion.processes import undisturbed
+from scalelens.ingestion.walk import WalkedFile
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
+
+RETRIES = 3  # of a batch whose reading failed, perhaps because of its node
+CONNECT_S = 30
+SLURM_DEFAULTS = {"cores": 4, "processes": 4, "memory": "8GB"}  # of a job, where Dask's own settings name none
+
+
+def on_dask(
+    batches: list[list[WalkedFile]], options: IngestOptions, where: str, workers: int, progress: Progress
+) -> Iterator[list[Entry]]:
+    """Entries of each batch, in the order in which the batches end.
+
+    `where` is the address of a scheduler, `slurm` or `local`; `workers` are started for the last two.
+    Raises UserError where there is no such cluster, or one that cannot read.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise UserError("Dask is not installed here", "pip install 'scalelens[dask]'") from None
+    options = options._replace(warehouse=options.warehouse.resolve())
+    with cluster_at(where, workers) as cluster:
+        try:
+            with distributed.Client(cluster, timeout=CONNECT_S) as client:
+                ingest = secrets.token_hex(8)
+                futures = client.map(
+                    read_on_worker, batches, options=options, ingest=ingest, retries=RETRIES, pure=False
+                )
+                batch_of = dict(zip(futures, batches, strict=True))
+                for future, entries in distributed.as_completed(futures, with_results=True):
+                    progress(sum(file.size_bytes for file in batch_of[future]))
+                    yield entries
+        except (OSError, ValueError, distributed.client.FutureCancelledError) as error:
+            raise UserError(
+                f"the Dask cluster at {where} cannot be used ({error})",
+                "give --dask the address that its scheduler prints",
+            ) from None
+        except ImportError as error:
+            raise UserError(f"Dask's workers cannot import what they need ({error})", "install it for them") from None
+        except distributed.KilledWorker as error:
+            raise UserError(
+                f"a batch ended its worker several times ({error})", "give the workers more memory, and run it again"
+            ) from None
+
+
+@contextlib.contextmanager
+def cluster_at(where: str, workers: int) -> Iterator[Any]:
+    """An address, or a cluster that ends with the ingest."""
+    if where == "local":
+        from distributed import LocalCluster
+
+        with undisturbed():
+            cluster = LocalCluster(workers, threads_per_worker=1, memory_limit=0, dashboard_address=None)
+    elif where == "slurm":
+        cluster = slurm_cluster()
+        cluster.scale(n=workers)
+    else:
+        yield where
+        return
+    with cluster:
+        yield cluster
+
+
+def slurm_cluster() -> Any:
+    """A cluster in Slurm jobs, by Dask's own settings of this machine (`jobqueue.yaml`)."""
+    if not shutil.which("sbatch"):
+        raise UserError("there is no sbatch here", "run it where Slurm is, or give --dask the address of a scheduler")
+    try:
+        import dask
+        from dask_jobqueue import SLURMCluster
+    except ImportError:
+        raise UserError("dask-jobqueue is not installed here", "pip install 'scalelens[dask]'") from None
+    missing = {
+        name: value for name, value in SLURM_DEFAULTS.items() if dask.config.get(f"jobqueue.slurm.{name}", None) is None
+    }
+    return SLURMCluster(**missing)
+
+
+_one_at_a_time = threading.Lock()  # a worker may have many threads, and a batch changes settings of its process
+
+
+def read_on_worker(batch: list[WalkedFile], options: IngestOptions, ingest: str) -> list[Entry]:
+    """Reads a batch and commits it; `ingest` tells one ingest from the next on the same worker."""
+    with _one_at_a_time:
+        formats, contents, store = prepared(options, ingest)
+        try:
+            return read_batch(batch, options, formats, contents, lambda _: None, store)
+        except BaseException:
+            prepared.cache_clear()  # its contents hold some that were not committed
+            raise
+
+
+@functools.lru_cache(1)
+def prepared(options: IngestOptions, ingest: str) -> tuple[Formats, Contents, Warehouse]:
+    """What all batches of one ingest need."""
+    formats, store = load(options.format_folders), Warehouse(options.warehouse)
+    live, _ = store.read()
+    return formats, known_contents(live, formats, options), store

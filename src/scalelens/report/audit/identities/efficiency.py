@@ -1,0 +1,65 @@
+"""Efficiency = speedup / devices = (rate / devices) / (rate / devices of the base case).
+
+Said of a table with an efficiency, a number of devices or nodes, and a speedup, a rate or a time, where most rows
+follow with one base case and a row does not.  Of times, the total work may be fixed (E = t(1) / (n t(n))) or the work
+of a device (E = t(1) / t(n)); the rows say which.
+"""
+
+from collections.abc import Iterator
+
+from scalelens.report.audit.columns import Formula, holds, rows_against
+from scalelens.report.audit.document import Document, Table
+from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.printed import Interval
+from scalelens.report.audit.quantities import exact, per_device
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Rows whose efficiency is not that of their speedup, rate or time."""
+    for table in document.tables:
+        for efficiency in table.columns("efficiency"):
+            for columns, formula, said in formulas(table, efficiency):
+                if holds(table, columns, formula):
+                    yield from rows_against(table, columns, formula, said)
+                    break
+
+
+def formulas(table: Table, efficiency: int) -> Iterator[tuple[list[int], Formula, str]]:
+    """What the efficiency may have been computed from, the surest first."""
+    for size in (*table.columns("devices"), *table.columns("nodes")):
+        for speedup in table.columns("speedup"):
+            yield [efficiency, speedup, size], quotient, "efficiency = speedup / devices"
+        for rate in table.columns("rate"):
+            if not per_device(table, rate):
+                yield (
+                    [efficiency, rate, size],
+                    quotient,
+                    "efficiency = (rate / devices) / (rate / devices of the base case)",
+                )
+        for time in table.columns("time"):
+            yield (
+                [efficiency, time, size],
+                of_fixed_work,
+                "efficiency = time of the base case / (time × devices / devices of the base case)",
+            )
+    for rate in (*table.columns("rate"), *table.columns("flops")):
+        if per_device(table, rate):
+            yield [efficiency, rate], same, "efficiency = rate per device / rate per device of the base case"
+    for time in table.columns("time"):
+        yield [efficiency, time], of_fixed_work_per_device, "efficiency = time of the base case / time"
+
+
+def quotient(given: list[Interval]) -> Interval:
+    return given[0] / given[1]
+
+
+def of_fixed_work(given: list[Interval]) -> Interval:
+    return exact(1) / (given[0] * given[1])
+
+
+def same(given: list[Interval]) -> Interval:
+    return given[0]
+
+
+def of_fixed_work_per_device(given: list[Interval]) -> Interval:
+    return exact(1) / given[0]

@@ -1,0 +1,52 @@
+"""Energy / time = mean power.
+
+In a table: where most rows follow, up to a number of devices that all share, and a row does not.  In a sentence: where
+it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W".  A sentence that only names the three is left
+alone: its energy may be of another part of the run.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.report.audit.agreement import MEASURED_TWICE
+from scalelens.report.audit.columns import rows_against
+from scalelens.report.audit.document import Document, Sentence
+from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.printed import Interval
+from scalelens.report.audit.quantities import unit_is, value
+from scalelens.report.audit.wording import about, matters, middle, shown
+
+LINKED = re.compile(r"<(\d+)> (?:\w+ ){0,2}?(?:in|over|during|within|for) (?:the |a |its )?(?:\w+ )?<(\d+)>[^.;]*?"
+                    r"(?:mean|average)(?:d)? (?:power|draw)[^<>;]{0,20}<(\d+)>")  # fmt: skip
+SAID = "energy / time = mean power"
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Rows and sentences whose power is not their energy over their time."""
+    for table in document.tables:
+        for power in table.columns("power"):
+            for energy in table.columns("energy"):
+                for time in table.columns("time"):
+                    yield from rows_against(table, [power, energy, time], quotient, SAID, MEASURED_TWICE)
+    for sentence in document.sentences:
+        yield from of_sentence(sentence)
+
+
+def quotient(given: list[Interval]) -> Interval:
+    return given[0] / given[1]
+
+
+def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+    for linked in LINKED.finditer(sentence.marked):
+        energy, time, power = (sentence.numbers[int(place)] for place in linked.groups())
+        if unit_is(energy, "J") and unit_is(time, "s") and unit_is(power, "W") and value(time).low > 0:
+            right = value(energy) / value(time)
+            room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
+            if room.apart(value(power)) and not (energy.hedge or time.hedge or power.hedge):
+                yield Finding(
+                    "inconsistent",
+                    (power, energy, time),
+                    f"{shown(energy)} in {shown(time)} are {about(middle(right))} W, not {shown(power)}.",
+                    matters(value(power), right),
+                    SAID,
+                )

@@ -1,0 +1,60 @@
+"""Tokens = sequences × length.
+
+In a table: rates of tokens and of sequences or samples whose ratio is the same in most rows, and a row is apart.  In a
+sentence: "a batch of 1,024 sequences of 2,048 tokens, 2,097,152 tokens per step".
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.report.audit.columns import rows_against
+from scalelens.report.audit.document import Document, Sentence
+from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.printed import Interval
+from scalelens.report.audit.wording import about, matters, middle
+
+LINKED = re.compile(
+    r"<(\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?<(\d+)>"
+    rf"(?: each)?{FOLLOWS}<(\d+)>( (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
+)
+SAID = "tokens = sequences × length"
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Rows and sentences whose tokens are not their sequences times their length."""
+    for table in document.tables:
+        rates = table.columns("rate")
+        for tokens in (place for place in rates if table.measures[place].item == "tokens"):
+            for samples in (place for place in rates if table.measures[place].item in ("samples", "sequences")):
+                yield from rows_against(table, [tokens, samples], same, SAID)
+        for tokens in (place for place in table.columns("work") if table.measures[place].item == "tokens"):
+            for length in table.columns("length"):
+                for batch in table.columns("batch"):
+                    yield from rows_against(table, [tokens, batch, length], product, SAID)
+    for sentence in document.sentences:
+        yield from of_sentence(sentence)
+
+
+def same(given: list[Interval]) -> Interval:
+    return given[0]
+
+
+def product(given: list[Interval]) -> Interval:
+    return given[0] * given[1]
+
+
+def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+    for linked in LINKED.finditer(sentence.marked):
+        batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups()[:3])
+        of_a_step = bool(linked[4]) or tokens.unit in ("tokens/steps", "tokens/batches")
+        right = batch.interval * length.interval
+        if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):
+            yield Finding(
+                "inconsistent",
+                (tokens, batch, length),
+                f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
+                f"not {tokens.text}.",
+                matters(tokens.interval, right),
+                SAID,
+            )

@@ -1,0 +1,46 @@
+"""Rate × time = work, in a sentence that ties them: "2,130 images/s for 719.4 s, 1,532,000 images in total".
+
+Silent where the sentence only names the three: a rate may leave out the start-up that the time has.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.report.audit.agreement import MEASURED_TWICE
+from scalelens.report.audit.document import Document, Sentence
+from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.printed import Interval, Number
+from scalelens.report.audit.quantities import value
+from scalelens.report.audit.units import base
+from scalelens.report.audit.wording import about, matters, middle, shown
+
+LINKED = re.compile(rf"<(\d+)> (?:for|over|during|in) <(\d+)>{FOLLOWS}<(\d+)>")
+INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Sentences whose work is not their rate times their time."""
+    for sentence in document.sentences:
+        for match in LINKED.finditer(sentence.marked):
+            rate, time, work = (sentence.numbers[int(place)] for place in match.groups())
+            yield from judged(sentence, rate, time, work, accused=work)
+        for match in INVERSE.finditer(sentence.marked):
+            work, time, rate = (sentence.numbers[int(place)] for place in match.groups())
+            yield from judged(sentence, rate, time, work, accused=rate)
+
+
+def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
+    fits = base(rate.unit)[0] == f"{work.unit}/s" and base(time.unit)[0] == "s" and work.unit
+    if not fits or rate.hedge or time.hedge or work.hedge or "each" in sentence.marked:
+        return
+    done = value(rate) * value(time)
+    room = Interval(done.low * (1 - MEASURED_TWICE), done.high * (1 + MEASURED_TWICE))
+    if room.apart(value(work)):
+        yield Finding(
+            "inconsistent",
+            (accused, *(number for number in (rate, time, work) if number is not accused)),
+            f"{shown(rate)} for {shown(time)} are {about(middle(done), 6)} {work.unit}, not {shown(work)}.",
+            matters(value(work), done),
+            "rate × time = work",
+        )

@@ -1,0 +1,1 @@
+"""Holds the numbers of a text against a warehouse."""
