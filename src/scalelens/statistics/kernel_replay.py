@@ -75,7 +75,7 @@ def what_if(trace: Trace) -> list[StepTime]:
     replayed = _steps(trace, launched_by, replay(graph, graph.edges.host_ns, graph.works))
     times = []
     for asked in _asked(graph, trace, launched_by):
-        instead = _steps(trace, launched_by, replay(graph, asked.host, asked.works))
+        instead = replayed if asked.reason else _steps(trace, launched_by, replay(graph, asked.host, asked.works))
         for begin, *in_ns in zip(measured.begins, measured.times, replayed.times, instead.times, strict=True):
             step = int(trace.train_step[begin])
             measured_s, replayed_s, what_if_s = (float(time) / 1e9 for time in in_ns)
