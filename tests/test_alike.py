@@ -73,6 +73,15 @@ def test_what_is_off_broken_or_unknown_is_no_setting(warehouse: Warehouse, key: 
     assert repeats(warehouse) == [["a", "b", "c"]]
 
 
+def test_a_recipe_of_fp8_that_is_off_is_no_setting(warehouse: Warehouse) -> None:
+    study(warehouse)
+    state(warehouse, "c", "fp8_recipe", "delayed")
+    assert [row["setting"] for row in warehouse.ask("FROM differences(a := 'a', b := 'c')")] == ["fp8"]
+    state(warehouse, "c", "fp8", "None")
+    assert warehouse.ask("FROM differences(a := 'a', b := 'c')") == []
+    assert repeats(warehouse) == [["a", "b", "c"]]
+
+
 def test_names_of_frameworks_are_one_setting(warehouse: Warehouse) -> None:
     study(warehouse)
     for run, key in (

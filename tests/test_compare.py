@@ -119,6 +119,24 @@ def test_of_two_runs_nothing_is_said_but_within_them(warehouse: Warehouse) -> No
     assert exit_code(row, 0.03, strict=True) == 1
 
 
+def test_a_range_of_steps_is_explained(warehouse: Warehouse) -> None:
+    """Steps that wander are worth few independent ones: what is printed is their range, which one stall decides."""
+    times = [1.0 + 0.01 * (step // 20) for step in range(60)] + [6.0]
+    warehouse.run("a", times)
+    warehouse.run("b", times)
+    row = compared(warehouse)
+    assert row["interval_kind"] == "range"
+    assert "too few independent steps for a 95 % interval" in row["note"]
+
+
+def test_a_side_without_a_value_says_where_to_look(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0] * 60)
+    warehouse.run("b", [1.0] * 3, steps={"skipped_steps": 1})
+    row = compared(warehouse)
+    assert row["ratio"] is None
+    assert "1 run has no value of this measure: exclusions say why" in row["note"]
+
+
 def test_one_run_against_repeats_scatters_as_they_do() -> None:
     old = known([1.00, 1.01, 0.99, 1.02, 0.98])
     assert verdict(compare_groups(old, known([1.02]))) == "inconclusive"

@@ -532,3 +532,24 @@ def test_every_metric_answers_of_the_corpus_and_sums_are_exact(corpus: Path, tmp
         assert rows.filter(
             pl.col("efficiency") > 1.02, ~pl.col("warning").fill_null("").str.contains("102 %")
         ).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("folder", "a", "b", "setting", "ratio"),
+    [
+        # Medians of the logs' own lines: 14.9559 s over 18.2219 s, and 0.3240 s over 0.6914 s, as 256 / total_ips.
+        ("llm/stark-sim__megatron-deepspeed-lock-clock/logs", "qwen7b_baseline_500", "qwen7b_static_1200_500",
+         "device_clock_mhz", 0.8208),
+        ("vision/PaddlePaddle__Perf/ResNet50V1.5/OtherReports/PyTorch/logs/V100-LOG", "pytorch_gpu1_fp32_bs256",
+         "pytorch_gpu1_amp_bs256", "precision", 0.4686),
+    ],
+)  # fmt: skip
+def test_comparisons_of_one_run_a_side_name_what_differs_and_claim_nothing_beyond_the_runs(
+    corpus: Path, tmp_path: Path, folder: str, a: str, b: str, setting: str, ratio: float
+) -> None:
+    ingest([corpus / folder], tmp_path / "w", jobs=1)
+    (row,) = scalelens.query("compare", tmp_path / "w", a=a, b=b).rows(named=True)
+    assert row["ratio"] == pytest.approx(ratio, rel=0.005)
+    assert (row["interval_of"], row["verdict"]) == ("steps", "inconclusive")
+    differing = scalelens.query("differences", tmp_path / "w", a=a, b=b)
+    assert setting in differing.filter(pl.col("class") == "performance")["setting"].to_list()

@@ -123,10 +123,16 @@ def inspected_operations(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def pipeline_of_two_ranks(little: Warehouse) -> None:
+    """A description of the process group of the traced ranks."""
+    little.connection.execute("""UPDATE events SET args = replace(args, '"Process Group Name"',
+        '"Process Group Description":"mesh_pp","Process Group Ranks":"[0, 1]","Process Group Name"')""")
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
-    "inspected_collectives": inspected_operations,
+    "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Replays of kernel traces: hand-made ones with known answers, and real ones, which must answer to a change."""
 
+import json
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,8 @@ def trace_in(connection: duckdb.DuckDBPyConnection) -> Trace:
         SELECT coalesce(rank, 0)::BIGINT AS place, role, start_ns - min(start_ns) OVER () AS begin_ns,
             end_ns - min(start_ns) OVER () AS end_ns, thread, stream, correlation, wait_stream,
             recorded_ns - min(start_ns) OVER () AS recorded_ns, call,
-            class IS NOT DISTINCT FROM 'communication' AS communicates, train_step
+            class IS NOT DISTINCT FROM 'communication' AS communicates, train_step,
+            NULL::BIGINT AS node, NULL::BIGINT AS stage
         FROM replay_events() ORDER BY place, begin_ns, role = 'work', end_ns DESC, line""").to_arrow_table()
     return trace_of(
         pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
@@ -190,11 +192,74 @@ def test_ranks_wait_for_the_slowest(run: Warehouse) -> None:
     for row in rows.values():
         assert (row["measured_s"], row["replayed_s"]) == (pytest.approx(2332), pytest.approx(2332))
     assert rows["slowest rank"]["healed"] == "rank 1"
-    # By themselves the ranks take 2132 and 2332; the slowest one's own time shrinks to the median of the two.
-    share = (2132 + 2332) / 2 / 2332
+    # By themselves the ranks take 2132 and 2332.
+    share = 2132 / 2332
     assert rows["slowest rank"]["what_if_s"] == pytest.approx(share * (2000 + 10 + 300) + 2 + 20)
     assert rows["free communication"]["what_if_s"] == pytest.approx(2312)  # rank 0 still waits
     assert rows["no host gaps"]["what_if_s"] == pytest.approx(2 + 10 + 300 + 20)
+
+
+def ranks_with_kernels_of(run: Warehouse, lengths: tuple[int, ...], **of_collective: str) -> None:
+    """Each rank computes so many microseconds, then all meet in an all-reduce of 20."""
+    for number, length in enumerate(lengths):
+        rank = Rank(number)
+        rank.launch(0, 12, length)
+        rank.launch(12, 12 + length, max(lengths) + 20 - length, name=NCCL)
+        if of_collective:
+            stages = [member for member in range(len(lengths)) if member % 2 == number % 2]
+            group = {"Process Group Name": str(number % 2), "Process Group Ranks": str(stages)} | of_collective
+            rank.row("nccl:send", "user_annotation", 12, 1, args=json.dumps(group))
+        rank.call(30, max(lengths) + 2, "cudaDeviceSynchronize")
+        rank.write(run, max(lengths) + 32)
+
+
+def of_hosts(run: Warehouse, *hosts: str) -> None:
+    rows = [
+        {"run_id": "r", "file_id": f"r{rank}", "key": "host_name", "value": host} for rank, host in enumerate(hosts)
+    ]
+    run.insert("params", rows)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "own"), [((100, 100, 300, 300, 100, 100), 300), ((100, 100, 300, 310, 100, 100), 305)]
+)
+def test_a_slow_node_as_fast_as_the_median_of_the_others(run: Warehouse, lengths: tuple[int, ...], own: int) -> None:
+    ranks_with_kernels_of(run, lengths)
+    of_hosts(run, "n0", "n0", "n1", "n1", "n2", "n2")
+    rows = asked(run)
+    assert rows["slowest node"]["healed"] == "n1"
+    share = (2032 + 100) / (2032 + own)
+    assert rows["slowest node"]["what_if_s"] == pytest.approx(share * (2000 + 10 + max(lengths)) + 2 + 20)
+    assert rows["slowest rank"]["what_if_s"] > rows["slowest node"]["what_if_s"]  # the node has another slow rank
+
+
+def test_one_slow_rank_does_not_make_its_node_slow(run: Warehouse) -> None:
+    ranks_with_kernels_of(run, (100, 100, 300, 140, 140, 140))
+    of_hosts(run, "n0", "n0", "n0", "n1", "n1", "n1")
+    rows = asked(run)
+    assert rows["slowest rank"]["healed"] == "rank 2"
+    assert rows["slowest node"]["healed"] == "n1"
+    assert rows["slowest node"]["what_if_s"] == pytest.approx(2332)  # the step still waits for rank 2
+
+
+def test_a_slow_stage_by_the_groups_that_the_trace_describes(run: Warehouse) -> None:
+    """Ranks 0 and 1 are the first stage of two pipelines, 2 and 3 the second, 4 and 5 the last."""
+    lengths = (100, 100, 100, 100, 300, 300)
+    ranks_with_kernels_of(run, lengths, **{"Process Group Description": "PIPELINE_MODEL_PARALLEL_GROUP"})
+    row = asked(run)["slowest stage"]
+    assert row["healed"] == "stage 2"
+    assert row["what_if_s"] == pytest.approx(2132 / 2332 * (2000 + 10 + 300) + 2 + 20)
+
+
+def test_why_no_node_or_stage_can_be_called_the_slowest(run: Warehouse) -> None:
+    straggler(run)
+    rows = asked(run)
+    assert rows["slowest node"]["reason"] == "the node of a traced rank is not known"
+    assert rows["slowest stage"]["reason"] == "the stage of a traced rank is not known"
+    of_hosts(run, "n0", "n0")
+    rows = asked(run)
+    assert rows["slowest node"]["reason"] == "all traced ranks are of one node"
+    assert (rows["slowest node"]["what_if_s"], rows["slowest node"]["slowdown"]) == (None, None)
 
 
 def test_times_twice_as_long_make_steps_twice_as_long(run: Warehouse) -> None:
@@ -202,7 +267,8 @@ def test_times_twice_as_long_make_steps_twice_as_long(run: Warehouse) -> None:
     before = asked(run)
     run.connection.execute("UPDATE events SET start_ns = 2 * start_ns, duration_ns = 2 * duration_ns")
     for question, row in asked(run).items():
-        for name in ("measured_s", "replayed_s", "what_if_s"):
+        times = ("measured_s", "replayed_s") if row["reason"] else ("measured_s", "replayed_s", "what_if_s")
+        for name in times:
             assert row[name] == pytest.approx(2 * before[question][name], rel=1e-9)
 
 

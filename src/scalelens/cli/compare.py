@@ -86,7 +86,7 @@ def print_differences(rows: "pl.DataFrame") -> None:
         varies = f"  ({row['verdict']})" if row["verdict"].startswith("varies") else ""
         errors.print(f"{row['setting']}: {values[0]} -> {values[1]}{varies}", markup=False)
     if matter.is_empty():
-        errors.print("no setting that can change speed differs")
+        errors.print("no recorded setting that can change speed differs")
     others = [row["setting"] for row in rows.iter_rows(named=True) if row["class"] != "performance"]
     if others:
         errors.print(f"also different: {few_of(others)}", style="dim", markup=False)

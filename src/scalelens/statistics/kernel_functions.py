@@ -18,7 +18,8 @@ _TOLD = pa.list_(
 )  # fmt: skip
 _EVENT = (
     "STRUCT(place BIGINT, role VARCHAR, begin_ns BIGINT, end_ns BIGINT, thread VARCHAR, stream BIGINT, "
-    "correlation BIGINT, wait_stream BIGINT, recorded_ns BIGINT, call BIGINT, communicates BOOLEAN, train_step BIGINT)"
+    "correlation BIGINT, wait_stream BIGINT, recorded_ns BIGINT, call BIGINT, communicates BOOLEAN, train_step BIGINT, "
+    "node BIGINT, stage BIGINT)"
 )
 
 
@@ -51,6 +52,8 @@ def trace_of(events: pa.StructArray) -> Trace:
         whole("call"),
         events.field("communicates").to_numpy(zero_copy_only=False).astype(bool),
         whole("train_step"),
+        whole("node"),
+        whole("stage"),
     )
 
 

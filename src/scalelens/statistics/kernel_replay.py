@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalelens.statistics.kernel_graph import Graph, graph_of, replay
+from scalelens.statistics.kernel_slowest import Asked, why_not, without_slowest
 from scalelens.statistics.kernel_trace import BEGIN, END, WORK, Events, Rank, rank_of
 
 Times = npt.NDArray[np.float64]
@@ -24,12 +25,13 @@ class StepTime(NamedTuple):
     """The time of a step of a rank, in s."""
 
     question: str
-    healed: int | None  # the rank that is as others are
+    healed: int | None  # the rank that is as others are, or the first such rank of a node or stage
     rank: int
     train_step: int | None
     measured_s: float
     replayed_s: float
-    what_if_s: float
+    what_if_s: float | None
+    reason: str | None  # why the question cannot be asked
 
 
 class Steps(NamedTuple):
@@ -47,6 +49,8 @@ class Trace(NamedTuple):
     collective: Whole  # number of the collective that the work takes part in, -1 for none
     communicates: Mask
     train_step: Whole  # of the begin and end of a step, -1 for none
+    node: Whole  # number of the node of the rank, -1 where unknown
+    stage: Whole  # pipeline stage of the rank, -1 where unknown
 
 
 def ranks_of(trace: Trace) -> list[Rank]:
@@ -70,31 +74,46 @@ def what_if(trace: Trace) -> list[StepTime]:
     measured = _steps(trace, launched_by, np.where(role == WORK, events.end, events.start))
     replayed = _steps(trace, launched_by, replay(graph, graph.edges.host_ns, graph.works))
     times = []
-    for question, healed, host, works in _asked(graph, trace, launched_by):
-        instead = _steps(trace, launched_by, replay(graph, host, works))
+    for asked in _asked(graph, trace, launched_by):
+        instead = replayed if asked.reason else _steps(trace, launched_by, replay(graph, asked.host, asked.works))
         for begin, *in_ns in zip(measured.begins, measured.times, replayed.times, instead.times, strict=True):
             step = int(trace.train_step[begin])
-            in_s = (float(time) / 1e9 for time in in_ns)
-            times.append(StepTime(question, healed, int(trace.rank[begin]), None if step < 0 else step, *in_s))
+            measured_s, replayed_s, what_if_s = (float(time) / 1e9 for time in in_ns)
+            times.append(
+                StepTime(
+                    asked.question,
+                    asked.healed,
+                    int(trace.rank[begin]),
+                    None if step < 0 else step,
+                    measured_s,
+                    replayed_s,
+                    None if asked.reason else what_if_s,
+                    asked.reason,
+                )
+            )
     return times
 
 
-def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[tuple[str, int | None, Times, Times]]:
-    """Each question, the rank that it heals, and the times of the host and of the nodes that go with it."""
-    host, events = graph.edges.host_ns, len(graph.owner)
+def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[Asked]:
+    """Each question, with the reason where it cannot be asked."""
+    host = graph.edges.host_ns
     if trace.communicates.any():
         free = graph.works.copy()
-        free[:events][trace.communicates] = 0
-        yield "free communication", None, host, free
-    yield "no host gaps", None, np.zeros(len(host)), graph.works
-    if graph.meets.any():
-        steps = _steps(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
-        own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times)
-        slowest = int(own_ns.argmax())
-        share = float(np.median(own_ns) / max(own_ns[slowest], 1))
-        works = graph.works.copy()
-        works[:events][(graph.owner == slowest) & ~trace.communicates] *= share
-        yield "slowest rank", slowest, np.where(graph.owner_of_edges() == slowest, host * share, host), works
+        free[: len(graph.owner)][trace.communicates] = 0
+        yield Asked("free communication", host, free)
+    yield Asked("no host gaps", np.zeros(len(host)), graph.works)
+    steps = _steps(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
+    own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times).astype(np.float64)
+    _, first_events = np.unique(trace.rank, return_index=True)
+    groups = {"rank": np.arange(len(own_ns))}
+    if len(own_ns) > 1:  # of one rank a single reason says it all
+        groups |= {"node": trace.node[first_events], "stage": trace.stage[first_events]}
+    for name, group in groups.items():
+        reason = why_not(name, group, bool(graph.meets.any()))
+        if reason:
+            yield Asked(f"slowest {name}", host, graph.works, reason=reason)
+        else:
+            yield without_slowest(name, group, graph, trace.communicates, own_ns)
 
 
 def _steps(trace: Trace, launched_by: Whole, times: Times) -> Steps:

@@ -134,6 +134,9 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
             THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)
         ELSE difference END AS sentence,
     nullif(concat_ws('; ', no_verdict, found.reason,
-        CASE WHEN n_without > 0 THEN format('{} runs have no value of this measure', n_without) END,
+        CASE WHEN found.kind = 'range' AND found.unit = 'steps'
+            THEN 'a run has too few independent steps for a 95 % interval: the range spans all of them' END,
+        CASE WHEN n_without > 0 THEN n_without
+            || if(n_without = 1, ' run has', ' runs have') || ' no value of this measure: exclusions say why' END,
         CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END), '') AS note
 FROM worded

@@ -1,7 +1,7 @@
 -- Steps of kernel traces as a replay of their dependencies has them, rank by rank: as they were, and as they would be.
 --
 -- Answers: How well does the replay of a trace meet each step of each rank?
---   And how long would that step be with free communication, no host gaps, or no slowest rank?
+--   And how long would that step be with free communication, no host gaps, or no slowest rank, node or stage?
 --   The replay starts each call of a host, and each work of a device, as soon as what it waits for allows:
 --     host          a call comes after the one that returned last, of any thread, by the time that lay between them
 --     launch        work starts a latency after its launch: the median over the work of idle streams of the rank
@@ -23,7 +23,7 @@
 --
 -- Glance: run_id rank train_step question replay_error% measured_s replayed_s what_if_s healed reason
 --
--- Sources: replay_events
+-- Sources: rank_places, rank_stages, replay_events
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -34,32 +34,39 @@
 --   rank            INTEGER      global rank
 --   train_step      BIGINT       step, NULL where a trace has no annotated steps and is replayed as a whole
 --   question        VARCHAR      free communication: it takes no time, but still waits for all; no host gaps: the hosts
---                                take no time; slowest rank: it is faster, by what would make the median of the ranks
---                                out of its time if none waited for another
---   healed          VARCHAR      the slowest rank
+--                                take no time; slowest rank, node or stage: it is faster, by what would make the median of
+--                                the others out of its time if none waited for another; a node or stage takes as long as
+--                                the median of its ranks
+--   healed          VARCHAR      the slowest rank, node or stage
 --   measured_s      DOUBLE s     time of the step, until its host and the work that it launched are done: since that of
 --                                the step before, else since its begin on the host
 --   replayed_s      DOUBLE s     the same of the unchanged replay
 --   replay_error    DOUBLE       replayed over measured, less 1
 --   what_if_s       DOUBLE s     the same with what is healed
---   reason          VARCHAR      why there is no replay
+--   reason          VARCHAR      why there is no replay, or why the question cannot be asked
 WITH
 found AS (
     SELECT *, dense_rank() OVER (PARTITION BY run_id ORDER BY rank NULLS FIRST, file_id) - 1 AS place,
         min(start_ns) OVER (PARTITION BY run_id) AS first_ns
     FROM replay_events(runs := runs)),
-ranks AS (SELECT DISTINCT run_id, place, rank, file_id FROM found),
+ranks AS (
+    SELECT *, dense_rank() OVER (PARTITION BY run_id ORDER BY node) - 1 AS node_number
+    FROM (SELECT DISTINCT run_id, place, rank, file_id FROM found)
+    LEFT JOIN (SELECT run_id, rank, node FROM rank_places(runs := runs)) USING (run_id, rank)
+    LEFT JOIN rank_stages(runs := runs) USING (run_id, rank)),
 replays AS (
     SELECT run_id, unnest(kernel_what_if(list({
         place: place, role: role, begin_ns: start_ns - first_ns, end_ns: end_ns - first_ns, thread: thread,
         stream: stream, correlation: correlation, wait_stream: wait_stream, recorded_ns: recorded_ns - first_ns,
-        call: call, communicates: class IS NOT DISTINCT FROM 'communication', train_step: train_step
+        call: call, communicates: class IS NOT DISTINCT FROM 'communication', train_step: train_step,
+        node: CASE WHEN node IS NOT NULL THEN node_number END, stage: stage
     } ORDER BY place, start_ns, role = 'work', end_ns DESC, line))) AS told
-    FROM found GROUP BY run_id)
-SELECT replays.run_id, file_id, r.rank, told.train_step AS train_step, told.question AS question,
-    'rank ' || coalesce(h.rank, told.healed) AS healed, told.measured_s AS measured_s, told.replayed_s AS replayed_s,
+    FROM found JOIN ranks USING (run_id, place) GROUP BY run_id)
+SELECT replays.run_id, r.file_id, r.rank, told.train_step AS train_step, told.question AS question,
+    CASE told.question WHEN 'slowest node' THEN h.node WHEN 'slowest stage' THEN 'stage ' || h.stage
+        ELSE 'rank ' || coalesce(h.rank, told.healed) END AS healed, told.measured_s AS measured_s, told.replayed_s AS replayed_s,
     told.replayed_s / nullif(told.measured_s, 0) - 1 AS replay_error, told.what_if_s AS what_if_s, told.reason AS reason
 FROM replays
 LEFT JOIN ranks AS r ON r.run_id = replays.run_id AND r.place = told.rank
-LEFT JOIN (SELECT run_id, place, rank FROM ranks) AS h ON h.run_id = replays.run_id AND h.place = told.healed
-ORDER BY replays.run_id, question, rank, file_id, train_step
+LEFT JOIN ranks AS h ON h.run_id = replays.run_id AND h.place = told.healed
+ORDER BY replays.run_id, question, r.rank, r.file_id, train_step

@@ -6,7 +6,9 @@
 --   missed; times are means over the complete steps of the ranks:
 --     free communication    communication takes no time, but still waits for all
 --     no host gaps          the hosts take no time; they still wait for their devices
---     slowest rank          the rank that would be the slowest if none waited for another, as fast as the median of them
+--     slowest rank          the rank that would be the slowest if none waited for another, as fast as the median of the others
+--     slowest node          the same of a node, whose time is the median of its ranks; where rank_places knows the nodes
+--     slowest stage         the same of a pipeline stage; where rank_stages knows the stages
 --   Communication with ranks that were not traced holds the waiting for them, which goes with it.
 --   Where hosts never wait, the step of the unchanged replay is theirs as recorded, and its error says little.  With an
 --   error above 10 % no question is answered.
@@ -45,7 +47,7 @@
 -- Columns:
 --   run_id          VARCHAR      run
 --   question        VARCHAR      what is healed, as above; NULL where there is no replay
---   healed          VARCHAR      which workers, stage or rank
+--   healed          VARCHAR      which workers, stage, rank or node
 --   measured_s      DOUBLE s     time of a step, mean over the steps
 --   replayed_s      DOUBLE s     the same of the unchanged replay
 --   replay_error    DOUBLE       replayed over measured, less 1
@@ -96,5 +98,6 @@ SELECT run_id, question, healed, measured_s, replayed_s, replay_error,
     CASE WHEN abs(replay_error) > 0.1 THEN 'the unchanged replay misses the step by more than 10 %: what decides its '
         || 'time is not in the trace' ELSE reason END AS reason
 FROM of_kernels
-ORDER BY run_id, list_position(['all as usual', 'slowest workers', 'stage', 'slowest rank', 'free communication',
+ORDER BY run_id, list_position(['all as usual', 'slowest workers', 'stage', 'slowest rank', 'slowest node', 'slowest stage',
+    'free communication',
     'no host gaps'], question), healed

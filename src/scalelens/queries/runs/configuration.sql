@@ -60,8 +60,10 @@ readable AS (
             WHEN kind = 'number' THEN TRY_CAST(text AS DOUBLE)::VARCHAR
             WHEN length(word) <= 100 AND NOT regexp_matches(word, '[{\[]') THEN word END AS value
     FROM stated AS s JOIN keys AS k USING (key)),
+-- A recipe is printed though fp8 is off: where another key says whether it is on, the recipe says nothing.
 chosen AS (
-    FROM readable WHERE value IS NOT NULL
+    FROM readable WHERE value IS NOT NULL AND NOT (key = 'fp8_recipe' AND run_id IN (
+        SELECT run_id FROM stated WHERE key IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')))
     QUALIFY row_number() OVER (PARTITION BY run_id, setting ORDER BY
         trust, key_place, file_id, line) = 1),
 devices AS (

@@ -1,0 +1,31 @@
+-- The pipeline stage of each traced rank.
+--
+-- Answers: Which stage of the pipeline does a rank compute?
+--   The place of the rank in a process group whose description names the pipeline, as PyTorch writes it beside the
+--   kernels of NCCL: PIPELINE_MODEL_PARALLEL_GROUP of Megatron, mesh_pp of a DeviceMesh.  A rank that is in no such
+--   group, or that has two places, has no row: the order of ranks is never guessed from the size of the pipeline.
+--
+-- Helper: used by trace_replays
+--
+-- Sources: events, selected_runs
+--
+-- Parameters:
+--   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id    VARCHAR    run
+--   rank      INTEGER    global rank
+--   stage     BIGINT     stage, from 0
+WITH
+described AS (
+    SELECT DISTINCT run_id, rank, json_extract_string(args, '$."Process Group Description"') AS description,
+        TRY_CAST(json_extract_string(args, '$."Process Group Ranks"') AS INTEGER[]) AS members
+    FROM events
+    WHERE run_id IN (FROM selected_runs(runs := runs)) AND rank IS NOT NULL
+        AND contains(args, '"Process Group Description"')),
+places AS (
+    SELECT run_id, rank, list_position(list_sort(members), rank) - 1 AS stage FROM described
+    WHERE regexp_matches(description, '(?i)^pipeline_model_parallel_group$|(^|_)pp$') AND len(members) > 1)
+SELECT run_id, rank, min(stage)::BIGINT AS stage FROM places
+GROUP BY ALL HAVING count(DISTINCT stage) = 1
+ORDER BY run_id, rank
