@@ -1,6 +1,6 @@
 -- Every derived number of the published results, computed again from the numbers beside it.
 --
--- Answers: Which published numbers do not follow from their own table, and how far off are they?
+-- Answers: Which published numbers do not follow from their own table?
 --   One row for each derived number and each identity of published_identities.  Only a number whose printed digits leave
 --   no way for it to be true does not follow; a number with several readings has a row for each of them.
 --
