@@ -3,9 +3,12 @@
 import re
 from decimal import Decimal
 from math import prod
+from pathlib import Path
 
 import pytest
 
+import scalelens
+from command_line import Run, one_line
 from conftest import ROOT
 from little_warehouse import Warehouse
 from scalelens import catalog
@@ -137,3 +140,61 @@ def test_the_page_names_each_document_and_lists_what_does_not_follow(warehouse: 
     assert all(f"`{document}/...`" in page for document in DOCUMENTS)
     listed = set(re.findall(r"^\| `([\w/-]+)` \| \d", page, re.MULTILINE))
     assert listed == {row["name"] for row in warehouse.ask("FROM published_checks() WHERE NOT follows")}
+
+
+def test_a_run_stands_beside_the_row_of_its_devices_and_batch(warehouse: Warehouse) -> None:
+    """Half the published rate on as many devices; the batch of another row; and a model that is another one's."""
+    facts = {"devices": 4, "device_unit": "ipu", "name": "x"}
+    for run_id, model, batch in (("same", "gpt-117m", 128), ("other", "gpt-117m", 96), ("resnet", "resnet50", 128)):
+        step_s = batch / (97.21 / 2)
+        warehouse.run(
+            run_id,
+            [step_s] * 8,
+            steps={"samples": batch},
+            **facts,
+            model=model,
+            global_batch_size=batch,
+            micro_batch_size=1,
+        )
+    rows = warehouse.ask("FROM compare_published(published_name := 'caraml/gpt-ipu')")
+    assert [(row["run_id"], row["entry"], row["printed"]) for row in rows] == [("same", 2, "97.21")]
+    assert rows[0]["ratio"] == pytest.approx(0.5) and rows[0]["is_as_printed"] is False
+    assert rows[0]["differs"] is None and rows[0]["unknown"] == "system, device, nodes, micro-batch"
+
+
+def test_efficiencies_are_compared_by_their_kind_of_scaling(warehouse: Warehouse) -> None:
+    facts = {"model": "gpt-175b", "precision": "fp16", "device_unit": "gcd", "global_batch_size": 8000}
+    for devices, step_s in ((128, 80.0), (1024, 10.0 / 0.899)):
+        steps = {"samples": 8000}
+        warehouse.run(f"d{devices}", [step_s] * 12, steps=steps, devices=devices, nodes=devices // 8, **facts)
+    rows = warehouse.ask("FROM compare_published(published_name := 'frontier/scaling')")
+    assert [(row["run_id"], row["entry"], row["is_as_printed"]) for row in rows] == [("d1024", 1, True)]
+    assert rows[0]["measured"] == pytest.approx(89.9) and "strong scaling from 128 devices" in rows[0]["note"]
+
+
+def test_the_command_lays_runs_beside_a_published_table(tmp_path: Path, run: Run) -> None:
+    demo_runs = tmp_path / "w"
+    scalelens.ingest(ROOT / "src" / "scalelens" / "demo" / "logs" / "fp32-r1", warehouse=demo_runs)
+    one_line(run("compare", "--published", "tamu/table3", "-w", demo_runs), "did you mean tamu/table-3?")
+    one_line(
+        run("compare", "--published", "tamu/table-3", "devices > 1", "devices < 9", "-w", demo_runs), "one condition"
+    )
+    one_line(run("compare", "fp32-r1", "-w", demo_runs), "two sides")
+    ran = run("compare", "--published", "caraml/gpt-ipu", "devices = 3", "-w", demo_runs, "--format", "csv")
+    assert ran.code == 0 and ran.out.startswith("name,entry,run_id") and ran.out.count("\n") == 1
+    assert "no run has as many devices" in ran.err
+
+
+def test_each_system_of_the_documents_is_there_and_no_cell_is_of_another_document(warehouse: Warehouse) -> None:
+    rows = {(row["document"], row["system"]): row for row in warehouse.ask("FROM published_systems()")}
+    described = {
+        (row["name"].split("/")[0], row["system"])
+        for row in ROWS
+        if row["name"].split("/")[1] in ("systems", "partitions", "accelerators")
+    }
+    assert described <= set(rows)
+    lumi = rows["epicure", "LUMI-G"]
+    assert (lumi["nodes"], lumi["devices_per_node"], lumi["devices_as_counted"]) == ("2978", "4", "8")
+    assert lumi["tdp"] is None and lumi["topology"] == "Dragonfly", "the guide prints no power limit"
+    assert rows["caraml", "H100 (JURECA)"]["tdp"] == "350 W"
+    assert rows["epicure", "Deucalion"]["device_memory"] == "40 GiB or 80 GiB"

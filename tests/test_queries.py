@@ -129,10 +129,18 @@ def pipeline_of_two_ranks(little: Warehouse) -> None:
         '"Process Group Description":"mesh_pp","Process Group Ranks":"[0, 1]","Process Group Name"')""")
 
 
+def runs_like_published_ones(little: Warehouse) -> None:
+    """A run with the batch and devices of one published row, and one that does not say its batch."""
+    facts = {"devices": 4, "device_unit": "ipu", "model": "gpt-117m", "name": "gpt-117m"}
+    little.run("with-batch", [0.96] * 12, steps={"samples": 64}, global_batch_size=64, **facts)
+    little.run("without-batch", [0.96] * 12, steps={"samples": 64}, **facts)
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
+    "compare_published": runs_like_published_ones,
 }  # fmt: skip
 
 

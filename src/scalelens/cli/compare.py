@@ -8,6 +8,7 @@ import typer
 from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors, few_of
+from scalelens.cli.published_sides import beside_published
 from scalelens.cli.written import show_answer
 from scalelens.errors import UserError
 
@@ -20,10 +21,12 @@ KERNELS_SHOWN = 5
 
 def compare(
     a: Annotated[
-        str,
+        str | None,
         typer.Argument(help="A run's name or id, key=value, or a condition as in runs=...", autocompletion=run_names),
-    ],
-    b: Annotated[str, typer.Argument(help="The other side, written in the same way.", autocompletion=run_names)],
+    ] = None,
+    b: Annotated[
+        str | None, typer.Argument(help="The other side, written in the same way.", autocompletion=run_names)
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
@@ -33,12 +36,17 @@ def compare(
     fail_above: Annotated[
         str | None, typer.Option(metavar="3%", help="Exit 1 where b is slower than a by more than this for sure.")
     ] = None,
+    published: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Lay runs beside published numbers: caraml/gpt-ipu.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 too where that cannot be told.")] = False,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,
 ) -> None:
     """Say whether b is slower than a, by how much, how sure that is, and which settings differ.
+
+    With --published, runs stand beside published numbers; a is a condition that chooses the runs.
 
     With --fail-above the exit code is 1 where the lower end of the slowdown's interval lies above the share.  Where
     that cannot be told, the exit code is 0 with a warning, and 1 with --strict.
@@ -49,13 +57,18 @@ def compare(
 
     scalelens compare commit=1a2b3c commit=4d5e6f measure=samples_per_s --fail-above 3%
 
+    scalelens compare --published caraml/gpt-ipu "system = 'jureca'"
+
     scalelens compare "precision = 'fp32' AND devices = 8" "precision = 'bf16' AND devices = 8" quantile=0.95
     """
     from scalelens.database.ask import ask
 
-    limit = share_of(fail_above) if fail_above is not None else None
-    sides = {"a": a, "b": b}
     asked = tuple(folders or ())
+    if published is not None:
+        beside_published(warehouse, published, [a, b, *(parameters or ())], format, asked)
+        return
+    limit = share_of(fail_above) if fail_above is not None else None
+    sides = sides_of(a, b)
     row = ask(warehouse, "compare", {**pairs(parameters, "measure=data_s"), **sides}, asked)
     print_differences(ask(warehouse, "differences", sides, asked))
     show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"))
@@ -66,6 +79,13 @@ def compare(
     print_evidence(ask(warehouse, "compare_evidence", sides, asked))
     if limit is not None:
         raise typer.Exit(exit_code(answer, limit, strict))
+
+
+def sides_of(a: str | None, b: str | None) -> dict[str, str]:
+    """The two sides.  Raises UserError where one is missing."""
+    if a is None or b is None:
+        raise UserError("compare needs two sides", "name two runs or groups, or a published table with --published")
+    return {"a": a, "b": b}
 
 
 def share_of(text: str) -> float:

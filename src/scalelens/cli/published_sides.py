@@ -1,0 +1,41 @@
+"""Runs beside published numbers, for `compare --published`."""
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+
+from scalelens.cli.options import OutputFormat, pairs
+from scalelens.cli.output import errors
+from scalelens.cli.written import show_answer
+from scalelens.errors import UserError
+
+QUERY = "compare_published"
+PARAMETER = re.compile(r"\w+=(?!=)")  # warmup=3; a condition has blanks around its sign
+
+
+def beside_published(
+    root: Path, name: str, given: list[str | None], format: OutputFormat, folders: tuple[Path, ...]
+) -> None:
+    """Prints the runs that have published rows of `name` beside them.  `given`: a condition, and KEY=VALUE.
+
+    Raises UserError for a name that is not published, and for more than one condition.
+    """
+    from scalelens.catalog import rows
+    from scalelens.database.ask import ask
+
+    names = list(dict.fromkeys(row["name"] for row in rows("published")))
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise UserError(f"nothing is published as '{name}'", f"{meant}There are {', '.join(names)}")
+    texts = [text for text in given if text is not None]
+    parameters = pairs([text for text in texts if PARAMETER.match(text)], "warmup=3")
+    conditions = [text for text in texts if not PARAMETER.match(text)]
+    if len(conditions) > 1:
+        raise UserError("--published takes one condition", "write what chooses the runs in one text")
+    chosen = {"runs": conditions[0]} if conditions else {}
+    answer = ask(root, QUERY, {"published_name": name, **chosen, **parameters}, folders)
+    show_answer(root, answer, QUERY, format, folders)
+    if answer.is_empty():
+        errors.print(f"no run has as many devices and the same batch as a row of {name}", markup=False)
+        errors.print(f"its rows: scalelens sql \"FROM published WHERE name = '{name}'\"", style="dim", markup=False)

@@ -1,0 +1,102 @@
+-- One's own runs beside published numbers of the same quantity, devices and batch.
+--
+-- Answers: How do my runs compare with what somebody published?
+--   One row for each run and quantity that has a published row: of as many devices and nodes, and of the same batch where
+--   both sides say it.  Settings that differ or that one side does not say stand beside; nothing is judged across them.
+--   Where several published rows fit because a log does not say enough, there is no number, and the note says how many.
+--
+-- Formula: ratio = measured / printed.
+--
+-- Limits: A printed number is of other software and another day: the ratio has no interval.  Efficiencies are those of
+--   the time of a step; those published per epoch are left out.
+--
+-- Glance: name entry run_id devices quantity measured printed unit ratio differs unknown note
+--
+-- Sources: published, runs, selected_runs, throughput, energy_efficiency, scaling
+--
+-- Parameters:
+--   published_name := ''    name in `published`, as caraml/gpt-ipu; empty takes all whose model has the run's name
+--   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+--   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
+--   warmup := 2             records left out at the start of each attempt
+--   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+--
+-- Columns:
+--   name               VARCHAR     document and table
+--   entry              INTEGER     row of that table; NULL where several fit
+--   run_id             VARCHAR     run
+--   devices            INTEGER     devices of the run
+--   quantity           VARCHAR     what is compared
+--   measured           DOUBLE      of the run, in the unit beside; NULL where several fit
+--   printed            VARCHAR     as published
+--   unit               VARCHAR     as published
+--   ratio              DOUBLE      measured over printed
+--   is_as_printed      BOOLEAN     the measured value is one that the printed digits leave open
+--   differs            VARCHAR     settings that differ: of the run -> as published
+--   unknown            VARCHAR     settings that one side does not say
+--   note               VARCHAR     what to doubt
+WITH
+rates AS (
+    SELECT run_id, samples_per_s, tokens_per_s FROM throughput(runs := runs, epochs := epochs, warmup := warmup,
+        exclude := exclude)),
+energies AS (
+    FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+efficiencies AS (
+    FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+-- Values are in the units of number_unit: 3600 J are 1 Wh.
+measures AS (
+    SELECT run_id, 'samples_per_s' AS quantity, samples_per_s AS measured, NULL AS counted, NULL AS scaled FROM rates
+    UNION ALL SELECT run_id, 'tokens_per_s', coalesce(tokens_per_s, samples_per_s),
+        CASE WHEN tokens_per_s IS NULL THEN 'samples, where the document says tokens' END, NULL FROM rates
+    UNION ALL SELECT run_id, 'energy_per_device', unit_wh * 3600, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'energy', epoch_wh * 3600, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'tokens_per_energy', coalesce(tokens_per_wh, samples_per_wh) / 3600,
+        CASE WHEN tokens_per_wh IS NULL THEN 'samples, where the document says tokens' END, NULL FROM energies
+    UNION ALL SELECT run_id, 'efficiency', efficiency, concat(scaling, ' scaling from ', baseline_devices, ' devices'), scaling
+        FROM efficiencies WHERE devices > baseline_devices
+    UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, tflops_kind, scaling FROM efficiencies),
+fitting AS (
+    SELECT p.*, m.measured, m.counted, r.run_id, r.devices AS run_devices,
+        [['system', r.system, p.system], ['device', r.device_model, p.device], ['model', r.model, p.model],
+            ['precision', r.precision, p.precision], ['nodes', r.nodes::VARCHAR, p.nodes::VARCHAR],
+            ['micro-batch', r.micro_batch_size::VARCHAR, p.micro_batch_size::VARCHAR],
+            ['batch', r.global_batch_size::VARCHAR, p.global_batch_size::VARCHAR]] AS settings,
+        list_transform(settings, lambda s: list_transform(s, lambda t: regexp_replace(lower(t), '[^a-z0-9]', '', 'g')))
+            AS plain,
+        coalesce(plain[3][2] = plain[3][3], false) AS is_same_model
+    FROM measures AS m JOIN selected_runs(runs := runs) USING (run_id) JOIN runs AS r USING (run_id)
+    JOIN published AS p ON p.quantity = m.quantity AND p.relation <> '<=' AND p.number IS NOT NULL
+        AND (published_name = '' OR p.name = published_name) AND (p.devices IS NULL OR p.devices = r.devices)
+        AND coalesce(p.global_batch_size = r.global_batch_size, true)
+        AND coalesce(p.micro_batch_size = r.micro_batch_size, true) AND coalesce(p.nodes = r.nodes, true)
+        AND NOT coalesce(p.setting LIKE '%per epoch%', false)
+        AND coalesce(nullif(regexp_extract(p.setting, '(weak|strong) scaling', 1), '') = scaled, true)
+    WHERE m.measured IS NOT NULL),
+-- Of several published rows the one of the same model counts, then the one that says most of devices and batch.
+nearest AS (
+    SELECT *, count(*) OVER (PARTITION BY name, run_id, quantity) AS n_fitting
+    FROM fitting
+    WHERE is_same_model OR (published_name <> '' AND counted IS DISTINCT FROM 'samples, where the document says tokens')
+    QUALIFY rank() OVER (PARTITION BY name, run_id, quantity
+        ORDER BY is_same_model DESC, (devices IS NOT NULL)::INTEGER
+            + (nodes IS NOT NULL)::INTEGER + (coalesce(global_batch_size, micro_batch_size) IS NOT NULL)::INTEGER DESC) = 1),
+described AS (
+    SELECT *, TRY_CAST(replace(printed, ',', '') AS DOUBLE) AS printed_number,
+        array_to_string(list_transform(list_filter(list_zip(settings, plain), lambda s: NOT contains(s[2][2], s[2][3])
+            AND NOT contains(s[2][3], s[2][2])), lambda s: concat(s[1][1], ' ', s[1][2], ' -> ', s[1][3])), '; ') AS differing,
+        array_to_string(list_transform(list_filter(settings, lambda s: (s[2] IS NULL) <> (s[3] IS NULL)),
+            lambda s: s[1]), ', ') AS unsaid
+    FROM nearest)
+SELECT DISTINCT name, CASE WHEN n_fitting = 1 THEN entry END AS entry, run_id, run_devices AS devices, quantity,
+    CASE WHEN n_fitting = 1 THEN measured / number * printed_number END AS measured, CASE WHEN n_fitting = 1 THEN printed END AS printed,
+    CASE WHEN n_fitting = 1 THEN unit END AS unit, CASE WHEN n_fitting = 1 THEN measured / number END AS ratio,
+    CASE WHEN n_fitting = 1 THEN measured BETWEEN coalesce(number_low, -'inf'::DOUBLE)
+        AND coalesce(number_high, 'inf'::DOUBLE) END AS is_as_printed,
+    CASE WHEN n_fitting = 1 THEN nullif(differing, '') END AS differs,
+    CASE WHEN n_fitting = 1 THEN nullif(unsaid, '') END AS unknown,
+    nullif(concat_ws('; ', CASE WHEN n_fitting > 1
+        THEN concat(n_fitting, ' published rows fit: the log does not say what they differ in') END,
+        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END, counted), '') AS note
+FROM described
+ORDER BY name, quantity, devices, entry, run_id
