@@ -29,6 +29,7 @@ CREATE MACRO _step_times_of(runs := '') AS TABLE FROM step_times WHERE run_id IN
 """
 
 Row = dict[str, Any]
+catalog_table = cache(catalog.table)
 
 
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
@@ -58,10 +59,10 @@ class Warehouse:
         self.connection = shared_warehouse()
         for name in TABLES:
             self.connection.execute(f"DELETE FROM {name}")
-        for name in ("settings_catalog", "published"):
-            self.connection.register("arrow", catalog.table(name))
+        for name in ("settings_catalog", "published", "published_documents", "published_identities"):
+            self.connection.register("arrow", catalog_table(name))
             self.connection.execute(f"INSERT INTO {name} BY NAME FROM arrow")
-        self.connection.unregister("arrow")
+            self.connection.unregister("arrow")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
         if table == "events":

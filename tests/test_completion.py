@@ -44,7 +44,7 @@ def test_commands_queries_parameters_and_runs(shell: str, warehouse: Path) -> No
     assert sorted(offered("scalelens que", shell)) == ["queries", "query"]
     assert "scaling" in offered("scalelens query scal", shell)
     assert offered("scalelens query batch_stats war", shell) == ["warmup="]
-    assert offered("scalelens plot scali", shell) == ["scaling"]
+    assert offered("scalelens plot step_h", shell) == ["step_heatmap"]
     runs = offered("scalelens compare ", shell, SCALELENS_WAREHOUSE=str(warehouse))
     assert runs == ["after", "before"]
 

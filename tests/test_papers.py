@@ -157,8 +157,8 @@ def test_numbers_are_rounded_by_their_intervals(run: "Run", warehouse: Path, tmp
     assert ran.code == 0 and "6 numbers" in ran.err
     macros = dict(re.findall(r"\\newcommand\{\\(\w+)\}\{(.*)\}", path.read_text()))
     assert macros == {
-        "eff": "0.791", "effPercent": "79.1", "effPercentUnit": r"\percent",
-        "step": "0.70", "stepLow": "0.62", "stepHigh": "1.00", "stepUnit": r"\second",
+        "eff": "0.787", "effPercent": "78.7", "effPercentUnit": r"\percent",
+        "step": "0.71", "stepLow": "0.62", "stepHigh": "1.00", "stepUnit": r"\second",
         "stepMs": "121", "stepMsLow": "111", "stepMsHigh": "161", "stepMsUnit": r"\milli\second",
         "nRuns": "8", "who": "gpt-toy",
     }  # fmt: skip

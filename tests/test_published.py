@@ -1,79 +1,139 @@
-"""Published results as data: every derived column is recomputed here with decimals, apart from the query that does it."""
+"""Published results: what the digits leave open, and every derived number computed again, apart from the query."""
 
 import re
 from decimal import Decimal
+from math import prod
 
 import pytest
 
 from conftest import ROOT
 from little_warehouse import Warehouse
 from scalelens import catalog
+from scalelens.catalog.printed_numbers import printed_number
 
 ROWS = catalog.rows("published")
-IMAGES = {"tamu/table-4": (Decimal(70000), Decimal(70000))}
-DOES_NOT_FOLLOW = [
-    ("caraml/gpt-ipu", 4), ("caraml/gpt-ipu", 8), ("tamu/table-3", 10), ("tamu/table-3", 11), ("tamu/table-3", 12),
-    ("tamu/table-4", 10),
-]  # fmt: skip
-
+IDENTITIES = catalog.rows("published_identities")
+DOCUMENTS = {row["document"] for row in catalog.rows("published_documents")}
+KEYS = ("nodes", "devices", "micro_batch_size", "global_batch_size")
 Interval = tuple[Decimal, Decimal]
 
 
-def cell(name: str, entry: int, quantity: str) -> Interval:
-    """What the printed digits of a number leave possible."""
-    (row,) = [row for row in ROWS if (row["name"], row["entry"], row["quantity"]) == (name, entry, quantity)]
-    number = Decimal(row["printed"].replace(",", ""))
-    half = Decimal(1).scaleb(number.as_tuple().exponent) / 2
-    return number - half, number + half
+@pytest.mark.parametrize(
+    ("text", "unit", "relation", "low", "high"),
+    [
+        ("4.08", "1/s", "=", "4.075", "4.085"),
+        ("27.60", "1/s", "=", "27.595", "27.605"),  # a zero at the end is a digit
+        ("8,642", "images/second", "=", "8641.5", "8642.5"),
+        ("70,000", "images", "=", "70000", "70000"),  # a count
+        ("14,000", "images/second", "about", "13500", "14500"),
+        ("10⁶", "images", "=", "1000000", "1000000"),
+        ("1.28", "million images", ">=", "1275000", ""),
+        ("20", "% more", "=", "1.195", "1.205"),
+        ("90", "%", ">=", "0.895", ""),
+        ("33", "Wh", "=", "117000", "120600"),
+        ("384", "TFLOPS", "<=", "", "384500000000000"),
+        ("1.13.0", "version", "=", "", ""),
+    ],
+)
+def test_printed_digits_leave_an_interval(text: str, unit: str, relation: str, low: str, high: str) -> None:
+    cells = printed_number(text, unit, relation)
+    ends = [Decimal(cells[end]) if cells[end] else "" for end in ("number_low", "number_high")]
+    assert ends == [Decimal(end) if end else "" for end in (low, high)]
 
 
-def entries(name: str) -> list[int]:
-    return sorted({row["entry"] for row in ROWS if row["name"] == name})
-
-
-def meet(a: Interval, b: Interval) -> bool:
-    return a[0] <= b[1] and b[0] <= a[1]
-
-
-def work_over_energy(name: str, entry: int) -> bool:
-    batch = next(row["batch"] for row in ROWS if (row["name"], row["entry"]) == (name, entry))
-    work = Decimal(int(batch)) if name == "caraml/gpt-ipu" else Decimal(1281167)
-    least, most = cell(name, entry, "energy of an epoch")
-    return meet(cell(name, entry, "work per energy"), (work / most, work / least))
-
-
-def images(name: str, entry: int) -> Interval:
-    rate, time = cell(name, entry, "throughput"), cell(name, entry, "training time")
-    return rate[0] * time[0], rate[1] * time[1]
-
-
-def test_every_derived_number_is_recomputed_and_those_that_do_not_follow_are_known() -> None:
-    judged = {
-        (name, entry): work_over_energy(name, entry)
-        for name in ("caraml/gpt-ipu", "caraml/resnet-ipu")
-        for entry in entries(name)
-    }
-    for name in ("tamu/table-3", "tamu/table-4"):
-        wanted = IMAGES.get(name) or images(name, 1)
-        judged |= {(name, entry): meet(images(name, entry), wanted) for entry in entries(name)}
-    assert len(judged) == 9 + 9 + 12 + 10
-    assert [key for key, follows in judged.items() if not follows] == DOES_NOT_FOLLOW
-
-
-def test_the_query_says_the_same(warehouse: Warehouse) -> None:
-    asked = warehouse.ask("FROM published_checks()")
-    assert len(asked) == 40
-    assert [(row["name"], row["entry"]) for row in asked if not row["follows"]] == DOES_NOT_FOLLOW
-
-
-def test_numbers_are_as_printed_and_the_page_names_each_document() -> None:
-    page = (ROOT / "docs" / "published.md").read_text()
+def test_rows_are_of_a_document_and_of_one_meaning() -> None:
+    assert {row["name"].split("/")[0] for row in ROWS} == DOCUMENTS
     for row in ROWS:
-        assert float(row["printed"].replace(",", "")) == row["value"], row
-        assert f"`{row['name'].split('/')[0]}/...`" in page
-    assert len({(row["name"], row["entry"], row["quantity"]) for row in ROWS}) == len(ROWS)
+        assert row["relation"] in ("=", "about", ">=", "<=") and row["part"], row
+        assert re.fullmatch(r"[a-z0-9_]+", row["quantity"]), row
+        assert row["number"] is not None or row["unit"] == "version", row
+    units: dict[tuple[str, str], set[str | None]] = {}
+    for row in ROWS:
+        units.setdefault((row["name"], row["quantity"]), set()).add(row["number_unit"])
+    assert all(len(found) == 1 for found in units.values())
 
 
-@pytest.mark.parametrize("name, entry", DOES_NOT_FOLLOW)
-def test_the_page_lists_what_does_not_follow(name: str, entry: int) -> None:
-    assert re.search(rf"^\| `{name}` \| {entry} \|", (ROOT / "docs" / "published.md").read_text(), re.MULTILINE)
+def known(name: str, quantity: str, entry: int) -> Interval | None:
+    """What the printed digits of a quantity leave possible, summed where it is printed in parts."""
+    for of_entry in (entry, 0):
+        found = [r for r in ROWS if (r["name"], r["quantity"], r["entry"]) == (name, quantity, of_entry)]
+        if found:
+            ends = [printed_number(r["printed"], r["unit"], r["relation"]) for r in found]
+            lows, highs = ([end[key] for end in ends] for key in ("number_low", "number_high"))
+            return sum(map(Decimal, (x or "0" for x in lows))), sum(map(Decimal, (x or "Infinity" for x in highs)))
+        values = [r[quantity] for r in ROWS if quantity in KEYS and (r["name"], r["entry"]) == (name, of_entry)]
+        if any(values):
+            return (Decimal(max(filter(None, values))),) * 2
+    return None
+
+
+def term(text: str, name: str, entry: int) -> Interval | None:
+    found = re.fullmatch(r"(?:([\w-]+)\.)?(\w+)(?:\[(\d+)\])?", text)
+    assert found, text
+    return known(f"{name.split('/')[0]}/{found[1]}" if found[1] else name, found[2], int(found[3] or entry))
+
+
+def follows(identity: dict, entry: int) -> bool | None:
+    """Whether a derived number can be true; None where a number that it follows from is not printed."""
+    terms = [identity["derived"].partition("[")[0], *(identity["numerator"] or "").split()]
+    n_above, terms = len(terms), terms + (identity["denominator"] or "").split()
+    found = [interval for text in terms if (interval := term(text, identity["name"], entry))]
+    if len(found) < len(terms):
+        return None
+    derived, above, below = found[0], found[1:n_above], found[n_above:]
+    low = prod((low for low, _ in above), start=Decimal(1)) / prod((high for _, high in below), start=Decimal(1))
+    high = prod((high for _, high in above), start=Decimal(1)) / prod((low for low, _ in below), start=Decimal(1))
+    slack = Decimal("1e-12")  # 1/3600 has no end
+    is_low_enough = derived[0] <= high * (1 + slack) or identity["relation"] == ">="
+    return is_low_enough and (derived[1] >= low * (1 - slack) or identity["relation"] == "<=")
+
+
+def entries(identity: dict) -> list[int]:
+    """Entries that print the derived quantity."""
+    quantity, _, only = identity["derived"].rstrip("]").partition("[")
+    of_name = [row for row in ROWS if row["name"] == identity["name"]]
+    found = {row["entry"] for row in of_name if row["quantity"] == quantity or row.get(quantity) is not None}
+    return sorted(entry for entry in found if not only or entry == int(only))
+
+
+def test_every_derived_number_is_recomputed_with_decimals_and_the_query_says_the_same(warehouse: Warehouse) -> None:
+    judged = [(row["name"], entry, row["meaning"], follows(row, entry)) for row in IDENTITIES for entry in entries(row)]
+    expected = [row for row in judged if row[3] is not None]
+    asked = warehouse.ask("FROM published_checks()")
+    assert [(row["name"], row["entry"], row["meaning"], row["follows"]) for row in asked] == expected
+    assert {row[2] for row in expected} == {row["meaning"] for row in IDENTITIES}, "each identity judges a number"
+
+
+def test_the_known_contradictions_are_found_and_their_neighbours_are_not(warehouse: Warehouse) -> None:
+    rows = warehouse.ask("FROM published_checks() WHERE NOT follows")
+    off = {(row["name"], row["entry"], row["quantity"]): row["off"] for row in rows}
+    assert off["tamu/table-4", 10, "epoch_time"] == pytest.approx(105_580 / 70_000 - 1, abs=1e-4)
+    assert off["caraml/gpt-ipu", 1, "energy_per_device"] == pytest.approx(
+        15.68 * 64.99 * 3600 / 256 / 300 - 1, abs=1e-4
+    )
+    assert off["epicure/partitions", 4, "nodes_of_partition"] == pytest.approx(6408 / 6490 - 1)
+    assert [key[1] for key in off if key[0] == "tamu/table-3"] == [10, 11, 12]
+    assert ("tamu/table-4", 9, "epoch_time") not in off
+    assert not [key for key in off if key[0].startswith(("frontier/", "pdc/"))]
+
+
+def test_each_table_that_has_a_derived_column_has_an_identity() -> None:
+    """What is derived in the documents' tables: ratios, work over energy, times of known work, sums of parts."""
+    derived = {
+        "tokens_per_energy",
+        "samples_per_energy",
+        "epoch_time",
+        "training_time",
+        "nodes_of_partition",
+        "efficiency",
+    }
+    judged = {(row["name"], row["derived"].partition("[")[0]) for row in IDENTITIES}
+    printed = {(row["name"], row["quantity"]) for row in ROWS if row["quantity"] in derived}
+    assert printed <= judged
+
+
+def test_the_page_names_each_document_and_lists_what_does_not_follow(warehouse: Warehouse) -> None:
+    page = (ROOT / "docs" / "published.md").read_text()
+    assert all(f"`{document}/...`" in page for document in DOCUMENTS)
+    listed = set(re.findall(r"^\| `([\w/-]+)` \| \d", page, re.MULTILINE))
+    assert listed == {row["name"] for row in warehouse.ask("FROM published_checks() WHERE NOT follows")}

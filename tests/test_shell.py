@@ -98,7 +98,7 @@ def test_at_a_prompt_it_goes_on_after_a_mistake_and_remembers(warehouse: Path, t
     assert "FROM nowhere;" in (tmp_path / "scalelens/history").read_text()
 
 
-@pytest.mark.parametrize("copy", [False, True])
+@pytest.mark.parametrize("copy", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_file_of_connect_has_every_table(warehouse: Path, tmp_path: Path, run: Run, copy: bool) -> None:
     file = tmp_path / "study.duckdb"
     assert run("connect", "-o", file, "-w", warehouse, *(["--copy"] if copy else [])).code == 0

@@ -19,6 +19,7 @@ from scalelens.report.provenance import provenance_of
 STUDIES = ROOT / "docs" / "studies"
 PAGES = sorted(path.name for path in STUDIES.glob("*.md"))
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+AT_NIGHT = ("epicure.md", "real.md")  # the longest two
 OF_THE_CORPUS = ("real.md",)  # real logs of others, which lie beside the project
 
 
@@ -41,7 +42,7 @@ def printed(block: re.Match[str]) -> str:
     return "```console\n" + "".join(f"$ {command}\n{ran(command)}" for command in commands) + "```"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in AT_NIGHT)) for name in PAGES])
 def test_a_page_shows_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden, request: pytest.FixtureRequest
 ) -> None:

@@ -308,19 +308,45 @@ SETTINGS: tuple[Column, ...] = (
 )
 PUBLISHED: tuple[Column, ...] = (
     Column("place", SMALL, "order of the rows, from 1"),
-    Column("name", TEXT, "document and table: caraml/gpt-ipu; docs/published.md names the documents"),
-    Column("part", TEXT, "where in the document it stands"),
-    Column("entry", SMALL, "row of the table, or statement of the text, from 1"),
+    Column("name", TEXT, "document and table or topic: caraml/gpt-ipu; published_documents has the documents"),
+    Column("part", TEXT, "where in the document it stands: table, section, slide or paragraph"),
+    Column("entry", SMALL, "row of the table or statement, from 1; 0 holds for all entries of the name"),
     Column("system", TEXT, "machine, as in systems_catalog where it is there"),
-    Column("device", TEXT, "device as the document calls it"),
-    Column("devices", SMALL, "devices of the run"),
+    Column("device", TEXT, "device, as in devices_catalog where it is there"),
+    Column("nodes", INT, "nodes of the run"),
+    Column("devices", INT, "devices of the run, as the document counts them"),
     Column("model", TEXT, "model"),
-    Column("batch", FLOAT, "batch in samples, as the document counts it"),
-    Column("quantity", TEXT, "what was measured: throughput, training time, energy of an epoch and so on"),
+    Column("precision", TEXT, "fp32, fp16, amp or mixed, where the document says it"),
+    Column("micro_batch_size", INT, "samples of one device in a batch"),
+    Column("global_batch_size", INT, "samples of a batch over all devices"),
+    Column("setting", TEXT, "what else the row is of"),
+    Column("quantity", TEXT, "what the number is: samples_per_s, energy, training_time and so on"),
+    Column("relation", TEXT, "`=`, `about` (zeros at its end are no digits), `>=` or `<=`"),
     Column("printed", TEXT, "the number as printed, whose trailing zeros are digits"),
-    Column("value", FLOAT, "the same as a number"),
-    Column("unit", TEXT, "unit as the document gives it; NULL for a ratio or a count"),
-    Column("note", TEXT, "what to know of the number"),
+    Column("unit", TEXT, "unit as printed; `% more` where a gain is printed in %"),
+    Column("number", FLOAT, "the same in number_unit; NULL for a version"),
+    Column("number_low", FLOAT, "smallest value that is printed so; NULL where there is no lower bound"),
+    Column("number_high", FLOAT, "largest value that is printed so; NULL where there is no upper bound"),
+    Column("number_unit", TEXT, "s, W, J, bytes, FLOP/s and their like, `count` and `times`; NULL for ratios"),
+    Column("note", TEXT, "what to know of the value"),
+)
+DOCUMENTS: tuple[Column, ...] = (
+    Column("place", SMALL, "order of the rows, from 1"),
+    Column("document", TEXT, "short name"),
+    Column("title", TEXT, "title"),
+    Column("authors", TEXT, "authors as printed, separated by `;`"),
+    Column("year", INT, "year, where it is printed"),
+    Column("published_in", TEXT, "where it was published"),
+    Column("address", TEXT, "address, where one is printed"),
+)
+IDENTITIES: tuple[Column, ...] = (
+    Column("place", SMALL, "order of the rows, from 1"),
+    Column("name", TEXT, "document and table or topic, as in published"),
+    Column("derived", TEXT, "quantity that follows from others; `quantity[3]` of entry 3 alone"),
+    Column("relation", TEXT, "`=`, `<=` or `>=`: how it compares with numerator over denominator"),
+    Column("numerator", TEXT, "quantities, multiplied: of the same entry, or `quantity[3]`, `table.quantity[3]`"),
+    Column("denominator", TEXT, "quantities, multiplied"),
+    Column("meaning", TEXT, "what numerator over denominator is"),
 )
 
 RUN_ID = Column("run_id", TEXT, "run the row belongs to")
@@ -343,6 +369,7 @@ def documented() -> dict[str, tuple[Column, ...]]:
     """Tables as SQL sees them: the name of each, and its columns in order."""
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
     catalogs = {
-        "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS, "published": PUBLISHED,
+        "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS,
+        "published": PUBLISHED, "published_documents": DOCUMENTS, "published_identities": IDENTITIES,
     }  # fmt: skip
     return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES, **catalogs}

@@ -1,5 +1,5 @@
-"""Facts about devices and systems, each row with its source, the settings of runs, and results that others published:
-`devices.csv`, `systems.csv`, `settings.csv`, a file of `published/` for each document (docs/published.md).
+"""Facts about devices and systems, each row with its source, the settings of runs, and published results:
+`devices.csv`, `systems.csv`, `settings.csv`, `published/`.
 
 Peaks are dense.  `fp32_tflops` is the peak with the full precision of fp32: of AMD's matrix units, of NVIDIA's plain
 cores.  An empty cell is a figure without a known source.  `pattern` is a regular expression for the names that logs
@@ -14,28 +14,37 @@ from typing import Any
 
 import pyarrow as pa
 
-from scalelens.tables import DEVICES, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
+from scalelens.catalog.printed_numbers import printed_number
+from scalelens.tables import DEVICES, DOCUMENTS, IDENTITIES, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
 
 CATALOG_FOLDER = Path(__file__).parent
+STUDIES = ("caraml", "epicure", "frontier", "pdc", "tamu")
 CATALOGS = {
-    "devices_catalog": ("devices.csv", DEVICES),
-    "systems_catalog": ("systems.csv", SYSTEMS),
-    "settings_catalog": ("settings.csv", SETTINGS),
-    "published": ("published/*.csv", PUBLISHED),
+    "devices_catalog": (("devices.csv",), DEVICES),
+    "systems_catalog": (("systems.csv",), SYSTEMS),
+    "settings_catalog": (("settings.csv",), SETTINGS),
+    "published": (tuple(f"published/{study}.csv" for study in STUDIES), PUBLISHED),
+    "published_documents": (("published/documents.csv",), DOCUMENTS),
+    "published_identities": (("published/identities.csv",), IDENTITIES),
 }
 
 
 def rows(name: str) -> list[dict[str, Any]]:
     """Rows of a catalog in their order, with numbers as numbers and None for what is empty."""
     files, columns = CATALOGS[name]
-    read: list[dict[str, str]] = []
-    for path in sorted(CATALOG_FOLDER.glob(files)):
-        with path.open(newline="", encoding="utf-8") as text:
-            read += csv.DictReader(text)
+    cells = [row for file in files for row in cells_of(file)]
+    if name == "published":
+        cells = [row | printed_number(row["printed"], row["unit"], row["relation"]) for row in cells]
     return [
         {"place": place, **{column.name: value(row[column.name], column) for column in columns[1:]}}
-        for place, row in enumerate(read, 1)
+        for place, row in enumerate(cells, 1)
     ]
+
+
+def cells_of(file: str) -> list[dict[str, str]]:
+    """Rows of a file of the catalog, as text."""
+    with (CATALOG_FOLDER / file).open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
 
 
 def value(text: str, column: Column) -> Any:

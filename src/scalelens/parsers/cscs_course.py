@@ -26,7 +26,7 @@ from scalelens.parsing.values import iso_time
 VERSION = 2
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
 
-RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?[\d.]+|nan|inf) \| Tokens per second: ")
+RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?\d+(?:\.\d*)?|nan|inf) \| Tokens per second: ")
 FIELD = re.compile(r"\s*([A-Z][\w /%()-]*): (-?\d+(?:\.\d*)?|nan|inf)(?: (GB))?\s*(?:\||\Z)")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
 ARGUMENT = re.compile(r"\b(sequence_length|batch_size)=(\d{1,9})\b")

@@ -94,7 +94,7 @@ ARGUMENTS = {
 CUT = re.compile(
     r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
 )
-BAR = re.compile(r"\| Accuracy:.*\| +(\d{1,9})/(\d{1,9}) \[(?:(\d+):)?(\d\d):(\d\d)<")
+BAR = re.compile(r"\| {1,9}(\d{1,9})/(\d{1,9}) \[(?:(\d+):)?(\d\d):(\d\d)<")
 COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
 WAITING = 100_000  # records that wait until the batch is printed
 
@@ -114,8 +114,9 @@ class Reader:
         self.waiting: list[tuple[Line, re.Match[str]]] = []  # BERT's
 
     def take(self, line: Line) -> bool:
-        if bar := BAR.search(line.text):
-            done, batches, hours, minutes, seconds = (int(text or 0) for text in bar.groups())
+        bars = list(BAR.finditer(line.text.partition("| Accuracy:")[2]))
+        if bars:
+            done, batches, hours, minutes, seconds = (int(text or 0) for text in bars[-1].groups())
             self.bar = (3600 * hours + 60 * minutes + seconds) * batches / max(done, 1), batches
         self.compiled = self.compiled or COMPILED.search(line.text) is not None
         for kind, pattern in RECORDS.items():

@@ -1,66 +1,106 @@
--- Numbers of published tables that follow from others of the same row, recomputed.
+-- Every derived number of the published results, computed again from the numbers beside it.
 --
--- Answers: Which published numbers do not follow from those beside them?
---   A number that was derived in the document is recomputed from the printed ones of its row.  The printed digits leave
---   an interval to each; a number follows where the intervals meet.  Only those that do not meet are said to be off.
+-- Answers: Which published numbers do not follow from their own table?
+--   One row for each derived number and each identity of published_identities.  Only a number whose printed digits leave
+--   no way for it to be true does not follow; a number with several readings has a row for each of them.
 --
--- Formula:
---   batch over energy: the column Tokens/Energy of caraml/gpt-ipu is the batch over the energy of an epoch
---   images over energy: images/Wh of caraml/resnet-ipu is 1,281,167 images over the energy of an epoch
---   rate times time: throughput x training time is the number of images; in tamu/table-3 that of its first row, in
---   tamu/table-4 the 70,000 that the text names
+-- Formula: expected = product of the numerator / product of the denominator; the smallest and the largest that the
+--   printed digits allow, whichever way a 5 is rounded.  Several values of one quantity in one entry are summed first.
+--   off = number / expected - 1.
 --
--- Assumptions: A printed number may be off by half of its last digit, in both directions (either rounding of a 5).
+-- Assumptions: Printed counts are exact.  Digits of what the text calls about are its digits without the zeros at the end.
 --
--- Limits: It judges the arithmetic, not the measurement.
+-- Limits: A follows says that the numbers fit each other, not that they are true.
 --
--- Glance: name entry devices batch quantity printed expected_low expected_high off% follows formula_used
+-- Glance: name entry quantity printed unit expected off% follows meaning
 --
--- Sources: published
+-- Sources: published, published_identities
 --
 -- Columns:
---   name             VARCHAR    document and table
---   entry            INTEGER    row of the table
---   devices          INTEGER    devices
---   batch            DOUBLE     batch in samples, as the document counts it
---   quantity         VARCHAR    the number that is recomputed
---   printed          VARCHAR    as printed
---   expected_low     DOUBLE     least value that the other numbers of the row leave possible
---   expected_high    DOUBLE     largest
---   off              DOUBLE     printed over the middle of the two, minus 1
---   follows          BOOLEAN    the intervals meet
---   formula_used     VARCHAR    batch over energy, images over energy or rate times time
+--   name            VARCHAR     document and table
+--   entry           INTEGER     row of that table; 0 where it holds for all of them
+--   part            VARCHAR     where the number is printed
+--   row_of          VARCHAR     system, devices, model, batch and setting of the row
+--   quantity        VARCHAR     what is derived
+--   printed         VARCHAR     as printed
+--   unit            VARCHAR     as printed
+--   relation        VARCHAR     how it should compare with what is expected: =, <= or >=
+--   number          DOUBLE      the printed number in number_unit
+--   expected        DOUBLE      what follows from the other numbers, in number_unit
+--   expected_low    DOUBLE      smallest value that their digits allow
+--   expected_high   DOUBLE      largest value that their digits allow
+--   number_unit     VARCHAR     unit of number and expected; NULL for ratios
+--   off             DOUBLE      number over expected, less 1
+--   follows         BOOLEAN     whether the printed digits allow it
+--   formula         VARCHAR     the identity
+--   meaning         VARCHAR     what is expected, in words
 WITH
-bounded AS (
-    SELECT *, 0.5 / 10 ** length(split_part(printed, '.', 2)) AS half, value - half AS least, value + half AS most
-    FROM published),
-energies AS (FROM bounded WHERE quantity = 'energy of an epoch'),
-rates AS (FROM bounded WHERE quantity = 'throughput'),
-times AS (FROM bounded WHERE quantity = 'training time'),
-per_energy AS (
-    SELECT p.*, CASE p.name WHEN 'caraml/gpt-ipu' THEN p.batch ELSE 1281167 END AS work,
-        work / e.most AS expected_low, work / e.least AS expected_high,
-        CASE p.name WHEN 'caraml/gpt-ipu' THEN 'batch over energy' ELSE 'images over energy' END AS formula_used
-    FROM bounded AS p JOIN energies AS e ON e.name = p.name AND e.entry = p.entry
-    WHERE p.quantity = 'work per energy'),
-products AS (
-    SELECT t.*, r.least * t.least AS images_low, r.most * t.most AS images_high, r.least AS rate_low, r.most AS rate_high
-    FROM times AS t JOIN rates AS r ON r.name = t.name AND r.entry = t.entry),
-expected_images AS (
-    SELECT name, CASE name WHEN 'tamu/table-4' THEN 70000 ELSE min(images_low) FILTER (WHERE entry = 1) END AS wanted_low,
-        CASE name WHEN 'tamu/table-4' THEN 70000 ELSE max(images_high) FILTER (WHERE entry = 1) END AS wanted_high
-    FROM products GROUP BY name),
+printed_numbers AS (
+    SELECT name, entry, quantity, sum(number) AS number, sum(coalesce(number_low, 0)) AS low,
+        sum(coalesce(number_high, 'inf'::DOUBLE)) AS high
+    FROM published WHERE number IS NOT NULL GROUP BY ALL),
+-- The keys of a row are numbers too.
+keys AS (
+    SELECT name, entry, unnest(['nodes', 'devices', 'micro_batch_size', 'global_batch_size']) AS quantity,
+        unnest([max(nodes), max(devices), max(micro_batch_size), max(global_batch_size)])::DOUBLE AS number
+    FROM published GROUP BY name, entry),
+known AS (
+    FROM printed_numbers
+    UNION ALL
+    SELECT name, entry, quantity, number, number, number
+    FROM keys ANTI JOIN printed_numbers USING (name, entry, quantity) WHERE number IS NOT NULL),
+identities AS (
+    SELECT place, name, split_part(name, '/', 1) AS document, split_part(name, '/', 2) AS topic, relation, meaning,
+        regexp_extract(derived, '^\w+') AS quantity, TRY_CAST(regexp_extract(derived, '\[(\d+)\]', 1) AS INTEGER) AS only_entry,
+        list_filter(string_split(coalesce(numerator, ''), ' '), lambda term: term <> '') AS above,
+        list_filter(string_split(coalesce(denominator, ''), ' '), lambda term: term <> '') AS below,
+        concat_ws(' ', derived, relation, coalesce(replace(numerator, ' ', ' * '), '1'),
+            '/ ' || replace(denominator, ' ', ' / ')) AS formula
+    FROM published_identities),
+derived AS (
+    SELECT i.*, entry, number, low, high
+    FROM identities AS i JOIN known USING (name, quantity) WHERE entry = coalesce(only_entry, entry)),
+terms AS (
+    SELECT place, entry, document, topic, unnest(above) AS term, true AS is_above FROM derived
+    UNION ALL
+    SELECT place, entry, document, topic, unnest(below), false FROM derived),
+named AS (
+    SELECT place, entry, is_above,
+        concat(document, '/', coalesce(nullif(regexp_extract(term, '^([\w-]+)\.', 1), ''), topic)) AS name,
+        regexp_extract(term, '(\w+)(?:\[\d+\])?$', 1) AS quantity,
+        coalesce(TRY_CAST(regexp_extract(term, '\[(\d+)\]', 1) AS INTEGER), entry) AS of_entry
+    FROM terms),
+-- A fact of entry 0 holds for every entry that has none of its own.
+found AS (
+    SELECT n.place, n.entry, is_above, unnest(coalesce(
+        CASE WHEN own.number IS NOT NULL THEN {number: own.number, low: own.low, high: own.high} END,
+        {number: shared.number, low: shared.low, high: shared.high}))
+    FROM named AS n
+    LEFT JOIN known AS own ON own.name = n.name AND own.quantity = n.quantity AND own.entry = of_entry
+    LEFT JOIN known AS shared ON shared.name = n.name AND shared.quantity = n.quantity AND shared.entry = 0),
+expected AS (
+    SELECT place, entry, product(CASE WHEN is_above THEN number ELSE 1 / number END) AS expected,
+        product(CASE WHEN is_above THEN low ELSE 1 / high END) AS expected_low,
+        product(CASE WHEN is_above THEN high WHEN low > 0 THEN 1 / low ELSE 'inf'::DOUBLE END) AS expected_high
+    FROM found GROUP BY ALL HAVING count(number) = count(*)),
+-- An identity without terms compares with 1.
 checked AS (
-    SELECT place, name, entry, devices, batch, quantity, printed, value, least, most, expected_low, expected_high,
-        formula_used
-    FROM per_energy
-    UNION ALL BY NAME
-    SELECT place, name, entry, devices, batch, quantity, printed, value, least, most,
-        wanted_low / rate_high AS expected_low, wanted_high / rate_low AS expected_high,
-        'rate times time' AS formula_used
-    FROM products JOIN expected_images USING (name))
-SELECT name, entry, devices, batch, quantity, printed, expected_low, expected_high,
-    value / ((expected_low + expected_high) / 2) - 1 AS off, least <= expected_high AND most >= expected_low AS follows,
-    formula_used
-FROM checked
-ORDER BY place
+    SELECT * EXCLUDE (expected, expected_low, expected_high), coalesce(expected, 1) AS expected,
+        coalesce(expected_low, 1) AS expected_low, coalesce(expected_high, 1) AS expected_high
+    FROM derived LEFT JOIN expected USING (place, entry)
+    WHERE expected IS NOT NULL OR len(above) + len(below) = 0),
+cells AS (
+    SELECT name, entry, quantity, first(part ORDER BY place) AS part, string_agg(printed, ' + ' ORDER BY place) AS printed,
+        first(unit ORDER BY place) AS unit, first(number_unit ORDER BY place) AS number_unit
+    FROM published GROUP BY ALL),
+settings AS (
+    SELECT name, entry, concat_ws(' · ', max(system), max(device), max(devices) || ' devices', max(model), max(precision),
+        'micro-batch ' || max(micro_batch_size), 'batch ' || max(global_batch_size), max(setting)) AS row_of
+    FROM published GROUP BY ALL)
+SELECT name, entry, part, row_of, quantity, coalesce(printed, number::BIGINT::VARCHAR) AS printed, unit, relation, number,
+    expected, expected_low, expected_high, number_unit, number / expected - 1 AS off,
+    (relation = '>=' OR low <= expected_high * (1 + 1e-9)) AND (relation = '<=' OR high >= expected_low * (1 - 1e-9))
+        AS follows,
+    formula, meaning
+FROM checked LEFT JOIN cells USING (name, entry, quantity) LEFT JOIN settings USING (name, entry)
+ORDER BY place, entry
