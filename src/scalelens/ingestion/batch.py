@@ -18,7 +18,7 @@ from scalelens.ingestion.formats import Formats
 from scalelens.ingestion.recognise import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
-from scalelens.parsing.archives import open_members
+from scalelens.parsing.archives import UnreadMembersError, open_members
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
@@ -130,6 +130,7 @@ class FileReader(NamedTuple):
         entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
         entry.parser_version = self.version([], file.zone)
         count, note = 0, ""
+        unread: list[tuple[str, str]] = []
         try:
             for member in open_members(Path(file.path)):
                 with contextlib.closing(member):
@@ -141,14 +142,31 @@ class FileReader(NamedTuple):
             entry.file_id = source.digest()
         except OSError as error:
             entry.parser_version, note = "", f", then cannot be read: {error.strerror or error}"
+        except UnreadMembersError as error:
+            note = f", not all whole: {error}"
+            unread = [(name, f"this member {fault} and is not read") for name, fault in error.unread]
         except (tarfile.TarError, EOFError, ValueError, ArithmeticError, LookupError) as error:
-            note = f", then damaged: {error}"
+            note, unread = f", then damaged: {error}", [("", f"this archive is damaged: {error}")]
         if not entry.file_id:
             with contextlib.suppress(OSError):
                 entry.file_id = source.digest()
         self.progress(file.size_bytes)
+        self.write_unread(entry, unread, file.zone)
         entry.status, entry.note = "partial" if note else "ok", f"archive of {count} files{note}"
         yield entry
+
+    def write_unread(self, entry: Entry, unread: list[tuple[str, str]], zone: str | None) -> None:
+        """Writes a problem for each member of an archive that was not read.  The text of the problem is its name."""
+        if not unread or not entry.file_id or (entry.file_id, zone) in self.contents:
+            return
+        rows = Rows(entry.file_id, self.writer.write if self.writer else None)
+        for name, reason in unread:
+            rows.problem(None, reason, name)
+        rows.flush()
+        take_over(entry, rows)
+        if self.writer:
+            entry.batch = self.writer.id
+            self.contents.add((entry.file_id, zone))
 
     def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
         """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""

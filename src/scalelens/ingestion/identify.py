@@ -12,7 +12,7 @@ from scalelens.ingestion.formats import load
 from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
-from scalelens.parsing.archives import open_members
+from scalelens.parsing.archives import UnreadMembersError, open_members
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
@@ -41,7 +41,13 @@ def identify(
     rows = CountedRows(mapped(mapping))
     try:
         if is_archive(str(path)):
-            names = [f"{member.name}: {status_of(read_rows(member, loaded, rows))}" for member in open_members(path)]
+            names = []
+            try:
+                for member in open_members(path):
+                    with contextlib.closing(member):
+                        names.append(f"{member.name}: {status_of(read_rows(member, loaded, rows))}")
+            except UnreadMembersError as error:
+                names.append(str(error))
             return "archive of " + "; ".join(names), pl.DataFrame(schema=COUNTS_SCHEMA)
         with contextlib.closing(open_source(path)) as source:
             if is_sidecar(str(path.resolve())):

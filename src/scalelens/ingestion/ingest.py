@@ -25,7 +25,7 @@ from scalelens.warehouse.records import Entry
 UNPACKED_BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
 EXPANSION = 10  # of compressed logs and traces, a low estimate
-TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz")
+TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz", ".zip")
 
 
 class IngestReport(NamedTuple):

@@ -31,6 +31,8 @@ UNREAD = (  # first bytes of files that are known and not read, and what to say 
         "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
     ),
     (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive, which is not read; unpack it (7z x FILE) and ingest the folder"),
+    (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
     (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
 )
 EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 
 def is_archive(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The files inside `.tar` and `.tar.*`, each as a source of its own, whatever the archive says of itself."""
+"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source of its own, whatever the archive says of itself."""
 
 import contextlib
 import shutil
@@ -8,11 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scalelens.parsing.source import CHUNK, Source, open_source
+from scalelens.parsing.zip_members import IN_MEMORY, MOST_MEMBER, NotReadError, zip_members
 
 TAR_BUFFER = 1 << 16
-IN_MEMORY = 32 << 20  # members up to this size are not written to disk
-MOST_MEMBER = 32 << 30  # a member above is not unpacked to the folder of temporary files
 MOST_HEADER = 16 << 20  # of a member; Python's tarfile takes it into memory
+
+
+class UnreadMembersError(tarfile.ReadError):
+    """Members of an archive were not read; all others were."""
+
+    def __init__(self, unread: list[tuple[str, str]]) -> None:
+        self.unread = unread  # name of each, and what is wrong with it
+        (name, reason), *others = unread
+        super().__init__(f"{name} {reason} and is not read" + (f", nor are {len(others)} others" if others else ""))
 
 
 class UnpackedArchive:
@@ -34,12 +42,33 @@ class UnpackedArchive:
 
 
 def open_members(path: Path) -> Iterator[Source]:
-    """The files of an archive, one after the other.  A cut archive gives those before the cut.
+    """The files of an archive, one after the other.  A cut tar gives those before the cut, a cut zip gives none.
 
-    One member at a time is unpacked, to a temporary file where it is large.  Raises tarfile.TarError at the damage, or
-    at once where the bytes are not an archive.
+    One member at a time is unpacked, to a temporary file where it is large.  Raises UnreadMembersError at the end where
+    members were not read; another tarfile.TarError at the damage, or at once where the bytes are not an archive.
     """
-    too_large: list[str] = []
+    unread: list[tuple[str, str]] = []
+    yield from members_of_zip(path, unread) if path.name.endswith(".zip") else members_of_tar(path, unread)
+    if unread:
+        raise UnreadMembersError(unread)
+
+
+def members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
+    """The files of a `.zip`; `unread` takes the name of each that is not read, and its fault."""
+    modified_ns = path.stat().st_mtime_ns
+    try:
+        for stored_name, content in zip_members(path):
+            name = in_utf8(stored_name)
+            if isinstance(content, NotReadError):
+                unread.append((name, str(content)))
+            else:
+                yield Source(f"{path}!{name}", content, content.tell(), modified_ns)
+    except NotReadError as error:
+        raise tarfile.ReadError(f"it {error}") from None
+
+
+def members_of_tar(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
+    """The files of a `.tar` or `.tar.*`; `unread` takes the name of each that is not read, and its fault."""
     with contextlib.closing(open_source(path)) as archive:
         stream = UnpackedArchive(archive.chunks())
         with tarfile.open(fileobj=stream, mode="r|", bufsize=TAR_BUFFER) as tar:  # type: ignore[call-overload]
@@ -48,9 +77,9 @@ def open_members(path: Path) -> Iterator[Source]:
                 tar.members = []  # tarfile would keep those of a million files
                 if not member.isfile() or member.sparse is not None:
                     continue
-                name = member.name.encode("utf-8", "replace").decode()
+                name = in_utf8(member.name)
                 if member.size > MOST_MEMBER:
-                    too_large.append(name)
+                    unread.append((name, f"is larger than {MOST_MEMBER >> 30} GB"))
                     continue
                 with contextlib.ExitStack() as on_error:
                     content = on_error.enter_context(tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))
@@ -61,5 +90,8 @@ def open_members(path: Path) -> Iterator[Source]:
             pass
         if archive.damage:
             raise tarfile.ReadError(archive.damage)
-    if too_large:
-        raise tarfile.ReadError(f"{too_large[0]} is larger than {MOST_MEMBER >> 30} GB and is not read")
+
+
+def in_utf8(name: str) -> str:
+    """A member's name as text that can be stored."""
+    return name.encode("utf-8", "replace").decode()
