@@ -4,6 +4,10 @@
 --   One row for each system of each document.  A cell is empty where that document does not say it; nothing is filled in
 --   from elsewhere.  The vendors' figures of the devices are in devices_catalog.
 --
+-- Formula: none; a cell is the number as printed, with its unit
+--
+-- Limits: what two documents say of one system may differ: they are two rows
+--
 -- Glance: document system device nodes devices_per_node devices_as_counted device_memory node_memory tdp network topology
 --
 -- Sources: published
