@@ -194,7 +194,7 @@ def test_each_system_of_the_documents_is_there_and_no_cell_is_of_another_documen
     }
     assert described <= set(rows)
     lumi = rows["epicure", "LUMI-G"]
-    assert (lumi["nodes"], lumi["devices_per_node"], lumi["devices_as_counted"]) == ("2978", "4", "8")
+    assert (lumi["nodes_of_partition"], lumi["devices_per_node"], lumi["devices_as_counted"]) == ("2978", "4", "8")
     assert lumi["tdp"] is None and lumi["topology"] == "Dragonfly", "the guide prints no power limit"
     assert rows["caraml", "H100 (JURECA)"]["tdp"] == "350 W"
     assert rows["epicure", "Deucalion"]["device_memory"] == "40 GiB or 80 GiB"

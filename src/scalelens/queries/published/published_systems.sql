@@ -8,7 +8,7 @@
 --
 -- Limits: what two documents say of one system may differ: they are two rows
 --
--- Glance: document system device nodes devices_per_node devices_as_counted device_memory node_memory tdp network topology
+-- Glance: document system device nodes_of_partition devices_per_node devices_as_counted device_memory node_memory tdp network topology
 --
 -- Sources: published
 --
@@ -17,7 +17,7 @@
 --   part                  VARCHAR    where in the document
 --   system                VARCHAR    machine or partition
 --   device                VARCHAR    device; NULL for partitions without
---   nodes                 VARCHAR    nodes of the partition
+--   nodes_of_partition    VARCHAR    nodes of the partition
 --   devices_of_system     VARCHAR    devices of the whole machine, as printed
 --   devices_per_node      VARCHAR    devices of a node
 --   devices_as_counted    VARCHAR    devices of a node as software counts them, where the document says that this differs
@@ -41,7 +41,7 @@ facts AS (
     FROM published WHERE split_part(name, '/', 2) IN ('systems', 'partitions', 'accelerators', 'devices'))
 SELECT document, first(part ORDER BY place) AS part, first(system ORDER BY place) AS system,
     first(device ORDER BY place) AS device,
-    max(cell) FILTER (WHERE quantity = 'nodes_of_partition') AS nodes,
+    max(cell) FILTER (WHERE quantity = 'nodes_of_partition') AS nodes_of_partition,
     max(cell) FILTER (WHERE quantity = 'devices_of_system') AS devices_of_system,
     max(cell) FILTER (WHERE quantity = 'devices_per_node') AS devices_per_node,
     max(cell) FILTER (WHERE quantity = 'devices_as_counted') AS devices_as_counted,

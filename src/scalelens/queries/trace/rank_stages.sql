@@ -15,7 +15,7 @@
 -- Columns:
 --   run_id    VARCHAR    run
 --   rank      INTEGER    global rank
---   stage     BIGINT     stage, from 0
+--   stage     INTEGER    stage, from 0
 WITH
 described AS (
     SELECT DISTINCT run_id, rank, json_extract_string(args, '$."Process Group Description"') AS description,
@@ -26,6 +26,6 @@ described AS (
 places AS (
     SELECT run_id, rank, list_position(list_sort(members), rank) - 1 AS stage FROM described
     WHERE regexp_matches(description, '(?i)^pipeline_model_parallel_group$|(^|_)pp$') AND len(members) > 1)
-SELECT run_id, rank, min(stage)::BIGINT AS stage FROM places
+SELECT run_id, rank, min(stage)::INTEGER AS stage FROM places
 GROUP BY ALL HAVING count(DISTINCT stage) = 1
 ORDER BY run_id, rank
