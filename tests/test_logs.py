@@ -149,7 +149,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
+    "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
