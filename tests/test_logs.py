@@ -191,6 +191,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "tf_estimator": {(WINDOW, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
