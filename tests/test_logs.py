@@ -133,6 +133,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
+    "generic_json": {(ONE, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
     "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
