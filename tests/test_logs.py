@@ -164,6 +164,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, JOB),
         (RUNNING, JOB),
         (EPOCH, JOB),
+        (EPOCH, RANK),
+        (EPOCH, NO_RATE),
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
