@@ -165,7 +165,6 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (RUNNING, JOB),
         (EPOCH, JOB),
         (EPOCH, RANK),
-        (EPOCH, NO_RATE),
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
