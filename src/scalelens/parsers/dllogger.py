@@ -14,7 +14,8 @@ MXNet of the whole job.  The number of devices is not printed: it is inferred fr
 the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
 and `Summary: ...`: means of rates, which are larger than images over time.
 RNN-T of MLPerf prints fields between bars, for an epoch, an iteration or the run.  They are metrics: what a rate is the
-mean of differs from line to line, and MLPerf's own lines have the steps.
+mean of differs from line to line, and MLPerf's own lines have the steps.  R-GAT of MLPerf prints the time of each
+iteration between bars.
 Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.  BERT's count
 through the run, without a rate: their times are in the time stamps alone.
 
@@ -25,6 +26,7 @@ Samples:
     DLL 2024-05-06 07:08:39.250000 - Training Epoch: 0 Training Iteration: 250  average_loss : 8.125 step_loss : 7.875  learning_rate : 0.0003125
     DLL 2024-05-06 07:08:49.250000 - Iteration: 30  throughput_train : 96.5 seq/s mlm_loss : 9.375
     DLL 2024-05-06 07:08:59.250000 - epoch    3 | avg train utts/s  9410 | took 29.51 s
+    DLL 2024-05-06 07:09:09.250000 - Iteration 366 | train_acc : 0.6875 % | iteration_time : 78.50 ms | train_loss : 0.9531  | last_iter_used_cuda_graph : True
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
 """
 
@@ -39,7 +41,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
-VERSION = 4
+VERSION = 5
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -54,13 +56,19 @@ STEP = re.compile(
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
 BARRED = re.compile(r"(?:(?P<epoch>epoch) +\d+ |(?= \| ))(?P<iteration>\| iter +\d+/\d+ )?(?= ?\| )")
 FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s))? ?(?= ?\||\Z)")
+PIPED = re.compile(
+    r"(?:Iteration (?P<step>\d{1,9})|(?P<name>[A-Za-z][\w ]{0,40}?)(?: [\d.]{1,20})?|\(\)) (?=\| \w+ : \S)"
+)
+PIPED_FIELD = re.compile(r"\| (\w{1,60}) : (\S+)(?: (%|ms|s|MB|GB))? {1,2}(?=\||\Z)")
 WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
 BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
     "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
-    "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
+    "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy", "iteration_time": "step_s",
+    "train_loss": "loss",
 }  # fmt: skip
+OF_ONE_STEP = {"total_ips", "iteration_time"}
 SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
 FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
 DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
@@ -116,6 +124,8 @@ class Reader:
         stamp = iso_time(head[1]) if head else None
         if head and stamp and (begin := BARRED.match(text, head.end())):
             return self.barred(begin, text.rstrip(), stamp)
+        if head and stamp and (begin := PIPED.match(text, head.end())):
+            return self.piped(begin, text, stamp)
         step = STEP.match(text, head.end()) if head else None
         if not step or not stamp:
             return None
@@ -146,6 +156,19 @@ class Reader:
             data[field[1]], self.units[field[1]], end = float(field[2]), field[3], field.end()
         step = "Iteration" if begin["iteration"] else "Epoch" if begin["epoch"] else "Summary"
         return step, data, stamp, "naive"
+
+    def piped(self, begin: re.Match[str], text: str, stamp: datetime) -> Record | None:
+        """A record of names and values between bars, of which a space ends each."""
+        data: dict[str, Any] = {}
+        for name, value, unit in PIPED_FIELD.findall(text, begin.end()):
+            if begin["name"] == "PARAMETER":
+                data[name] = f"{value} {unit}".strip()
+            elif NUMBER.fullmatch(value):
+                data[name] = float(value) / 1000 if unit == "ms" else float(value)
+                self.units[name] = "s" if unit == "ms" else unit or None
+        if not begin["step"]:
+            return begin["name"] or "Summary", data, stamp, "naive"
+        return ([0, int(begin["step"])], data, stamp, "naive") if self.units.get("iteration_time") == "s" else None
 
     def take_record(self, step: Any, data: dict[str, Any], stamp: datetime, zone: str, line: Line) -> None:
         if step == "METADATA":
@@ -195,7 +218,7 @@ class Reader:
         ):
             if len(at) == 2:  # of the training
                 log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.place, stamp["ts"]).attempt
-            row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
+            row = self.begin(log, at, values.get("samples_per_s"), bool(data.keys() & OF_ONE_STEP), stamp["ts"]) | stamp
             log.held.append((line.number, row))
         if "accuracy" in values:
             values["accuracy"] /= 100
