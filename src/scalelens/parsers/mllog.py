@@ -29,7 +29,6 @@ from typing import Any
 
 from scalelens.parsing.counted_steps import CountedSteps
 from scalelens.parsing.epochs import DerivedEpochs
-from scalelens.parsing.host_epochs import Block, Kept
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rank_rates import is_of_one_rank
 from scalelens.parsing.rows import Rows
@@ -38,7 +37,7 @@ from scalelens.tables import RUN_FACTS
 
 VERSION = 4
 ANCHORS = (":::MLLOG",)
-LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")  # in samples, or of the host, until a line tells
+LATER = ("step",)  # in samples until a line tells
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
@@ -76,8 +75,6 @@ class Reader:
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
         self.epoch_s: float | None = None  # of the epoch that has just ended
-        self.block: Block | None = None
-        self.runs_ahead = False  # the host of the last block
         self.rate: tuple[str, float] | None = None
         self.rates_are_of_one_rank = False
         self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
@@ -154,10 +151,6 @@ class Reader:
     def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
         """One end of a span; the row is written at its second one."""
         counted = number(about.get("epoch_num", about.get("first_epoch_num")))
-        if key in ("eval_start", "block_stop"):
-            self.end_block(row.get("ts"), line)
-        elif key == "block_start":
-            self.block = self.block or Block(row.get("ts"))
         if edge == "start":
             if counted is not None and counted < 1e4 and name != "eval":
                 self.epoch, self.base = counted, base(counted) if self.base is None else self.base
@@ -171,32 +164,14 @@ class Reader:
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
             if name == "epoch":
                 self.epoch_s = row["span_s"]
-                if self.block:
-                    self.block.kept.append(Kept(began["line"], line, row))
-                else:
-                    self.epochs.put(began["line"], line, row)
+                self.epochs.put(began["line"], line, row)
             else:
                 self.rows.put("phases", line, row)
 
     def settle(self) -> None:
         """Writes what is kept back."""
-        self.end_block(None, 0)
         self.epochs.settle()
         self.steps.settle()
-
-    def end_block(self, ended: datetime | None, line: int) -> None:
-        """Writes the epochs of a block, without their times where the host ran ahead of the devices."""
-        block, self.block = self.block, None
-        if not block:
-            return
-        self.runs_ahead = block.end(ended, line, self.rows, self.runs_ahead)
-        for start_line, row_line, row in block.kept:
-            if start_line is None:
-                self.steps.put(row_line, row, None)
-            elif row["span_s"] is None:
-                self.rows.put("phases", row_line, row)
-            else:
-                self.epochs.put(start_line, row_line, row)
 
     def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
         """Times and rates: a step if there is either, metrics for the rest."""
@@ -237,10 +212,7 @@ class Reader:
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
-            if self.block and self.block.kept and kind == "epoch_mean" and step is None:
-                self.block.kept.append(Kept(None, line, row))
-            else:
-                self.steps.put(line, row, number(about.get("samples_count")))
+            self.steps.put(line, row, number(about.get("samples_count")))
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
