@@ -7,8 +7,8 @@ Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/
 
 The tag stands anywhere in a line, and several in one.  A step's time beside a loss is of that step (`instant`); without
 one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
-mean.  Rates are of the whole job, and a step's time follows from the global batch.  A rate that is said twice, as
-tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
+mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
+of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
@@ -33,11 +33,12 @@ from scalelens.parsing.counted_steps import CountedSteps
 from scalelens.parsing.epoch_blocks import EpochBlocks
 from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
+from scalelens.parsing.rank_rates import is_of_one_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 4
+VERSION = 5
 ANCHORS = (":::MLLOG",)
 LATER = ("step", "step_s", "samples_per_s", "span_s")  # in samples, or ahead of the devices, until a line tells
 
@@ -76,7 +77,9 @@ class Reader:
         self.ended = self.stepped = False
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
+        self.epoch_s: float | None = None  # of the epoch that has just ended
         self.rate: tuple[str, float] | None = None
+        self.rates_are_of_one_rank = False
         self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
@@ -165,6 +168,8 @@ class Reader:
             epoch, step, _ = self.where(about)
             row |= {"phase": SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
+            if name == "epoch":
+                self.epoch_s = row["span_s"]
             if name == "epoch" and "block" in self.open:
                 self.blocks.put_epoch(began["line"], line, row)
             elif name == "epoch":
@@ -203,13 +208,17 @@ class Reader:
             if kind == "epoch_mean" and in_tokens:
                 step = None  # the last step has a record of its own
             batch = number(self.rows.params.get("global_batch_size"))
-            work = batch and batch * (float(self.rows.params["seq_length"]) if in_tokens else 1)
+            rate, local = numbers.get(rated or "", 0.0), self.local_batch()
+            self.see_rate(rate, local)
+            of_rate = local if self.rates_are_of_one_rank else batch
+            work = of_rate and of_rate * (float(self.rows.params["seq_length"]) if in_tokens else 1)
             steps = 1 if kind == "instant" else number(about.get("samples_count")) if batch and timed else None
             row |= {
                 "phase": "train", "epoch": epoch, "step": step, "samples": batch, "value_kind": kind,
-                "step_s": numbers.pop(timed) if timed else work and work / numbers[rated or ""],
+                "step_s": numbers.pop(timed) if timed else work and work / rate,
                 "averaged_steps": steps if not batch or steps in (1, None) or steps % batch else steps // batch,
-                "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None, "rate_scope": "global",
+                "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None,
+                "rate_scope": "rank" if rated and self.rates_are_of_one_rank else "global",
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
@@ -220,6 +229,19 @@ class Reader:
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
+
+    def local_batch(self) -> float | None:
+        """Batch of one rank, as the log states it, else the global batch over the devices."""
+        facts = ("local_batch_size", "d_batch_size", "global_batch_size", "devices")
+        local, on_device, batch, devices = (number(self.rows.params.get(fact)) for fact in facts)
+        return local or on_device or (batch / devices if batch and devices else None)
+
+    def see_rate(self, rate: float, local: float | None) -> None:
+        """Finds out whether the rates of this log are of one rank, by those of whole epochs."""
+        facts = ("global_batch_size", "train_samples")
+        batch, counted = (number(self.rows.params.get(fact)) for fact in facts)
+        if rate and local and batch and counted and self.epoch_s and not self.rates_are_of_one_rank:
+            self.rates_are_of_one_rank = is_of_one_rank(rate, self.epoch_s, counted, batch, local)
 
     def where(self, about: Row) -> tuple[float | None, int | None, bool]:
         """Epoch and step of a record, and whether the log counts tokens instead of steps."""
