@@ -16,7 +16,7 @@ from scalelens.report.audit.columns import factors, finding, holds
 from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.groups import own_group
-from scalelens.report.audit.identities.efficiency import formulas
+from scalelens.report.audit.identities.efficiency import relations
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.wording import shown
@@ -59,7 +59,7 @@ def is_above_one(number: Number) -> bool:
 def contradicted(table: Table, efficiency: int, row: int) -> Iterator[Finding]:
     """The row, if other rows follow a formula that it does not follow, and it follows no other."""
     accused = None
-    for columns, formula, said in formulas(table, efficiency):
+    for columns, formula, said, _ in relations(table, efficiency):
         found = factors(table, columns, formula)
         mine = next((each for each in found if each[0] == row), None)
         others = [each for each in found if each[0] != row]
