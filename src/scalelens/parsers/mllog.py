@@ -13,6 +13,8 @@ Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
 count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
+The time and the rate of an epoch are left out where the host that prints them runs ahead of the devices
+(parsing/epoch_blocks.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
@@ -28,6 +30,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.counted_steps import CountedSteps
+from scalelens.parsing.epoch_blocks import EpochBlocks
 from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rank_rates import is_of_one_rank
@@ -35,9 +38,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 4
+VERSION = 5
 ANCHORS = (":::MLLOG",)
-LATER = ("step",)  # in samples until a line tells
+LATER = ("step", "step_s", "samples_per_s", "span_s")  # in samples, or ahead of the devices, until a line tells
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
@@ -80,6 +83,7 @@ class Reader:
         self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
+        self.blocks = EpochBlocks(self.rows, self.epochs)
 
     def finish(self) -> None:
         self.settle()
@@ -151,6 +155,8 @@ class Reader:
     def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
         """One end of a span; the row is written at its second one."""
         counted = number(about.get("epoch_num", about.get("first_epoch_num")))
+        if key in ("eval_start", "block_stop"):
+            self.blocks.end(line, row.get("ts"))
         if edge == "start":
             if counted is not None and counted < 1e4 and name != "eval":
                 self.epoch, self.base = counted, base(counted) if self.base is None else self.base
@@ -164,12 +170,16 @@ class Reader:
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
             if name == "epoch":
                 self.epoch_s = row["span_s"]
+            if name == "epoch" and "block" in self.open:
+                self.blocks.put_epoch(began["line"], line, row)
+            elif name == "epoch":
                 self.epochs.put(began["line"], line, row)
             else:
                 self.rows.put("phases", line, row)
 
     def settle(self) -> None:
         """Writes what is kept back."""
+        self.blocks.settle()
         self.epochs.settle()
         self.steps.settle()
 
@@ -212,7 +222,10 @@ class Reader:
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
-            self.steps.put(line, row, number(about.get("samples_count")))
+            if kind == "epoch_mean" and not timed and step is None and "block" in self.open:
+                self.blocks.put_rate(line, row)
+            else:
+                self.steps.put(line, row, number(about.get("samples_count")))
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
