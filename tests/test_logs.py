@@ -153,7 +153,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
+    "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
@@ -197,6 +197,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "tf_estimator": {(WINDOW, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
