@@ -18,8 +18,8 @@ NOTHING = Interval(None, None, None, None, None, None)
 _TEXT = ("kind", "reason")
 _INTERVAL = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 _STATISTICS = {
-    "n_steps": pa.int64(), "n_excluded": pa.int64(), "timed_s": pa.float64(),
-    "percentiles": pa.list_(pa.float64()), "tflops_per_device": pa.float64(),
+    "n_steps": pa.int64(), "n_excluded": pa.int64(), "first_step": pa.int64(), "last_step": pa.int64(),
+    "timed_s": pa.float64(), "percentiles": pa.list_(pa.float64()), "tflops_per_device": pa.float64(),
 }  # fmt: skip
 _SQL_INTERVAL = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 
@@ -116,7 +116,8 @@ FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "step_statistics": (
         _step_statistics,
         ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN"],
-        f"STRUCT(n_steps BIGINT, n_excluded BIGINT, timed_s DOUBLE, around STRUCT({_SQL_INTERVAL}), "
+        "STRUCT(n_steps BIGINT, n_excluded BIGINT, first_step BIGINT, last_step BIGINT, timed_s DOUBLE, "
+        f"around STRUCT({_SQL_INTERVAL}), "
         "percentiles DOUBLE[], tflops_per_device DOUBLE)",
     ),
 }

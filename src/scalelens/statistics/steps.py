@@ -22,6 +22,8 @@ class Records(NamedTuple):
     times_s: Values
     tflops: Values | None  # per device
     n_excluded: int  # steps that a rule leaves out
+    first_step: int  # of all steps, also those left out
+    last_step: int
 
 
 class StepStatistics(NamedTuple):
@@ -29,6 +31,8 @@ class StepStatistics(NamedTuple):
 
     n_steps: int
     n_excluded: int
+    first_step: int
+    last_step: int
     timed_s: float
     around: Interval  # of the median
     percentiles: Values | None
@@ -71,7 +75,8 @@ def kept_records(
     if epochs is not None and np.any(epochs[1:] < epochs[:-1]):
         return None
     if (left_out is None or not len(left_out)) and (epochs is None or not by_epochs):
-        return Records(times[warmup:], None if tflops is None else tflops[warmup:], min(warmup, len(steps)))
+        tflops = None if tflops is None else tflops[warmup:]
+        return Records(times[warmup:], tflops, min(warmup, len(steps)), int(steps[0]), int(steps[-1]))
     is_kept = np.ones(len(steps), bool)
     is_kept[:warmup] = False
     if left_out is not None:
@@ -81,7 +86,8 @@ def kept_records(
     if by_epochs and epochs is not None:
         is_kept[epoch_ends(steps, epochs)] = False
     kept = times[is_kept]
-    return Records(kept, None if tflops is None else tflops[is_kept], len(steps) - len(kept))
+    tflops = None if tflops is None else tflops[is_kept]
+    return Records(kept, tflops, len(steps) - len(kept), int(steps[0]), int(steps[-1]))
 
 
 def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
@@ -90,13 +96,13 @@ def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
     ordered, rank_of = ordered_with_ranks(times)
     intervals = intervals_of_ordered(times, ordered, rank_of)
     if not times.size:
-        return [StepStatistics(0, run.n_excluded, 0.0, intervals[0], None, None) for run in runs]
+        return [StepStatistics(0, *run[2:], 0.0, intervals[0], None, None) for run in runs]
     timed_s = np.cumsum(times, axis=1)[:, -1].tolist()  # one after the other: the last digit is that of SQL's sum
     percentiles = quantiles_of_ordered(ordered, SHARES)
     stated = [run.tflops for run in runs if run.tflops is not None]
     tflops = np.median(np.stack(stated), axis=1).tolist() if stated else [None] * len(runs)
     return [
-        StepStatistics(times.shape[1], run.n_excluded, *of_run)
+        StepStatistics(times.shape[1], *run[2:], *of_run)
         for run, *of_run in zip(runs, timed_s, intervals, percentiles, tflops, strict=True)
     ]
 

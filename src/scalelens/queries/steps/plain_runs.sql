@@ -7,7 +7,7 @@
 --   in a fraction of the time; for all others it reads `selected_steps`, which would say the same of these.  Where
 --   `epochs` are asked for, or another `exclude` than 'rules' and 'none', no run is here.
 --
--- Helper: used by batch_stats
+-- Helper: used by batch_stats, runs_overview
 --
 -- Sources: steps, members, phases, params, runs, selected_runs
 --
@@ -21,6 +21,8 @@
 --   run_id               VARCHAR           run
 --   n_steps              BIGINT            steps that no rule leaves out
 --   n_excluded           BIGINT            steps left out
+--   first_step           BIGINT            smallest step of a record, also of those left out
+--   last_step            BIGINT            largest step of a record
 --   timed_s              DOUBLE s          seconds that the steps took, each with the largest time over the ranks
 --   step_s_low           DOUBLE s          lower end of the interval of the median
 --   step_s_high          DOUBLE s          upper end of it
@@ -78,7 +80,7 @@ counted AS MATERIALIZED (
             list_concat(skipped_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_parts.attempt]),
             if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT, exclude = 'rules') AS said
     FROM of_parts JOIN chosen USING (file_id, part))
-SELECT run_id, said.n_steps, said.n_excluded, said.timed_s,
+SELECT run_id, said.n_steps, said.n_excluded, said.first_step, said.last_step, said.timed_s,
     said.around.low AS step_s_low, said.around.high AS step_s_high, said.around.kind AS interval_kind,
     said.around.n_eff, said.around.autocorrelation, said.around.reason,
     said.percentiles AS percentiles_s, said.tflops_per_device, samples, tokens
