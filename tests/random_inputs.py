@@ -162,5 +162,7 @@ def command_line(chance: Chance) -> list[str]:
     given: Sequence[str] = [
         chance.choice(OPTIONS) if chance.random() < 0.5 else word(chance) for _ in range(chance.randrange(6))
     ]
-    inside = (text.replace("/", "").replace("\0", "") for text in given)
+    inside = (
+        text.replace("/", "").replace("\0", "").replace("\ud800", "\udcff") for text in given
+    )  # as shells give it
     return [chance.choice(COMMANDS), *(text for text in inside if text != "..")]

@@ -1,5 +1,6 @@
 """Ten thousand random inputs, always the same ones: nothing but a sentence comes out.  `make nightly` tries a million."""
 
+import json
 import random
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import pytest
 
 import fuzz_in_shards
 import fuzzing
+from command_line import Run, one_line
+from scalelens.folders import users_module
+from scalelens.ingestion.identify import identify
 
 INPUTS = 10_000
 SEED = 0
@@ -18,6 +22,36 @@ def test_random_inputs(trial: fuzzing.Trial, tmp_path: Path) -> None:
     assert len(numbers) == INPUTS * fuzzing.SHARES[trial] // 100
     for number in numbers:
         fuzzing.try_input(SEED, number, tmp_path)
+
+
+# What random inputs found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["label", "9" * 400], "File name too long"),
+        (["sql", "SELECT '\udcff'"], "not UTF-8"),
+        (["query", "scaling", "runs=\udcff"], "not UTF-8"),
+    ],
+)
+def test_a_command_line_that_was_found_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fuzzing.a_warehouse(tmp_path)
+    (tmp_path / "warehouse").rename("scalelens-warehouse")
+    one_line(run(*arguments), said)
+
+
+def test_a_preset_names_any_column_and_carries_out_none(tmp_path: Path) -> None:
+    """The name of a column may be several lines, which must not become lines of the preset."""
+    names = ["x\nraise SystemExit(7)\n", "a time\nraise SystemExit(8)\n", "t\ud800", "z\0", 'q"\\', "r\r"]
+    rows = ({"step": k, **dict.fromkeys(names, 0.5 * k * k)} for k in range(9))
+    (tmp_path / "a.txt").write_text("\n".join(map(json.dumps, rows)))
+    identify(tmp_path / "a.txt", preset=tmp_path / "mine.py")
+    mine = vars(users_module(tmp_path / "mine.py", "format"))
+    assert mine["HEADER"] == ("step", *names) and mine["COLUMNS"] == {"step": "step"}
 
 
 # What the fuzz itself notices
