@@ -80,7 +80,7 @@ def trace(chance: np.random.Generator, rank: int, number: int) -> str:
         begin, link = base + 40 * k, f'"correlation":{k + 1}'
         name = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL" if k % 8 == 7 else f"gemm_{k % 5}"
         events += [
-            EVENT.format("cpu_op", "aten::mm", 1, 1, begin, 9, '"External id":%d' % (k + 1)),
+            EVENT.format("cpu_op", "aten::mm", 1, 1, begin, 9, f'"External id":{k + 1}'),
             EVENT.format("cuda_runtime", "cudaLaunchKernel", 1, 1, begin + 2, 5, link),
             EVENT.format("kernel", name, rank, 7, begin + 8, duration, f'"device":{rank},"stream":7,{link}'),
         ]

@@ -37,7 +37,7 @@ def column_with_unit(reading: ColumnReading) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A text as Python writes it, on one line: a column may have any name, with line feeds in it or half a character."""
+    """A text as Python writes it, on one line.  A column may have any name, with line feeds or half a character."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
