@@ -36,7 +36,7 @@ def from_records(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[
 def without_understanding(monkeypatch: pytest.MonkeyPatch, home: Path) -> dict[str, list[object]]:
     """All rows, where the records may be read and not understood."""
     with monkeypatch.context() as context:
-        context.delattr(Warehouse, "live")
+        context.delattr(Warehouse, "records")
         return everything(home)
 
 

@@ -16,8 +16,10 @@ import msgspec
 import pyarrow as pa
 
 from scalelens.database.record_tables import TABLES, LiveBatch, RecordTables, record_tables
-from scalelens.warehouse.log import Texts, Warehouse
+from scalelens.warehouse.live import live_of
+from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import digest, has_digest
+from scalelens.warehouse.stored_records import Texts
 
 CACHED_ABOVE_BYTES = 1 << 20  # of records; smaller ones are understood in a few milliseconds
 DIGEST_BYTES = 16
@@ -35,7 +37,7 @@ class Kept(msgspec.Struct):
 
 
 def opened(warehouse: Warehouse, texts: Texts, needed: set[str]) -> RecordTables:
-    """The record tables that those of `needed` are made of.  Raises UserError as `Warehouse.live` does."""
+    """The record tables that those of `needed` are made of.  Raises UserError as `Warehouse.records` does."""
     whole = {name: text for name, text in texts.items() if isinstance(text, bytes)}
     if len(whole) < len(texts) or sum(map(len, whole.values())) < CACHED_ABOVE_BYTES:
         return understood(warehouse, texts, needed)
@@ -55,7 +57,7 @@ def understood(warehouse: Warehouse, texts: Texts, needed: set[str]) -> RecordTa
     was_enabled = gc.isenabled()
     gc.disable()  # there are many entries and no cycles among them: the collector would take most of the time
     try:
-        return record_tables(warehouse.live(texts), needed)
+        return record_tables(live_of(warehouse.records(texts)), needed)
     finally:
         if was_enabled:
             gc.enable()
