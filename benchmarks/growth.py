@@ -1,6 +1,6 @@
 """How ingest, opening and each query grow with the warehouse: one table, and a figure.
 
-    python benchmarks/growth.py FOLDER [--percent 0.1 1 10] [--table growth.md] [--figure growth.svg]
+    python benchmarks/growth.py FOLDER [--percent 0.1 1 10] [--only QUERY ...] [--table growth.md] [--figure growth.png]
 
 At 100 % there are 10,000 runs, 100,000 files, 10^8 steps and 10^8 events: of each run a log of Megatron, a trace of each
 of eight ranks, and a file of power.  The files are written to FOLDER, 4.5 GB of them at 10 %, and stay there.  What was
@@ -116,31 +116,26 @@ def measured(what: Callable[[], Any], limit_s: int = -1) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def things(logs: Path, home: Path) -> Iterator[tuple[str, Callable[[], Any], int]]:
+def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Callable[[], Any], int]]:
     """What is measured, in this order, with its name and its limit in seconds."""
 
     def opened() -> None:
         connect(home, asked=OPENING).execute(OPENING).fetchall()
 
-    def forget_cache() -> None:
-        shutil.rmtree(home / "_cache", ignore_errors=True)
-
-    def commit() -> None:
-        (logs / "late.log").write_text(RECORD.format(time.time_ns() % 10**8, 4, 1.5, 4, 2.5))
-        ingest([logs / "late.log"], home)
-
     yield "ingest", lambda: ingest([logs], home, jobs=1), -1
-    forget_cache()
+    shutil.rmtree(home / "_cache", ignore_errors=True)
     yield "opening without what is kept", opened, -1
     yield "opening", opened, -1
-    commit()
+    (logs / "late").mkdir(exist_ok=True)
+    (logs / "late" / "late.log").write_text(RECORD.format(1, 4, 1.5, 4, 2.5))
+    ingest([logs / "late"], home)
     yield "opening after a commit", opened, -1
     for name, query in sorted(load().items()):
-        if not query.is_helper:
+        if not query.is_helper and name in (only or [name]):
             yield name, lambda name=name: ask(home, name), LIMIT_S
 
 
-def measure(folder: Path, percent: float, table: Path) -> None:
+def measure(folder: Path, percent: float, table: Path, only: list[str]) -> None:
     """Writes the files of one size, and measures what is not in the table."""
     logs, home, runs = folder / f"logs-{percent:g}", folder / f"warehouse-{percent:g}", round(RUNS * percent / 100)
     for number in range(runs):
@@ -148,7 +143,7 @@ def measure(folder: Path, percent: float, table: Path) -> None:
             shutil.rmtree(logs / f"run{number:05d}", ignore_errors=True)
             write_run(logs / f"run{number:05d}", number)
     known = {row["what"] for row in rows_of(table) if int(row["runs"]) == runs}
-    for what, act, limit_s in things(logs, home):
+    for what, act, limit_s in things(logs, home, only):
         if what not in known:
             row = {"runs": runs, "what": what, **measured(act, limit_s)}
             print(row, flush=True)
@@ -206,6 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--percent", type=float, nargs="+", default=[0.1, 1, 10])
+    parser.add_argument("--only", nargs="+", default=[], help="these queries, not all")
     parser.add_argument("--table", type=Path)
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
@@ -214,7 +210,7 @@ def main() -> None:
     if not table.exists():
         table.write_text(",".join(COLUMNS) + "\n")
     for percent in options.percent:
-        measure(options.folder, percent, table)
+        measure(options.folder, percent, table, options.only)
     print(shown := page(rows_of(table)))
     if options.table:
         options.table.write_text(shown)
