@@ -48,7 +48,7 @@ def compare(
 
     With --published, runs stand beside published numbers; a is a condition that chooses the runs.
 
-    With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt is a warning.
+    With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt only warns.
 
     Examples:
 
