@@ -128,7 +128,11 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
-    "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "dllogger": {
+        (ONE, JOB),
+        (WINDOW, JOB),
+        (ONE, NO_RATE),
+    },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
@@ -160,11 +164,13 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
     "mindspeed_fsdp2": {(ONE, JOB), (WINDOW, JOB)},
+    "hugectr": {(WINDOW, NO_RATE)},
     "mllog": {
         (ONE, JOB),
         (WINDOW, JOB),
         (RUNNING, JOB),
         (EPOCH, JOB),
+        (EPOCH, RANK),
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},

@@ -19,8 +19,9 @@ from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
 from scalelens.warehouse.live import Live, roots
-from scalelens.warehouse.log import Damage, Warehouse
+from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
+from scalelens.warehouse.stored_records import Damage
 
 UNPACKED_BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
