@@ -41,7 +41,7 @@ def decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def array_records(source: Source) -> Iterator[TableRecord]:
-    """Records of an array, each with the line in which it begins.  A block of the file is held at once, or one object."""
+    """Records of an array, each with the line in which it begins.  A block, or one object, is held at once."""
     blocks = codecs.iterdecode(source.utf8(), "utf-8", "replace")
     text = next(blocks, "")
     while not (begin := BEGIN.match(text)) and len(text) < HEAD and (following := next(blocks, None)) is not None:
