@@ -91,13 +91,13 @@ def numbers_of_shape(words: Words, shape: re.Match[bytes]) -> npt.NDArray[np.flo
         return np.array([float(text.tobytes()) for text in texts[:, shape.start(1) : end]])
     numbers = digits_at(texts, digits)
     power = POWERS[np.abs(scale).astype(int)]
-    numbers = np.where(scale < 0, numbers / power, numbers * power)
+    numbers = np.asarray(np.where(scale < 0, numbers / power, numbers * power))
     return -numbers if shape[1] == b"-" else numbers
 
 
 def digits_at(texts: Letters, places: range | list[int]) -> npt.NDArray[np.float64]:
     """The whole number that the digits at some places of each text make."""
-    number = np.zeros(len(texts))
+    number: npt.NDArray[np.float64] = np.zeros(len(texts))
     for place in places:
         number = number * 10 + (texts[:, place] - np.uint8(ord("0")))
     return number

@@ -84,16 +84,16 @@ class RecordForm:
         places = np.flatnonzero(np.diff(behind, prepend=0) == count)
         width = len(prefix.text) + len(self._head)
         first = behind[places] - count
-        fits = delimiters[first] - starts[places] == width if len(places) else np.zeros(0, bool)
+        fits = delimiters[first] - starts[places] == width
         if self.closed:
-            fits &= delimiters[first + count - 1] == ends[places] - 1 if len(places) else fits
+            fits &= delimiters[first + count - 1] == ends[places] - 1
         places, first = places[fits], first[fits]
-        if len(places):
-            heads = windows(letters, starts[places] + len(prefix.text), len(self._head))
-            fits = (windows(letters, starts[places], len(prefix.text)) == np.frombuffer(prefix.text, np.uint8)).all(1)
-            fits &= (heads[:, self._literal] == self._head[self._literal]).all(1)
-            fits &= DIGITS_AND_BLANKS[heads[:, ~self._literal]].all(1)
-            places, first = places[fits], first[fits]
+        heads = windows(letters, starts[places], width)
+        before, head = heads[:, : len(prefix.text)], heads[:, len(prefix.text) :]
+        fits = (before == np.frombuffer(prefix.text, np.uint8)).all(1)
+        fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
+        fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
+        places, first = places[fits], first[fits]
         return places, delimiters[first[:, None] + np.arange(count)]
 
     def read(self, block: "Block", places: Places, delimiters: Places, prefix: Prefix) -> Records | None:
@@ -167,14 +167,16 @@ class Block:
 
 def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     """The form of a record; None where a field is not one number between fixed texts."""
-    if not text.isascii() or not text.startswith(head + delimiter):
+    if not head or not text.isascii() or not text.startswith(head + delimiter):
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
     matches = [FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
     if not fields or None in matches:
         return None
-    read = [Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match]
+    read = [
+        Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match
+    ]
     return RecordForm(head, delimiter, read, closed)
 
 
