@@ -89,7 +89,7 @@ def ingest(
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
     todo = files if again else changed(files, live, formats, options)
-    todo.sort(key=lambda file: (file.path.endswith(TRACE_SUFFIXES), file.path))
+    todo.sort(key=lambda file: (file.path.lower().endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
     batches = list(batched(todo))
     jobs = jobs or default_jobs()
