@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scalelens.database.record_tables import TABLES, RecordTables, record_tables
 from scalelens.parsing.archive_names import archives_of, is_archive
@@ -115,6 +114,8 @@ def places_in(live: Live, place_of: Mapping[int, int]) -> pa.Table:
 
 def among(table: pa.Table, column: str, values: Iterable[object]) -> pa.Array:
     """For each row, whether its value is one of these."""
+    import pyarrow.compute as pc  # takes long to load, and only an update needs it
+
     kind = table.schema.field(column).type
     return pc.is_in(table[column], value_set=pa.array(list(values), kind))
 
