@@ -177,6 +177,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
+    "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch

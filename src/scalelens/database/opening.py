@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from scalelens.database.record_state import Known, State, state_of
 from scalelens.database.record_tables import LiveBatch, RecordTables, record_tables
-from scalelens.database.updating import updated
 from scalelens.warehouse.live import live_of
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import CommitRecord, digest, has_digest
@@ -74,6 +73,7 @@ def uncollected() -> Iterator[None]:
 
 def brought_up_to_date(warehouse: Warehouse, texts: dict[str, bytes], marks: dict[str, str]) -> State | None:
     """The state of a cache that knows fewer records, with the others added; None where that cannot be."""
+    from scalelens.database.updating import updated  # what it uses is slow to load
 
     def read(name: str) -> CommitRecord:
         record = decoded(warehouse.root, name, texts[name])
