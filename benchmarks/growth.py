@@ -39,7 +39,7 @@ OPENING = "SELECT count(*) FROM members"
 COLUMNS = ("runs", "what", "processor_s", "wall_s", "peak_gb", "ended")
 DRAWN = (
     "ingest", "opening", "opening after a commit", "opening without what is kept", "runs_overview", "batch_stats",
-    "scaling", "kernel_summary", "temporal_breakdown", "outlier_gpus", "energy_integrated",
+    "kernel_summary", "outlier_gpus",
 )  # fmt: skip
 
 ARGUMENTS = (
@@ -127,7 +127,7 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
     yield "opening without what is kept", opened, -1
     yield "opening", opened, -1
     (logs / "late").mkdir(exist_ok=True)
-    (logs / "late" / "late.log").write_text(RECORD.format(1, 4, 1.5, 4, 2.5))
+    (logs / "late" / "late.log").write_text(RECORD.format(time.time_ns() % 10**8, 4, 1.5, 4, 2.5))
     ingest([logs / "late"], home)
     yield "opening after a commit", opened, -1
     for name, query in sorted(load().items()):
@@ -169,7 +169,8 @@ def page(rows: list[dict[str, str]]) -> str:
         + f" | {sizes[-1] / sizes[-2]:g} times the runs | memory |",
         "|---|" + "--:|" * (len(sizes) + 2),
     ]
-    for what in dict.fromkeys(row["what"] for row in rows):
+    names = {row["what"] for row in rows}
+    for what in sorted(names, key=lambda what: (what in load(), what)):
         of_sizes = [cells.get((what, runs)) for runs in sizes]
         if any(of_sizes):
             times = [f"{float(cell['processor_s']):.2f} s" if cell else "-" for cell in of_sizes]
@@ -185,14 +186,14 @@ def page(rows: list[dict[str, str]]) -> str:
 def draw(rows: list[dict[str, str]], home: Path, figure: Path) -> None:
     """The figure, by `scalelens plot --sql`."""
     values = ", ".join(
-        f"({row['runs']}, '{row['what']}', {row['processor_s']})"
+        f"({row['runs']}, '{row['what']}', {row['processor_s']}::DOUBLE)"
         for row in rows
         if row["what"] in DRAWN and row["ended"] == "0"
     )
     sql = f"SELECT * FROM (VALUES {values}) measured(runs, what, processor_s) ORDER BY what, runs"
     subprocess.run(
         [sys.executable, "-m", "scalelens", "plot", "--sql", sql, "--x", "runs", "--y", "processor_s", "--color", "what",
-         "--log", "x", "--log", "y", "--label", "processor_s=processor time (s)", "-w", str(home), "-o", str(figure)],
+         "--log", "x", "--log", "y", "--width", "double", "-w", str(home), "-o", str(figure)],
         check=True,
     )  # fmt: skip
 

@@ -114,7 +114,7 @@ def places_in(live: Live, place_of: Mapping[int, int]) -> pa.Table:
 
 def among(table: pa.Table, column: str, values: Iterable[object]) -> pa.Array:
     """For each row, whether its value is one of these."""
-    import pyarrow.compute as pc  # slow to load, and most questions do without it
+    import pyarrow.compute as pc  # takes long to load, and only an update needs it
 
     kind = table.schema.field(column).type
     return pc.is_in(table[column], value_set=pa.array(list(values), kind))

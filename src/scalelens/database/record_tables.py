@@ -64,9 +64,10 @@ class RecordTables(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
-        whole = self.label_values.group_by("key").aggregate([("is_int", "all")])
-        names, are_whole = (whole[column].to_pylist() for column in ("key", "is_int_all"))
-        return {name: "BIGINT" if is_whole else "VARCHAR" for name, is_whole in zip(names, are_whole, strict=True)}
+        types: dict[str, str] = {}
+        for name, is_int in zip(*(self.label_values[column].to_pylist() for column in ("key", "is_int")), strict=True):
+            types[name] = "BIGINT" if is_int and types.get(name, "BIGINT") == "BIGINT" else "VARCHAR"
+        return types
 
 
 def record_tables(live: Live, needed: set[str]) -> RecordTables:
@@ -82,12 +83,17 @@ def record_tables(live: Live, needed: set[str]) -> RecordTables:
         "_sidecar_problems": lambda: sidecar_problems(live),
     }
     tables = {
-        name: in_order(name, pa.Table.from_pylist(list(rows_of[name]()), schema=schema(columns)))
+        name: pa.Table.from_pylist(sorted(rows_of[name](), key=place_in(name)), schema=schema(columns))
         for name, (columns, part_of) in TABLES.items()
         if part_of in needed
     }
     labels = pa.Table.from_pylist([row for row in params_of_sidecars if row["key"] not in FACT_KINDS], schema=LABELS)
     return RecordTables(tables, labels, live_batches(live))
+
+
+def place_in(name: str) -> Callable[[Row], list[Any]]:
+    """What sorts the rows of a table as Arrow does, NULL last; to load Arrow's own sort takes longer than this."""
+    return lambda row: [(row[column] is None, row[column]) for column in ORDERS[name]]
 
 
 def in_order(name: str, table: pa.Table) -> pa.Table:

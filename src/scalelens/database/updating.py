@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scalelens.database.record_state import (
     ALL,
@@ -163,23 +162,28 @@ def updated_tables(old: RecordTables, live: Live, contents: set[str]) -> tuple[d
         return None
     kept = {
         "members": without(members, "run_id", runs),
-        "files": old.tables["files"].filter(pc.invert(is_file_of(old.tables["files"], contents))),
+        "files": files_of(old.tables["files"], contents, others=True),
         "_run_basics": without(old.tables["_run_basics"], "run_id", runs),
         "_path_params": without(old.tables["_path_params"], "file_id", contents),
         "_sidecar_params": without(old.tables["_sidecar_params"], "run_id", runs),
     }
-    files = new.tables["files"]
-    new.tables["files"] = files.filter(is_file_of(files, contents))  # and not what is always needed
+    new.tables["files"] = files_of(new.tables["files"], contents)  # and not what is always needed
     tables = {name: in_order(name, pa.concat_tables([table, new.tables[name]])) for name, table in kept.items()}
     labels = pa.concat_tables([without(old.label_values, "run_id", runs), new.label_values])
     return tables | {"_sidecar_problems": new.tables["_sidecar_problems"]}, labels
 
 
-def is_file_of(files: pa.Table, contents: Collection[str]) -> pa.Array:
-    """For each row of `files`, whether it is of one of these contents."""
-    return pc.is_in(pc.coalesce(files["file_id"], files["path"]), value_set=pa.array(list(contents), pa.string()))
+def files_of(files: pa.Table, contents: Collection[str], others: bool = False) -> pa.Table:
+    """The rows of `files` of some contents, or of all others."""
+    import pyarrow.compute as pc  # takes long to load, and only an update needs it
+
+    texts = pc.coalesce(files["file_id"], files["path"])
+    found = pc.is_in(texts, value_set=pa.array(list(contents), pa.string()))
+    return files.filter(pc.invert(found) if others else found)
 
 
 def without(table: pa.Table, column: str, values: Collection[object]) -> pa.Table:
     """The rows of a table whose value is none of these."""
+    import pyarrow.compute as pc
+
     return table.filter(pc.invert(among(table, column, values)))
