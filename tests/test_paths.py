@@ -26,6 +26,25 @@ def test_names_say_sizes(path: str, facts: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "devices", "facts"),
+    [
+        ("logs/n1024/train.log", "1024", {}),  # counts the devices, or nodes of one device each
+        ("logs/n4/train.log", "2", {}),
+        ("logs/n3/train.log", "8", {}),
+        ("logs/n128/train.log", "1024", {"nodes": "128"}),
+        ("logs/n1/train.log", "1", {"nodes": "1"}),
+        ("logs/4nodes/train.log", "4", {"nodes": "4"}),
+        ("logs/run_N4C1/train.log", "4", {"nodes": "4", "devices_per_node": "1", "devices": "4"}),
+        ("logs/run_N2C8/train.log", "8", {}),
+        ("logs/dgxh100x8/train.log", "4", {"device_model": "H100"}),
+        ("logs/gpu_n8/train.log", "16", {"devices": "8"}),  # stands beside what the log says, which wins
+    ],
+)
+def test_a_count_that_the_log_contradicts_does_not_stand(path: str, devices: str, facts: dict[str, str]) -> None:
+    assert facts_of(f"/home/{path}", "/home/logs", devices) == facts
+
+
+@pytest.mark.parametrize(
     ("path", "facts"),
     [
         ("logs/PyTorch/V100-LOG/job.log", {"device_model": "V100"}),

@@ -163,8 +163,10 @@ def run_basics(runs: list[Run]) -> Iterator[Row]:
 
 def path_params(runs: list[Run]) -> Iterator[Row]:
     """Facts in the names of folders and files, of runs that have steps."""
-    for part in (run.parts[0] for run in runs):
-        for key, value in facts_of(part.path, part.root).items() if part.facts.steps else ():
+    for run in runs:
+        part = run.parts[0]
+        stated = next((said for other in run.parts if (said := other.facts.settings.get("devices"))), None)
+        for key, value in facts_of(part.path, part.root, stated).items() if part.facts.steps else ():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
 
 

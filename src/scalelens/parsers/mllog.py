@@ -24,6 +24,7 @@ Samples:
 """
 
 import json
+import math
 import re
 from collections import Counter
 from datetime import datetime, timedelta
@@ -38,7 +39,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 5
+VERSION = 6
 ANCHORS = (":::MLLOG",)
 LATER = (
     "step",
@@ -81,6 +82,7 @@ class Reader:
     def begin(self) -> None:
         self.open: dict[str, Row] = {}  # spans that have begun
         self.ended = self.stepped = False
+        self.stopped_ms: float = 0
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
         self.epoch_s: float | None = None  # of the epoch that has just ended
@@ -119,7 +121,7 @@ class Reader:
         return bool(texts)
 
     def record(self, key: str, value: Any, about: Row, time_ms: float | None, line: Line) -> None:
-        if self.ended and key in FIRST:
+        if self.ended and key in FIRST and (time_ms or math.inf) >= self.stopped_ms:  # else from another, slower stream
             self.settle()
             self.rows.new_part()
             self.begin()
@@ -139,7 +141,7 @@ class Reader:
                 self.steps.see_count(samples, number(self.rows.params.get("global_batch_size")), key == "block_start")
             self.span(key, name, edge, row, about, line.number)
             if key == "run_stop" and not self.ended:
-                self.ended = True
+                self.ended, self.stopped_ms = True, time_ms or 0
                 status = about.get("status", value)
                 self.rows.param("run_status", json.dumps(status) if isinstance(status, dict) else status, line.number)
                 self.rows.param(

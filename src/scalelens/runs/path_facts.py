@@ -1,7 +1,8 @@
 """Facts about a run in the names of its files and folders: `hpg.dgxb200x8.n2`, `V100-LOG`, `tp4_pp2`, `static1050`.
 
 The name nearest to the file wins over the names above it.  Whatever a log says wins over all names.  A name that says
-two things (`a100_vs_v100`) says nothing, and no name above it does.
+two things (`a100_vs_v100`) says nothing, and no name above it does.  Nor does one stand that cannot be true beside the
+number of devices that a log states: `n1024` may count devices.
 """
 
 import functools
@@ -39,8 +40,8 @@ PRECISION = re.compile(r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|f
 SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
 
 
-def facts_of(path: str, root: str) -> dict[str, str]:
-    """Facts in the names of a path, from the ingested folder's own name downwards."""
+def facts_of(path: str, root: str, devices: str | None = None) -> dict[str, str]:
+    """Facts in the names of a path, from the ingested folder's own name downwards; `devices` is what a log states."""
     above = root.rstrip("/").rpartition("/")[0]
     names = path.removeprefix(above).lower().strip("/").split("/")
     facts: dict[str, str] = {}
@@ -49,12 +50,28 @@ def facts_of(path: str, root: str) -> dict[str, str]:
             if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are numbers, not counts
                 for key, value in zip(keys, match.groups(), strict=True):
                     facts.setdefault(key, str(int(value)))
+    if devices and devices.isdecimal():
+        facts = without_contradictions(facts, int(devices), spelled=any("node" in name for name in names))
     if "devices" not in facts and {"nodes", "devices_per_node"} <= facts.keys():
         facts["devices"] = str(int(facts["nodes"]) * int(facts["devices_per_node"]))
     settings: dict[str, set[str]] = {}
     for name in reversed(names):
         settings = {**settings_in(name), **settings}
     return facts | {key: value for key, values in settings.items() if len(values) == 1 for value in values if value}
+
+
+def without_contradictions(facts: dict[str, str], devices: int, spelled: bool) -> dict[str, str]:
+    """The facts less the counts that a job on so many devices cannot have.
+
+    `n4` of a job on 4 devices may count either; where the name spells `node`, there is one device in each.
+    """
+    nodes, on_each = (int(facts.get(key, 0)) for key in ("nodes", "devices_per_node"))
+    wrong = {"devices_per_node"} if on_each > devices else set()
+    if nodes > 1 and (devices % nodes or (nodes == devices and not spelled and on_each != 1)):
+        wrong.add("nodes")
+    if nodes and on_each and nodes * on_each != devices:
+        wrong |= {"nodes", "devices_per_node"}
+    return {key: value for key, value in facts.items() if key not in wrong}
 
 
 def settings_in(name: str) -> dict[str, set[str]]:
