@@ -56,6 +56,7 @@ FOUR_RANKS = (
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
+    "accuracy_course": "score_name := 'conversion_eff', slots := 2",
     "accuracy_curve": "score_name := 'conversion_eff'",
     "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
     "two_sides": TWO_SIDES,
