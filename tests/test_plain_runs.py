@@ -205,6 +205,28 @@ def test_kept_records() -> None:
         assert kept_records(*odd, None, 0) is None
 
 
+def test_runs_asked_together_are_judged_one_by_one(connection: duckdb.DuckDBPyConnection) -> None:
+    """Steps out of order, times and steps that are missing; the numbers of one run fall to those of the next."""
+    times = "[0.1, 0.2, 0.4]"
+    lists = [
+        ("[7, 8, 9]", times), ("[1, 2, 3]", times), ("[3, 1, 2]", times), ("[1, 1, 2]", times), ("[1, 2, 3]", "[1, NULL, 1]"),
+        ("[1, 2, 3]", "[1, 'inf'::DOUBLE, 1]"), ("[1, NULL, 3]", times), ("[NULL]", "[0.1]"), ("[4]", "[0.1]"), ("[5, 6, 7]", times),
+    ]  # fmt: skip
+    rows = ", ".join(
+        f"({place}, {steps}::BIGINT[], {seconds}::DOUBLE[])" for place, (steps, seconds) in enumerate(lists)
+    )
+    asked = "SELECT step_statistics(steps, times, NULL, NULL, NULL, 0, false) AS said FROM (VALUES {}) t(place, steps, times)"
+    together = connection.sql(f"{asked.format(rows)} ORDER BY place").fetchall()
+    found = [
+        said and (said["n_steps"], said["first_step"], said["last_step"], said["percentiles"][2])
+        for (said,) in together
+    ]
+    assert found == [
+        (3, 7, 9, 0.2), (3, 1, 3, 0.2), (3, 1, 3, 0.2), (2, 1, 2, pytest.approx(0.3)), None, None, None, None,
+        (1, 4, 4, 0.1), (3, 5, 7, 0.2),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("steps", "epochs", "places"),
     [

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scalelens.statistics import functions, spans
+from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.effective_size import (
     autocovariances,
     block_effective_share,
@@ -21,7 +22,7 @@ from scalelens.statistics.effective_size import (
     rank_autocorrelation,
     ranks,
 )
-from scalelens.statistics.medians import median_interval, median_interval_between_runs
+from scalelens.statistics.medians import median_interval, median_interval_between_runs, median_intervals
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
 from scalelens.statistics.rounding import decimal_step, widened
 from scalelens.statistics.significance import benjamini_hochberg
@@ -149,6 +150,23 @@ def test_slow_drift_below_much_noise_is_seen_by_the_blocks() -> None:
     noise = 3 * np.random.default_rng(4).standard_normal(drift.shape)
     sizes = [effective_size(values, float(np.median(values)), 0.0) for values in drift + noise]
     assert np.mean(sizes) < 200
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 81, 500])
+def test_runs_taken_together_have_the_digits_that_each_has_alone(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without likeness, with much, drifting, rounded, constant, alternating; three runs at a time, one of other length."""
+    monkeypatch.setattr("scalelens.statistics.blocks.VALUES", 3 * n)
+    noise = np.random.default_rng(n).standard_normal(n)
+    runs = [
+        noise,
+        ar1(0.9, n, 1, n)[0],
+        np.cumsum(noise),
+        np.round(noise, 1),
+        np.full(n, 0.3),
+        np.arange(n) % 2 + 0.01 * noise,
+    ]
+    together = in_blocks(lambda block: median_intervals(np.stack(block)), [*runs, None, noise[1:]], np.shape)
+    assert together == [*map(median_interval, runs), None, median_interval(noise[1:])]
 
 
 def test_below_80_steps_it_is_a_range_and_says_so() -> None:

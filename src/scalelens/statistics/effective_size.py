@@ -23,7 +23,11 @@ SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fou
 
 def products(first: Values, second: Values) -> Values:
     """Sums of products, shapes (..., n) to (...), each with the same digits as `first @ second` of one series."""
-    return np.asarray((first[..., None, :] @ second[..., :, None])[..., 0, 0])
+    if hasattr(np, "vecdot"):  # from numpy 2 on: a third of the time of the other for one series
+        found: Values = np.vecdot(first, second)
+    else:
+        found = (first[..., None, :] @ second[..., :, None])[..., 0, 0]
+    return found
 
 
 def ordered_with_ranks(values: Values) -> tuple[Values, Values]:
@@ -64,7 +68,7 @@ def rank_autocorrelation(rank: Values) -> Values:
     before = rank[..., :-1] - (total - rank[..., -1:]) / (n - 1)
     after = rank[..., 1:] - (total - rank[..., :1]) / (n - 1)
     scale = products(before, before) * products(after, after)
-    return np.where(scale > 0, products(before, after) / np.sqrt(np.where(scale > 0, scale, 1)), 0.0)
+    return np.divide(products(before, after), np.sqrt(scale), out=np.zeros(scale.shape), where=scale > 0)
 
 
 def autocovariances(centred: Values) -> Values:
@@ -86,26 +90,25 @@ def correlation_time(centred: Values) -> Values:
     rows = centred.reshape(-1, n)
     total, n_pairs = sums_of_pairs(rows)
     variance = products(rows, rows)
-    time = 2 * total / np.where(variance > 0, variance, 1) - 1
+    time = np.divide(2 * total, variance, out=np.zeros(len(rows)), where=variance > 0) - 1
     time = np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / n, 0.05), 1.0)
     return np.asarray(time.reshape(centred.shape[:-1]))
 
 
 def sums_of_pairs(centred: Values) -> tuple[Values, Values]:
     """Sum and number of the pairs of `correlation_time`, of series of shape (rows, n)."""
-    n = centred.shape[1]
-    total, n_pairs, least = np.zeros(len(centred)), np.zeros(len(centred)), np.full(len(centred), np.inf)
-    left, rows = np.arange(len(centred)), centred  # the series that are still positive
+    n, shape = centred.shape[1], len(centred)
+    total, n_pairs, least, is_positive = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf), np.ones(shape, bool)
     for lag in range(0, min(SHORT_LAGS, n // 2 * 2), 2):
-        pair = products(rows[:, : n - lag], rows[:, lag:]) + products(rows[:, : n - lag - 1], rows[:, lag + 1 :])
-        if not (pair > 0).all():
-            left, rows, pair = left[pair > 0], rows[pair > 0], pair[pair > 0]
-            if not len(left):
-                break
-        least[left] = np.minimum(least[left], pair)
-        total[left] += least[left]
-        n_pairs[left] += 1
-    for row in left[n_pairs[left] < n // 2]:
+        pair = products(centred[:, : n - lag], centred[:, lag:])
+        pair += products(centred[:, : n - lag - 1], centred[:, lag + 1 :])
+        is_positive &= pair > 0
+        if not np.count_nonzero(is_positive):
+            return total, n_pairs
+        least = np.minimum(least, pair)
+        total += least * is_positive
+        n_pairs += is_positive
+    for row in np.flatnonzero(is_positive & (n_pairs < n // 2)):
         total[row], n_pairs[row] = sum_of_all_pairs(centred[row])
     return total, n_pairs
 
@@ -131,8 +134,9 @@ def block_effective_share(centred: Values, blocks: int, worth: float) -> Values:
     sums = np.add.reduce(centred[..., : blocks * length].reshape(*shape, blocks, length), axis=-1)
     sums -= np.add.reduce(sums, axis=-1, keepdims=True) / blocks
     variance_of_sums = products(sums, sums) / (blocks - 1)
-    of_blocks = worth * length * (products(centred, centred) / n) / np.where(variance_of_sums > 0, variance_of_sums, 1)
-    return np.where(variance_of_sums > 0, np.minimum(of_blocks, 1.0), 1.0)
+    of_independent = worth * length * (products(centred, centred) / n)
+    share = np.divide(of_independent, variance_of_sums, out=np.ones(shape), where=variance_of_sums > 0)
+    return np.asarray(np.minimum(share, 1.0))
 
 
 def effective_size(values: Values, median: Values | float, likeness: Values | float) -> Values:
