@@ -40,7 +40,13 @@ from scalelens.tables import RUN_FACTS
 
 VERSION = 5
 ANCHORS = (":::MLLOG",)
-LATER = ("step", "step_s", "samples_per_s", "span_s")  # in samples, or ahead of the devices, until a line tells
+LATER = (
+    "step",
+    "step_s",
+    "samples_per_s",
+    "rate_scope",
+    "span_s",
+)  # in samples, or ahead of the devices, until a line tells
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",

@@ -13,6 +13,7 @@ from typing import Any
 from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.rows import Rows
 
+AHEAD = 0.25  # of the epochs of a block
 HELD = 1000  # rows that are kept back at most; then they are taken as printed
 Row = dict[str, Any]
 
@@ -20,9 +21,8 @@ Row = dict[str, Any]
 class EpochBlocks:
     def __init__(self, rows: Rows, epochs: DerivedEpochs) -> None:
         self._rows, self._epochs = rows, epochs
-        self._held: list[
-            tuple[int | None, int, Row]
-        ] = []  # line of an epoch's start, None of a rate; its line, the row
+        # the line of an epoch's start, None of a rate; its own line; the row
+        self._held: list[tuple[int | None, int, Row]] = []
         self._runs_ahead = False  # in the last block that ended
 
     def put_rate(self, line: int, row: Row) -> None:
@@ -38,14 +38,15 @@ class EpochBlocks:
         epochs = [row for start, _, row in self._held if start is not None]
         if epochs and ts is not None:
             by_marks, waited = sum(row["span_s"] for row in epochs), (ts - epochs[-1]["ts"]).total_seconds()
-            if waited > by_marks > 0 and not self._runs_ahead:
+            runs_ahead = waited > AHEAD * by_marks > 0
+            if runs_ahead and not self._runs_ahead:
                 self._rows.problem(
                     line,
                     f"the epochs before this line take {by_marks:.2f} s by their marks, and then the host waits "
                     f"{waited:.2f} s for the devices: it runs ahead of them, so that the times and rates which it "
                     "prints of epochs are left out; the time of the block is in phases",
                 )
-            self._runs_ahead = waited > by_marks > 0
+            self._runs_ahead = runs_ahead
         self.settle()
 
     def settle(self) -> None:
@@ -53,7 +54,7 @@ class EpochBlocks:
         held, self._held = self._held, []
         for start_line, line, row in held:
             if start_line is None:
-                without = {"step_s": None, "samples_per_s": None} if self._runs_ahead else {}
+                without = {"step_s": None, "samples_per_s": None, "rate_scope": None} if self._runs_ahead else {}
                 self._rows.put("steps", line, row | without)
             elif self._runs_ahead:
                 self._rows.put("phases", line, row | {"span_s": None})

@@ -10,7 +10,7 @@ import polars as pl
 
 from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
-from scalelens.charts.page import page_of
+from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.ask import answer, call, check_call
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
@@ -27,18 +27,19 @@ OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure 
 
 
 class Plotted(NamedTuple):
-    """A chart, the rows that it shows, and where they come from."""
+    """A chart, the rows that it shows, where they come from, and the page that it is for."""
 
     chart: Any
     rows: pl.DataFrame
     provenance: Provenance
+    page: Page = SINGLE
 
     def __repr__(self) -> str:
         return f"Plotted({self.rows.height} rows)"
 
     def _repr_svg_(self) -> str:
         """What notebooks show."""
-        return rendering.drawing(self.chart, self.provenance)
+        return rendering.drawing(self.chart, self.provenance, self.page)
 
 
 def plot(
@@ -56,7 +57,8 @@ def plot(
     check_call(chart.QUERY, parameters, queries, query_folders)
     page = page_of(settings)
     if page.facet:
-        raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
+        remedy = "choose runs for one figure each with runs=..., or facet the rows of your own SQL: --sql"
+        raise UserError(f"the chart {name} has panels of its own and takes no facet", remedy)
     connection = connect(root, query_folders, needed, queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
     if path is not None:
@@ -76,10 +78,11 @@ def draw(
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    figure = chart.draw(rows, left_out, texts, page_of(settings))
+    page = page_of(settings)
+    figure = chart.draw(rows, left_out, texts, page)
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
 
 
 def parameters_of(chart: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +102,7 @@ def plot_sql(
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
     rendering.save(figure, path, plotted.provenance, page)
     return plotted
 
