@@ -32,7 +32,7 @@ def ran(command: str) -> str:
         subprocess.run([sys.executable, ROOT / words[1], *words[2:]], check=True)
         return ""
     assert words.pop(0) == "scalelens", command
-    is_answer = words[0] in ("query", "sql")
+    is_answer = words[0] in ("query", "sql", "compare")
     result = typer.testing.CliRunner().invoke(app, [*words, *(["--format", "table"] if is_answer else [])])
     assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception}"
     return re.sub(r" +$", "", result.stdout.strip("\n"), flags=re.MULTILINE) + "\n" if is_answer else ""

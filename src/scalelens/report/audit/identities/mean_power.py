@@ -12,6 +12,7 @@ from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
+from scalelens.report.audit.linking import is_multiplied
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.quantities import unit_is, value
 from scalelens.report.audit.wording import about, matters, middle, shown
@@ -39,6 +40,8 @@ def quotient(given: list[Interval]) -> Interval:
 def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in LINKED.finditer(sentence.marked):
         energy, time, power = (sentence.numbers[int(place)] for place in linked.groups())
+        if is_multiplied(sentence.marked, linked.start()):
+            continue
         if unit_is(energy, "J") and unit_is(time, "s") and unit_is(power, "W") and value(time).low > 0:
             right = value(energy) / value(time)
             room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.linking import FOLLOWS, is_multiplied
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.wording import about, matters, middle
 
@@ -48,6 +48,7 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in LINKED.finditer(sentence.marked):
         batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups()[:3])
         of_a_step = bool(linked[4]) or tokens.unit in ("tokens/steps", "tokens/batches")
+        of_a_step &= not is_multiplied(sentence.marked, linked.start())
         right = batch.interval * length.interval
         if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):
             yield Finding(

@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.linking import FOLLOWS, is_multiplied
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import DEVICES
@@ -59,6 +59,7 @@ def work(sentence: Sentence) -> Iterator[Finding]:
         steps, batch, total = (sentence.numbers[int(place)] for place in match.groups())
         right = steps.interval * batch.interval
         known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)
+        known &= not is_multiplied(sentence.marked, match.start())
         if known and right.apart(total.interval):
             yield Finding(
                 "inconsistent",

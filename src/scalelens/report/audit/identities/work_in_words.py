@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.linking import FOLLOWS, is_multiplied
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import base
@@ -22,12 +22,12 @@ INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose work is not their rate times their time."""
     for sentence in document.sentences:
-        for match in LINKED.finditer(sentence.marked):
-            rate, time, work = (sentence.numbers[int(place)] for place in match.groups())
-            yield from judged(sentence, rate, time, work, accused=work)
-        for match in INVERSE.finditer(sentence.marked):
-            work, time, rate = (sentence.numbers[int(place)] for place in match.groups())
-            yield from judged(sentence, rate, time, work, accused=rate)
+        for pattern in (LINKED, INVERSE):
+            for match in pattern.finditer(sentence.marked):
+                if not is_multiplied(sentence.marked, match.start()):
+                    first, time, last = (sentence.numbers[int(place)] for place in match.groups())
+                    rate, work = (first, last) if pattern is LINKED else (last, first)
+                    yield from judged(sentence, rate, time, work, accused=last)
 
 
 def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
