@@ -290,6 +290,14 @@ def test_marks_of_own_rows(mark):
     assert "bf16" in text and "step [s]" in text and "range, repeated runs" in text and "4 rows of an SQL" in text
 
 
+@pytest.mark.parametrize("kind", [pl.Decimal(20, 2), pl.Int128, pl.Float32])
+def test_own_rows_may_have_any_type_of_number(kind):
+    rows = pl.DataFrame(
+        {"devices": [1, 2], "step_s": pl.Series([10**20, 3 * 10**17] if kind == pl.Int128 else [2, 3], dtype=kind)}
+    )
+    assert "2 rows of an SQL" in text_of(own.draw(rows, own.Marks("point", "devices", "step_s"), page.SINGLE))
+
+
 def test_panels_of_own_rows():
     drawn = own.draw(ROWS, own.Marks("line", "devices", "step_s"), page_of({"facet": "precision"}))
     assert "precision bf16" in text_of(drawn)

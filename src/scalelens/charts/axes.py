@@ -47,7 +47,7 @@ def from_zero(field: str, title: str | None, highest: float, **options: Any) -> 
 
 def ticks(highest: float) -> list[float]:
     """Round values from 0 to the first that is not below `highest`, at most seven."""
-    step = next(s for e in range(-12, 18) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
+    step = next(s for e in range(-12, 308) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
     return [n * step for n in range(math.ceil(highest / step) + 1)]
 
 

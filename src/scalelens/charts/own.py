@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import Page
@@ -35,7 +36,10 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     """The figure.  Raises UserError for a mark or column that does not exist, and where there is nothing to draw."""
     marks = marks._replace(facet=marks.facet or page.facet)
     _check(rows, marks)
-    known = rows.filter(pl.col(marks.x).is_not_null() & pl.col(marks.y).is_not_null())
+    rows = rows.with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
+    known = rows.filter(pl.all_horizontal(pl.col(marks.x, marks.y).is_not_null()))
+    for name in known.select(cs.by_name(marks.x, marks.y) & cs.float()).columns:
+        known = known.filter(pl.col(name).is_finite())
     if known.is_empty():
         raise UserError(f"no row has both {marks.x} and {marks.y}", "see the rows: scalelens sql")
     limits.check_count(known.height, MOST_ROWS, "rows", "aggregate them in the SQL")
