@@ -31,7 +31,7 @@ from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
-PARAMETERS = {"slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
+PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
 
 ONE_STEP = "single steps"  # label of the query for runs whose records are of one step each
 INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
@@ -205,7 +205,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines = [f"{shared}."] if shared else []
     lines.append(f"{counts} ({kinds}). Marker: p50, without an interval.")
     lines += _about_elbows(known)
-    if max(run["n_steps"] for run in runs) > int(PARAMETERS["slots"]):
+    if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Drawn: the corners of each curve that its line does not cover.")
     for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["refusal"]).items()):
         which = (

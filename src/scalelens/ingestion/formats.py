@@ -21,7 +21,7 @@ class Formats(NamedTuple):
     @property
     def last(self) -> list[ModuleType]:
         """File formats that are asked when no other format takes anything of a file."""
-        return [format for format in self.of_files if vars(format).get("LAST")]  # getattr is slow, and files are many
+        return last_of(tuple(self.of_files))
 
     @property
     def owning(self) -> list[ModuleType]:
@@ -45,6 +45,11 @@ class Formats(NamedTuple):
                 return f"{taken_by} {format.VERSION}"
         formats = (*self.of_lines, *self.of_files)
         return f"lines {digest_of(formats, tuple([format.VERSION for format in formats]))}"
+
+
+@functools.lru_cache(maxsize=8)  # it is asked for each file
+def last_of(formats: tuple[ModuleType, ...]) -> list[ModuleType]:
+    return [format for format in formats if getattr(format, "LAST", False)]
 
 
 @functools.lru_cache(maxsize=8)

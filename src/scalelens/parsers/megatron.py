@@ -32,7 +32,8 @@ import pyarrow.compute as pc
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
-from scalelens.parsing.record_forms import Places, RecordForm, Records, extend, form_of, rising
+from scalelens.parsing.number_fields import Places
+from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
 

@@ -37,7 +37,7 @@ CUT = "the line is cut, or has other columns than the header"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(HEADER.match(line) for line in head_lines(head))
+    return b'"Kernel Name",' in head and any(HEADER.match(line) for line in head_lines(head))
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -36,7 +36,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.lines import Line
-from scalelens.parsing.record_forms import Places, RecordForm, Records, extend, form_of, rising
+from scalelens.parsing.number_fields import Places
+from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 
 VERSION = 3

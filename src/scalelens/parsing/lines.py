@@ -158,7 +158,7 @@ class LineDispatcher:
                 self.lines = block.number_at(place) - 1
                 self._read_whole_lines(block.text[place:end])
                 place = end
-        untaken = [(s, e) for s, e in block.gaps[~hit].tolist() if s < e <= place]
+        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= place)  # most often few are looked at
         self.recurring.look(block.text, untaken, block.first)
         self._poor_blocks += taken < count / 2
         self.lines = block.first - 1 + len(block.ends)

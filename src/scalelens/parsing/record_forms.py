@@ -2,8 +2,8 @@
 
 Most lines of a long log are records of one form: a head, and fields between a delimiter, each a text and a number.
 A format that has read some of them names the form.  Then the records of a block are found by the places of their
-delimiters, and Arrow turns their numbers into columns.  That takes a tenth of the time of reading them line by line.
-What has another form, or a number that Arrow does not read, is read line by line.
+delimiters, and their numbers become columns.  That takes a tenth of the time of reading them line by line.
+What has another form is read line by line.
 """
 
 import re
@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import KEPT, Launch
+from scalelens.parsing.number_fields import LONGEST_FIELD, Places, numbers_between, stands_at, windows
 
 FEWEST_RECORDS = 16  # of one form that are read by columns
+MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
 LINE_FEED, BLANK = ord("\n"), ord(" ")
 DIGITS = np.zeros(256, bool)
 DIGITS[list(b"0123456789")] = True
@@ -28,15 +30,12 @@ FIELD = re.compile(
 )
 HEAD_NUMBER = re.compile(r"\d+")
 
-Places = npt.NDArray[np.int64]
-
 
 class Field(NamedTuple):
     """What stands around the number of a field."""
 
     before: str  # with the blanks, which may be fewer before a longer number
-    mean_follows: bool  # in parentheses
-    unit: str
+    behind: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
 
 
 class Prefix(NamedTuple):
@@ -73,48 +72,53 @@ class RecordForm:
         self._literal = ~DIGITS_AND_BLANKS[text] | (text == BLANK) & ~next_to_digit(text)
         self._head = text
 
-    def find(self, text: bytes, starts: Places, ends: Places, prefix: Prefix) -> Places:
-        """Which of the lines of a text have the head and the delimiters of the form: their places among the lines."""
-        letters = np.frombuffer(text, np.uint8)
+    def find(self, block: "Block", prefix: Prefix) -> tuple[Places, Places]:
+        """Which lines of a block have the head and the delimiters of the form: their places among the lines.
+
+        And the places of the delimiters in the text, a row for each of these lines.
+        """
+        letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
-        first = np.searchsorted(delimiters, starts)
+        behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
         count = len(self.fields) + self.closed
-        places = np.flatnonzero(np.searchsorted(delimiters, ends) - first == count)
-        before = np.frombuffer(prefix.text, np.uint8)
-        width = len(before) + len(self._head)
-        places = places[delimiters[first[places]] - starts[places] == width] if len(places) else places
-        if self.closed and len(places):
-            places = places[delimiters[first[places] + count - 1] == ends[places] - 1]
-        if not len(places):
-            return places
-        heads = letters[starts[places][:, None] + np.arange(width)]
-        fits = (heads[:, : len(before)] == before).all(1)
-        heads = heads[:, len(before) :]
-        fits &= (heads[:, self._literal] == self._head[self._literal]).all(1)
-        fits &= DIGITS_AND_BLANKS[heads[:, ~self._literal]].all(1)
-        return np.asarray(places[fits])
+        places = np.flatnonzero(np.diff(behind, prepend=0) == count)
+        width = len(prefix.text) + len(self._head)
+        first = behind[places] - count
+        fits = delimiters[first] - starts[places] == width
+        if self.closed:
+            fits &= delimiters[first + count - 1] == ends[places] - 1
+        places, first = places[fits], first[fits]
+        heads = windows(letters, starts[places], width)
+        before, head = heads[:, : len(prefix.text)], heads[:, len(prefix.text) :]
+        fits = (before == np.frombuffer(prefix.text, np.uint8)).all(1)
+        fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
+        fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
+        places, first = places[fits], first[fits]
+        return places, delimiters[first[:, None] + np.arange(count)]
 
-    def read(self, text: bytes, starts: Places, ends: Places, lines: Places, prefix: Prefix) -> Records | None:
+    def read(self, block: "Block", places: Places, delimiters: Places, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or no number."""
-        from pyarrow import csv
+        letters = block.letters
+        if len(letters) < delimiters[-1, -1] + LONGEST_FIELD:
+            letters = np.concatenate((letters, np.zeros(LONGEST_FIELD, np.uint8)))
+        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[places]))
+        fields = []
+        for k, field in enumerate(self.fields):
+            starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
+            if not stands_at(letters, starts, before):
+                return None
+            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.behind)
+            if numbers is None:
+                return None
+            fields.append(pa.array(numbers))
+        return Records(block.first + places, self.heads(block, delimiters[:, 0]), fields, self, prefix)
 
-        names = [str(k) for k in range(len(self.fields) + 1 + self.closed)]
-        spans = zip((starts + len(prefix.text)).tolist(), (ends + 1).tolist(), strict=True)
-        picked = b"".join([text[start:end] for start, end in spans])
-        try:
-            table = csv.read_csv(
-                pa.BufferReader(picked),
-                csv.ReadOptions(column_names=names, use_threads=False, block_size=len(picked) + 1),
-                csv.ParseOptions(delimiter=self.delimiter, quote_char=False, ignore_empty_lines=False),
-                csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), check_utf8=True),
-            )
-            columns = [column.combine_chunks() for column in table.columns]
-            fields = [numbers_of(column, field) for column, field in zip(columns[1:], self.fields, strict=False)]
-        except pa.ArrowInvalid:
-            return None
-        if table.num_rows != len(lines) or any(field is None for field in fields):
-            return None
-        return Records(lines, columns[0], [field for field in fields if field is not None], self, prefix)
+    def heads(self, block: "Block", ends: Places) -> pa.Array:
+        """The heads of records, which end at some places, as texts."""
+        width = len(self.head)
+        texts = windows(block.letters, ends - width, width).tobytes()
+        offsets = np.arange(0, len(texts) + 1, width, dtype=np.int32)
+        return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(texts))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
         """A whole number of the heads, by its place in the head of the form."""
@@ -127,19 +131,19 @@ class Block:
     def __init__(self, text: bytes, first: int) -> None:
         self.text = text
         self.first = first  # number of the first line
-        self.ends = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED)
+        self.letters = np.frombuffer(text, np.uint8)
+        self.ends = np.flatnonzero(self.letters == LINE_FEED)
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
         self.gaps = np.array([[0, len(text)]])
 
     def records(self, form: RecordForm, prefix: Prefix) -> Records | None:
         """The records of a form, where there are many and all of them can be read."""
-        places = form.find(self.text, self.starts, self.ends, prefix)
+        places, delimiters = form.find(self, prefix)
         if len(places) < FEWEST_RECORDS:
             return None
-        starts, ends = self.starts[places], self.ends[places]
-        begin, end = np.concatenate(([0], ends + 1)), np.concatenate((starts, [len(self.text)]))
-        self.gaps = np.column_stack((begin, end))
-        return form.read(self.text, starts, ends, self.first + places, prefix)
+        begin = np.concatenate(([0], self.ends[places] + 1))
+        self.gaps = np.column_stack((begin, np.concatenate((self.starts[places], [len(self.text)]))))
+        return form.read(self, places, delimiters, prefix)
 
     def with_anchors(self, find: Callable[[bytes], Iterable[tuple[int, int, int]]]) -> npt.NDArray[np.bool_]:
         """Which of the gaps hold what is looked for."""
@@ -163,14 +167,16 @@ class Block:
 
 def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     """The form of a record; None where a field is not one number between fixed texts."""
-    if not text.isascii() or not text.startswith(head + delimiter):
+    if not head or not text.isascii() or not text.startswith(head + delimiter):
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
     matches = [FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
     if not fields or None in matches:
         return None
-    read = [Field(match[1], bool(match[3]), match[4].strip()) for match in matches if match]
+    read = [
+        Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match
+    ]
     return RecordForm(head, delimiter, read, closed)
 
 
@@ -180,27 +186,6 @@ def next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     for match in re.finditer(rb"(?<= )[ ]*(?=\d)|(?<=\[)[ ]+(?=\d)|(?<=/)[ ]+(?=\d)", text.tobytes()):
         free[match.start() : match.end()] = True
     return free
-
-
-def numbers_of(column: pa.Array, field: Field) -> pa.Array | None:
-    """The numbers of a field; None where a record has another text around them."""
-    before = field.before.rstrip(" ")
-    if not pc.all(pc.starts_with(column, before)).as_py():
-        return None
-    texts = pc.utf8_slice_codeunits(column, len(before))
-    if field.unit:
-        if not pc.all(pc.ends_with(texts, field.unit)).as_py():
-            return None
-        texts = pc.utf8_slice_codeunits(texts, 0, -len(field.unit))
-    if field.mean_follows:
-        halves = pc.split_pattern(texts, "(", max_splits=1)
-        if not pc.all(pc.equal(pc.list_value_length(halves), 2)).as_py():
-            return None
-        if not pc.all(pc.ends_with(pc.ascii_rtrim_whitespace(pc.list_element(halves, 1)), ")")).as_py():
-            return None
-        texts = pc.list_element(halves, 0)
-    numbers = pc.cast(pc.ascii_trim_whitespace(texts), pa.float64())
-    return numbers if pc.all(pc.is_finite(numbers)).as_py() else None
 
 
 def rising(values: npt.NDArray[np.int64], above: int) -> int:
@@ -215,6 +200,10 @@ def extend(launch: Launch, steps: Places, step_s: pa.Array | None = None, ts: pa
     """Tells a launch of records that go on with it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
-    whole = ts is None or not pc.any(pc.not_equal(pc.subsecond(ts), 0)).as_py()
+    whole = ts is None or (whole_seconds(ts.slice(0, FEWEST_RECORDS)) and whole_seconds(ts))
     launch.extend(steps[-KEPT:].tolist(), times, last, whole)
     launch.distinct += max(len(steps) - KEPT, 0)
+
+
+def whole_seconds(ts: pa.Array) -> bool:
+    return not np.any(pc.cast(ts, pa.int64()).to_numpy() % 1_000_000)

@@ -32,6 +32,7 @@ from scalelens.tables import LONGEST_TEXT, SCHEMAS, SMALL
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
+VALIDATION = pa.scalar("validation", pa.string())  # with its type: else Arrow looks for time libraries each time
 # Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
@@ -319,7 +320,7 @@ def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
 
 def has_timed_step(steps: pa.RecordBatch) -> bool:
     """Whether a row of a step or epoch, not of a whole run or of validation, has a time or a rate."""
-    training = pc.fill_null(pc.not_equal(steps["phase"], "validation"), True)
+    training = pc.fill_null(pc.not_equal(steps["phase"], VALIDATION), True)
     counted = pc.or_(pc.is_valid(steps["step"]), pc.is_valid(steps["epoch"]))
     timed = pc.or_(pc.is_valid(steps["step_s"]), pc.is_valid(steps["samples_per_s"]))
     return bool(pc.any(pc.and_(pc.and_(training, counted), timed)).as_py())

@@ -6,6 +6,7 @@ rows as a copy of it.  A damaged or cut compressed stream gives all bytes before
 
 import bz2
 import codecs
+import functools
 import hashlib
 import lzma
 import os
@@ -49,12 +50,12 @@ class Source:
         self._began_s: float | None = None  # processor time of this thread at the first block of the content
         self._reported = 0  # bytes that `progress` knows of
 
-    @property
+    @functools.cached_property  # each format asks for it
     def name(self) -> str:
         """Last part of the path, without the suffix of the compression."""
         name = self.path.rpartition("!")[2].rpartition("/")[2]
         stem, suffix = os.path.splitext(name)
-        return stem if suffix in COMPRESSED else name
+        return stem if suffix.lower() in COMPRESSED else name
 
     def digest(self) -> str:
         """sha256 of the stored bytes, in hexadecimal."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import duckdb
@@ -17,7 +18,7 @@ from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
 from scalelens.report.files import write_file
-from scalelens.report.inputs import inputs_of
+from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
 from scalelens.report.provenance import Provenance, make_provenance, renderer
 from scalelens.report.text_formats import inert_csv
 
@@ -49,13 +50,16 @@ def plot(
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
-    parameters, settings, queries = dict(parameters or {}), dict(settings or {}), load(query_folders)
-    check_call(find(name).QUERY, parameters, queries, query_folders)
+    chart, settings = find(name), dict(settings or {})
+    parameters = parameters_of(chart, parameters or {})
+    needed = f"{rows_statement(chart, call(chart.QUERY, parameters))} exclusions {NEEDED_FOR_INPUTS}"
+    queries = load(query_folders, needed)
+    check_call(chart.QUERY, parameters, queries, query_folders)
     page = page_of(settings)
     if page.facet:
         remedy = "choose runs for one figure each with runs=..., or facet the rows of your own SQL: --sql"
         raise UserError(f"the chart {name} has panels of its own and takes no facet", remedy)
-    connection = connect(root, query_folders, queries=queries, closed=True)
+    connection = connect(root, query_folders, needed, queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
@@ -68,7 +72,7 @@ def draw(
 ) -> Plotted:  # fmt: skip
     """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
     chart = find(name)
-    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters)).items()))
+    parameters = parameters_of(chart, parameters)
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
@@ -79,6 +83,11 @@ def draw(
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
     return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
+
+
+def parameters_of(chart: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters for the chart's query: those given, else the chart's own."""
+    return dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(given)).items()))
 
 
 def plot_sql(

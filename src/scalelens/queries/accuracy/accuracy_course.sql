@@ -15,7 +15,7 @@
 -- Parameters:
 --   runs := ''                 SQL condition over the columns of `runs`, as text; empty takes all
 --   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
---   slots := 1000              pieces of a run of which two scores stay
+--   slots := 1000              pieces of a run of which two records stay
 --
 -- Columns:
 --   run_id       VARCHAR      run

@@ -18,7 +18,7 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   slots := 0              pieces of a run's times, in equal steps and in equal ratios, of which the first and the last
+--   cdf_slots := 0          pieces of a run's times, in equal steps and in equal ratios, of which the first and the last
 --                           corner stay, with the median and the elbows; 0 keeps all
 --
 -- Columns:
@@ -49,9 +49,9 @@ shares AS (
         min(step_s) OVER of_run AS low, max(step_s) OVER of_run AS high
     FROM records GROUP BY run_id, step_s WINDOW of_run AS (PARTITION BY run_id)),
 slotted AS (
-    SELECT *, CASE WHEN slots = 0 THEN [step_s] ELSE [
-            floor(slots * (step_s - low) / nullif(high - low, 0)),
-            CASE WHEN low > 0 THEN floor(slots * ln(step_s / low) / nullif(ln(high / low), 0)) END] END AS slot
+    SELECT *, CASE WHEN cdf_slots = 0 THEN [step_s] ELSE [
+            floor(cdf_slots * (step_s - low) / nullif(high - low, 0)),
+            CASE WHEN low > 0 THEN floor(cdf_slots * ln(step_s / low) / nullif(ln(high / low), 0)) END] END AS slot
     FROM shares),
 corners AS (FROM elbow(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 without AS (SELECT run_id, reason AS elbow_reason FROM corners WHERE elbow_place IS NULL)

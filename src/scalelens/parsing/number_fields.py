@@ -1,0 +1,103 @@
+"""Numbers in texts of one form, as columns: the texts between delimiters become an array at once.
+
+Texts of one shape have their digits in the same places.  So a shape is understood once, by a pattern, and the digits
+of all texts that have it are weighted together.  A number of at most 15 digits and a scale of at most 10^22 is exact
+that way (Clinger, How to read floating point numbers accurately, 1990); others are read one by one.
+
+Eight bytes of a text are one word of 64 bits, so that one operation looks at eight letters.
+"""
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+Letters = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+WORD = 8  # bytes
+LONGEST_FIELD = 64  # bytes behind the text of a field
+MOST_SHAPES = 200  # of one field
+MOST_DIGITS = 15  # 10^15 is below 2^53
+POWERS = np.array([float(f"1e{k}") for k in range(23)])
+NUMBER = rb" *([-+]?)(0+)(?:\.(0*))?(?:[eE]([-+]?)(0+))?"
+EACH = 0x0101010101010101  # a byte times this is a word of that byte
+BLANKS, ZEROS, LOW_BITS, TOP_BITS = (np.uint64(EACH * byte) for byte in (ord(" "), ord("0"), 0x7F, 0x80))
+PAST_NINE = np.uint64(EACH * (0x80 - 10))  # added to a byte below 0x80, it sets the top bit from 10 on
+UNTIL = np.array([(1 << 8 * k) - 1 for k in range(WORD + 1)], np.dtype("<u8"))  # the first k bytes of a word
+
+
+def windows(letters: Letters, starts: Places, width: int) -> Letters:
+    """The bytes from each of some places on, one row of `width` for each.  None may pass the end of the letters."""
+    rows = np.ndarray(len(letters) - width + 1, f"V{width}", letters.data, strides=(1,))[starts]
+    return rows.view(np.uint8).reshape(len(starts), width)
+
+
+def stands_at(letters: Letters, starts: Places, text: bytes) -> bool:
+    """Whether a text stands at each of some places."""
+    return not text or bool((windows(letters, starts, len(text)) == np.frombuffer(text, np.uint8)).all())
+
+
+def numbers_between(
+    letters: Letters, starts: Places, ends: Places, behind: bytes = b""
+) -> npt.NDArray[np.float64] | None:
+    """The number at the beginning of each text between two places; None where one has none, or something else follows.
+
+    `behind` is a pattern of what follows the number, in which every digit is a 0.  Behind the last text there are
+    LONGEST_FIELD letters.
+    """
+    lengths = ends - starts
+    longest = int(lengths.max())
+    if not 0 < longest <= LONGEST_FIELD:
+        return None
+    texts = windows(letters, starts, -longest % WORD + longest).view("<u8")
+    for k, column in enumerate(texts.T):
+        inside = UNTIL[np.clip(lengths - k * WORD, 0, WORD)]
+        column[:] = column & inside | BLANKS & ~inside
+    shapes = shapes_of(texts)
+    pattern = re.compile(NUMBER + behind + rb" *")
+    numbers, left = np.empty(len(texts)), np.arange(len(texts))
+    for _ in range(MOST_SHAPES):
+        found = pattern.fullmatch(shapes[0].tobytes())
+        if not found:
+            return None
+        same = np.logical_and.reduce([column == column[0] for column in shapes.T])
+        if same.all():
+            numbers[left] = numbers_of_shape(texts, found)
+            return numbers if np.isfinite(numbers).all() else None
+        numbers[left[same]] = numbers_of_shape(texts[same], found)
+        texts, shapes, left = texts[~same], shapes[~same], left[~same]
+    return None
+
+
+def shapes_of(texts: Words) -> Words:
+    """The texts with a 0 for each digit."""
+    from_zero = texts ^ ZEROS  # a digit becomes its value
+    others = ((from_zero & LOW_BITS) + PAST_NINE | from_zero) & TOP_BITS
+    return texts & ~(((others ^ TOP_BITS) >> np.uint64(7)) * np.uint64(0x0F))
+
+
+def numbers_of_shape(words: Words, shape: re.Match[bytes]) -> npt.NDArray[np.float64]:
+    """The numbers of texts whose digits stand in the same places."""
+    texts = words.view(np.uint8)
+    after_point = range(*shape.span(3)) if shape[3] else range(0)
+    digits = [*range(*shape.span(2)), *after_point]
+    scale = np.zeros(len(texts)) - len(after_point)
+    if shape[5]:
+        scale += digits_at(texts, range(*shape.span(5))) * (-1 if shape[4] == b"-" else 1)
+    if len(digits) > MOST_DIGITS or len(shape[5] or b"") > 3 or np.abs(scale).max() >= len(POWERS):
+        end = max(shape.end(k) for k in range(1, 6))
+        return np.array([float(text.tobytes()) for text in texts[:, shape.start(1) : end]])
+    numbers = digits_at(texts, digits)
+    power = POWERS[np.abs(scale).astype(int)]
+    numbers = np.asarray(np.where(scale < 0, numbers / power, numbers * power))
+    return -numbers if shape[1] == b"-" else numbers
+
+
+def digits_at(texts: Letters, places: range | list[int]) -> npt.NDArray[np.float64]:
+    """The whole number that the digits at some places of each text make."""
+    number: npt.NDArray[np.float64] = np.zeros(len(texts))
+    for place in places:
+        number = number * 10 + (texts[:, place] - np.uint8(ord("0")))
+    return number
