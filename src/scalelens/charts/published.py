@@ -1,6 +1,6 @@
 """Runs against published numbers of the same quantity, devices and batch.
 
-Shows: how near runs come to what somebody published, and where the two differ in more than the time of day.
+Shows: how near runs come to what somebody published, and for which of them a setting is known to differ.
 Query: compare_published
 Encodings:
     panel    a quantity in the unit of the document
