@@ -54,7 +54,7 @@ NUMBERS = {
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
-    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
+    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
@@ -275,6 +275,20 @@ def test_elbows_are_marked_and_runs_without_one_are_counted() -> None:
     text = text_of("batch_cdf/elbows")
     assert "Circle: elbow, with the interval of its share. Without an elbow: 1 run (few), 1 run (no tail)." in text
     assert "Circle" not in text_of("batch_cdf/ranks")
+
+
+def test_runs_beside_published_numbers() -> None:
+    points = [
+        mark["mark"]["filled"]
+        for mark in marks(spec_of("published/two_tables"))
+        if mark["mark"]["type"] == "point" and mark["encoding"]["x"]["field"] == "published"
+    ]
+    assert points == [True, True, False], "open where a setting differs"
+    text = text_of("published/two_tables")
+    assert "Open: system alps -> IPU-POD16." in text and "1 row for which several published rows fit" in text
+    assert "published tokens [1/s], log." in text and "published samples [images/sec], log." in text
+    with pytest.raises(UserError, match="no run has a published number"):
+        draw("published/two_tables", rows_of("published/two_tables").with_columns(measured=pl.lit(None, pl.Float64)))
 
 
 def test_thinned_curve_passes_through_the_same_dots():

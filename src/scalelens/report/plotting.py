@@ -58,7 +58,7 @@ def plot(
     page = page_of(settings)
     if page.facet:
         remedy = "choose runs for one figure each with runs=..., or facet the rows of your own SQL: --sql"
-        raise UserError(f"the chart {name} has panels of its own and takes no facet", remedy)
+        raise UserError(f"the chart {name} takes no facet", remedy)
     connection = connect(root, query_folders, needed, queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
     if path is not None:

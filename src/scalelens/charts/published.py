@@ -1,0 +1,110 @@
+"""Runs against published numbers of the same quantity, devices and batch.
+
+Shows: how near runs come to what somebody published, and for which of them a setting is known to differ.
+Query: compare_published
+Encodings:
+    panel    a quantity in the unit of the document
+    x        the published number, logarithmic
+    y        the same quantity of the run, on the same scale
+    point    a run and a published row; open where a setting is known to differ
+    colour   the document
+    line     both are equal
+    caption  runs, documents, what was not drawn and why
+Source: predicted against measured values on equal axes, as in Hoefler and Belli, Scientific Benchmarking of Parallel
+    Computing Systems, SC'15
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, limits, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "compare_published"
+
+MOST_PANELS = 6
+EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
+DIFFERENT = style.Look("open: a setting differs", style.INK, None, [1, 0], 0)
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `compare_published`.  Raises UserError where no run has a published row."""
+    numbers = rows.with_columns(published=pl.col("measured") / pl.col("ratio"))
+    known = numbers.filter((pl.col("measured") > 0) & (pl.col("published") > 0))
+    known = known.sort("name", "quantity", "entry", "run_id")
+    if known.is_empty():
+        raise UserError(
+            "no run has a published number to draw beside it",
+            "name what was published, published_name=caraml/gpt-ipu; see: scalelens query compare_published",
+        )
+    points: list[Row] = [row | {"label": row["name"]} for row in known.to_dicts()]
+    looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
+    quantities = dict.fromkeys((point["quantity"], point["unit"]) for point in points)
+    limits.check_count(len(quantities), MOST_PANELS, "quantities", "choose a document, published_name=caraml/gpt-ipu")
+    panels = [
+        style.Panel(_panel([p for p in points if (p["quantity"], p["unit"]) == quantity], *quantity, looks))
+        for quantity in quantities
+    ]
+    across = min(2, len(panels)) if page.is_wide else 1
+    grid = [panels[n : n + across] for n in range(0, len(panels), across)]
+    is_any_different = any(point["differs"] for point in points)
+    legend = [*(look._replace(dash=[1, 0], thickness=0) for look in looks), EQUAL]
+    legend += [DIFFERENT] if is_any_different else []
+    return style.figure(grid, legend, [*_caption(numbers, points), words.exclusions(left_out)], page)
+
+
+def _panel(points: Sequence[Row], quantity: str, unit: str | None, looks: Sequence[style.Look]) -> Any:
+    """The points of one quantity, on two equal axes."""
+    values = [point[side] for point in points for side in ("published", "measured")]
+    ends = [min(values) / 1.5, max(values) * 1.5]
+    ticks = _ticks(*ends)
+    what = f"{quantity.removesuffix('_per_s').replace('_', ' ')}{f' [{unit}]' if unit else ''}, log."
+
+    def side(channel: Any, field: str, title: str) -> Any:
+        axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~s", labelOverlap="greedy", labelSeparation=3)
+        return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)
+
+    x, y = side(alt.X, "published", f"published {what}"), side(alt.Y, "measured", "measured, log.")
+    by = style.encodings(looks)
+    fields = ("label", "published", "measured", "run_id", "differs")
+    line = alt.Chart(style.values([{"published": end, "measured": end} for end in ends]))
+    layers = [line.mark_line(color=EQUAL.colour, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
+    for is_different in (False, True):
+        part = [{name: point[name] for name in fields} for point in points if bool(point["differs"]) == is_different]
+        if part:
+            mark = alt.Chart(style.values(part)).mark_point(filled=not is_different, strokeWidth=0.8)
+            layers.append(mark.encode(x, y, by["color"], by["shape"], tooltip=["run_id:N", "measured:Q", "differs:N"]))
+    return alt.layer(*layers)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round values between two ends: 1, 2 and 5 of a decade, or more of them where that leaves fewer than three."""
+    ticks = [tick for tick in axes.ticks_of_decades(low, high) if low <= tick <= high]
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    finer = [float(f"{n}e{decade}") for decade in decades for n in (1, 1.5, 2, 3, 5, 7)]
+    return ticks if len(ticks) >= 3 else [tick for tick in finer if low <= tick <= high]
+
+
+def _caption(rows: pl.DataFrame, points: Sequence[Row]) -> list[str]:
+    runs = words.counted([len({point["run_id"] for point in points})], "run")
+    documents = words.counted([len({point["name"] for point in points})], "published table")
+    ratios = words.counted([point["ratio"] for point in points], "time", "times")
+    lines = [f"{runs} beside {documents}; measured is {ratios} as much. No interval: a document prints one number."]
+    if different := sorted({point["differs"] for point in points if point["differs"]}):
+        lines.append(f"Open: {'; '.join(different)}.")
+    lines += [words.sentence(note) for note in dict.fromkeys(point["note"] for point in points if point["note"])]
+    hidden = rows.height - len(points)
+    if hidden:
+        lines.append(f"Not drawn: {words.counted([hidden], 'row')} for which several published rows fit.")
+    return lines
