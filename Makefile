@@ -15,6 +15,7 @@ test: $(VENV)/tested
 
 nightly: $(VENV)/tested
 	$(BIN)/python -m pytest -m slow
+	nice $(BIN)/python tests/fuzz_in_shards.py 1000000
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks

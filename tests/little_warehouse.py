@@ -21,6 +21,10 @@ TABLES = documented()
 MEMBERS_OF_RUNS = """
 INSERT INTO members BY NAME SELECT run_id AS file_id, 0 AS part, run_id, 'file' AS why FROM runs ANTI JOIN members USING (run_id)
 """
+MEMBERS_OF_STEPS = """
+UPDATE steps SET part = 0;
+INSERT INTO members BY NAME SELECT DISTINCT file_id, part, run_id, 'file' AS why FROM steps
+"""
 
 # database/step_times.sql, of the table that the tests fill.
 STEP_TIMES_OF_RUNS = """
@@ -104,5 +108,6 @@ def little_warehouse() -> Warehouse:
     little = Warehouse()
     for path in sorted((FIXTURES / "tables").glob("*.csv")):
         little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
+    little.connection.execute(MEMBERS_OF_STEPS)
     little.connection.execute(MEMBERS_OF_RUNS)
     return little

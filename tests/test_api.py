@@ -53,6 +53,18 @@ def test_plot_is_shown_without_a_file_and_is_the_same_with_one(study, tmp_path):
     assert (tmp_path / "x.svg").read_text().startswith("<svg") and "rows)" in repr(shown)
     with pytest.raises(UserError):
         scalelens.plot("no_such_chart", warehouse=warehouse)
+    wanted = {
+        "width": "double",
+        "title": "By hand",
+        "caption": False,
+        "labels": {"step time [s]": "time of a batch [s]"},
+    }
+    changed = scalelens.plot("batch_cdf", warehouse=warehouse, settings=wanted)
+    svg = changed._repr_svg_()
+    assert "By hand" in svg and "time of a batch [s]" in svg and 'width="504"' in svg.partition(">")[0]
+    assert changed.provenance["settings"] == wanted
+    with pytest.raises(UserError, match="'colour' is not a setting of a figure"):
+        scalelens.plot("batch_cdf", warehouse=warehouse, settings={"colour": "red"})
 
 
 def test_types_are_offered():

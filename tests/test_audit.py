@@ -172,6 +172,14 @@ SILENT = {
     "a hedge": "It processes about 2,000 images/s for 719.4 s, 1,532,000 images in total.",
     "numbers side by side": "The A takes 100 W and the B 300 W, while C is 1.5 times faster.",
     "super-linear, and said so": "Scaling is super-linear: the parallel efficiency of 112 % comes from the cache.",
+    "super-linear, in a bare table": "| GPUs | efficiency |\n|--|--|\n| 1 | 1.000 |\n| 2 | 1.214 |\n| 4 | 1.558 |\n",
+    "super-linear, of its own times": "| GPUs | time (s) | efficiency (%) |\n|--|--|--|\n| 1 | 100.0 | 100.0 |\n| 2 | 49.0 | 102.0 |\n"
+    "| 4 | 16.05 | 155.8 |\n",
+    "super-linear, said of a table": "| GPUs | efficiency |\n|--|--|\n| 1 | 1.000 |\n| 4 | 1.558 |\n\nThe parallel efficiency is 1.558.",
+    "speedups by medians, rates of whole runs": "| GPUs | step (s) | speedup | images/s |\n|--|--|--|--|\n| 32 | 0.1875 | 1.000 | 85.30 |\n"
+    "| 64 | 0.1893 | 1.981 | 168.96 |\n| 128 | 0.1927 | 3.892 | 332.18 |\n| 256 | 0.2213 | 6.778 | 578.25 |\n",
+    "rates with a stall, speedups without": "| GPUs | step (s) | speedup | images/s |\n|--|--|--|--|\n| 1 | 0.1766 | 1.000 | 1449.6 |\n"
+    "| 2 | 0.1790 | 1.973 | 2860.3 |\n| 4 | 0.1811 | 3.901 | 5654.3 |\n| 8 | 0.1871 | 7.551 | 7102.0 |\n| 16 | 0.1899 | 14.879 | 21569.2 |\n",
     "a share of a large count": "We used 37 % of 2978 nodes.",
     "a base of its own": "A speedup of 3.8 on 64 GPUs compared to 16 GPUs is an efficiency of 95 %.",
     "points": "The efficiency falls from 95 % to 77 %, by 18 %.",
@@ -210,6 +218,10 @@ ACCUSED = {
     "power": ("The node took 350 Wh in 2.0 h, a mean power of 17.5 W.", "energy / time = mean power"),
     "efficiency": ("A speedup of 14.2 on 16 GPUs is an efficiency of 98 %.", "efficiency = speedup / devices"),
     "above one": ("This is a parallel efficiency of 112 %.", "efficiency ≤ 1"),
+    "above one, and its speedup is not": (
+        "| GPUs | speedup | efficiency |\n|--|--|--|\n| 1 | 1.00 | 1.00 |\n| 2 | 1.90 | 0.95 |\n| 4 | 3.64 | 1.91 |\n",
+        "efficiency = speedup / devices",
+    ),
     "tokens": ("Of 1,024 sequences of 2,048 tokens, that is 2,079,152 tokens per step.", "tokens = sequences × length"),
     "share": ("We saw it on 35 % of 16 GPUs.", "share × count is a whole number"),
     "batches": ("We ran 12 steps of 256 images, 3,012 images in total.", "work = steps × batch size"),
@@ -231,10 +243,13 @@ def test_what_cannot_be_true_is_accused(what: str) -> None:
     assert said_of(text) == ([evidence] if evidence else [])
 
 
-@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_pages_of_the_project_contradict_nothing(page: str) -> None:
     found = inconsistencies(read(ROOT / page))
-    assert page == "docs/audit.md" or found == []
+    assert page in ("docs/audit.md", "docs/studies/caraml.md") or found == []  # these show what does not hold
 
 
 HEADINGS = (

@@ -54,7 +54,7 @@ NUMBERS = {
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
-    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "n_done": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
+    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
@@ -123,6 +123,7 @@ def text_of(case) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_specification(case, golden):
+    draw(case).to_dict()  # checked against the schema, which figures are not
     spec = rounded(spec_of(case))
     del spec["$schema"], spec["usermeta"]
     text = json.dumps(spec, indent=1, ensure_ascii=False, sort_keys=True)

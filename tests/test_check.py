@@ -19,7 +19,7 @@ from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.warehouse.check import check
 from scalelens.warehouse.log import Warehouse
-from scalelens.warehouse.records import fits_name, segment
+from scalelens.warehouse.records import fits_name, record_name, segment
 from test_warehouse import everything, records, steps_by_path, touch_later, write_log, write_logs
 
 if TYPE_CHECKING:
@@ -121,6 +121,17 @@ def test_opening_says_that_a_record_is_gone_or_altered(home: Path) -> None:
         with pytest.raises(UserError, match=rf"{name} is damaged.* scalelens check"):
             database.connect(home)
         path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("key", ["size_bytes", "modified_ns", "rows", "attempts"])
+def test_a_record_with_a_number_that_no_table_holds_is_damaged(home: Path, key: str) -> None:
+    record = home / "_log" / records(home)[-2]
+    altered = re.sub(rf'"{key}":\d+'.encode(), f'"{key}":{2**64}'.encode(), record.read_bytes())
+    record.unlink()
+    record.with_name(record_name(9, altered)).write_bytes(altered)
+    assert any("is damaged" in str(damage) and key in str(damage) for damage in check(home).damages)
+    with pytest.raises(UserError, match="is damaged"):
+        database.connect(home, asked="SELECT * FROM runs")
 
 
 def test_a_removed_newest_record_leaves_segments_without_a_record(home: Path) -> None:

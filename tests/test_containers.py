@@ -1,5 +1,7 @@
 """Archives of every kind are folders; a member that cannot be read is a problem that names it."""
 
+import contextlib
+import gzip
 import io
 import lzma
 import stat
@@ -19,6 +21,7 @@ from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing import zip_members
 from scalelens.parsing.archives import UnreadMembersError, open_members
+from scalelens.parsing.source import open_source
 from test_warehouse import write_log
 
 MB = 1 << 20
@@ -34,7 +37,7 @@ def packed_tar(logs: Path, path: Path) -> None:
 
 
 def packed_by_tarfile(logs: Path, path: Path) -> None:
-    with tarfile.open(path, f"w:{path.suffix[1:]}") as tar:  # type: ignore[call-overload]
+    with tarfile.open(path, f"w:{path.suffix[1:].lower()}") as tar:  # type: ignore[call-overload]
         tar.add(logs, "logs")
 
 
@@ -76,6 +79,8 @@ def members(path: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
         ("a.tar.xz", packed_by_tarfile),
         ("a.tar.bz2", packed_by_tarfile),
         ("a.zip", packed_zip),
+        ("A.ZIP", packed_zip),
+        ("a.Tar.GZ", packed_by_tarfile),
     ],
 )
 def test_an_archive_gives_the_rows_of_its_folder(name: str, pack: Callable[[Path, Path], None], tmp_path: Path) -> None:
@@ -220,3 +225,23 @@ def test_an_archive_that_is_not_read_says_what_to_do(name: str, head: bytes, wor
     ingest([tmp_path / name], tmp_path / "w")
     ((status, note),) = asked(tmp_path / "w", "SELECT status, note FROM files")
     assert status == "unknown" and words in note and "unpack it" in note
+
+
+@pytest.mark.parametrize("name", ["inner.zip", "inner.TAR.GZ"])
+def test_an_archive_within_an_archive_is_named_and_its_neighbours_are_read(name: str, tmp_path: Path) -> None:
+    write_log(tmp_path / "logs" / "a.log")
+    packed = packed_zip if name.endswith(".zip") else packed_by_tarfile
+    packed(tmp_path / "logs", tmp_path / name)
+    (tmp_path / name).rename(tmp_path / "logs" / name)
+    packed_zip(tmp_path / "logs", tmp_path / "outer.zip")
+    ingest([tmp_path / "outer.zip"], tmp_path / "w")
+    assert asked(tmp_path / "w", "SELECT count(DISTINCT file_id) FROM steps") == [(1,)]
+    ((status, note),) = asked(tmp_path / "w", f"SELECT status, note FROM files WHERE path LIKE '%!%{name}'")
+    assert status == "unknown" and "archive within an archive" in note
+
+
+def test_the_suffix_of_a_compression_may_be_in_upper_case(tmp_path: Path) -> None:
+    write_log(tmp_path / "a.log")
+    (tmp_path / "B.LOG.GZ").write_bytes(gzip.compress((tmp_path / "a.log").read_bytes()))
+    with contextlib.closing(open_source(tmp_path / "B.LOG.GZ")) as source:
+        assert source.name == "B.LOG"

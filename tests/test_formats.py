@@ -125,6 +125,7 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
         "mlflow_metric",
         "xprof_trace",
         "rocprof",
+        "rocprof_csv",
         "paddle_trace",
         "nccl_tests",
         "flight_recorder",

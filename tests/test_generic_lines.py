@@ -298,3 +298,47 @@ def test_real_files_that_are_no_training_give_no_steps(corpus: Path) -> None:
         for path in sorted((corpus / group).rglob("*")):
             if path.is_file() and path.suffix in LOGS:
                 assert [step for step in steps_of(path) if step[0] == "generic_lines"] == [], path
+
+
+# Bars
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "total", "rate"),
+    [
+        ("train:  24%|##4       | 1.21k/5.00k [00:12<00:38, 101it/s, loss=2.5]", 1210, 5000, (101, "it/s")),
+        ("train:  24%|##4       | 96/391 [00:12<00:38, 1.21kit/s, loss=2.5]", 96, 391, (1210, "it/s")),
+        ("train:  24%|##4       | 96/391 [04:12<12:38,  2.50s/batches, loss=2.5]", 96, 391, (2.5, "s/it")),
+        ("train: 96it [00:12,  8.01it/s, loss=2.5]", 96, None, (8.01, "it/s")),
+        ("96 steps [00:12,  8.01 steps/s]", 96, None, (8.01, "it/s")),
+    ],
+)
+def test_a_bar_is_written_out(text: str, count: int, total: int | None, rate: tuple[float, str]) -> None:
+    fields = parsed(text).fields
+    assert (fields[0].value, fields[0].total) == (count, total)
+    assert (fields[1].value, fields[1].unit) == rate
+
+
+@pytest.mark.parametrize(
+    ("before", "unit"),
+    [
+        ("train: ", "img"),  # counts samples
+        ("train: ", "B"),  # counts bytes
+        ("train Epochs: ", "it"),  # counts epochs
+        ("train: ", "epoch"),
+    ],
+)
+def test_a_bar_that_counts_no_steps_gives_none(tmp_path: Path, before: str, unit: str) -> None:
+    bars = [
+        f"{before}{k:3d}%|###       | {k}/100 [0{k // 60}:{k % 60:02d}<00:30, 1.01s/{unit}, loss=2.5]"
+        for k in range(60)
+    ]
+    assert steps_of(log(tmp_path, "\r".join(bars))) == []
+
+
+def test_of_two_counts_the_first_is_the_epoch_where_the_second_begins_anew_with_it(tmp_path: Path) -> None:
+    places = [(epoch, step) for epoch in range(1, 4) for step in range(1, 9)]
+    nested = [f"Train {epoch}/3 [{step}/8] loss: {9 - step}.5 step_time: 0.25s" for epoch, step in places]
+    assert [row["epoch"] for *_, row in steps_of(log(tmp_path, *nested))] == [epoch for epoch, _ in places]
+    apart = [f"Train {step}/30 [{step}/80] loss: {9 - step % 7}.5 step_time: 0.25s" for step in range(1, 25)]
+    assert {row["epoch"] for *_, row in steps_of(log(tmp_path, *apart))} <= {None}

@@ -128,7 +128,11 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
-    "dllogger": {(ONE, JOB), (WINDOW, JOB)},  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "dllogger": {
+        (ONE, JOB),
+        (WINDOW, JOB),
+        (ONE, NO_RATE),
+    },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
@@ -149,7 +153,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    "keras": {(EPOCH, NO_RATE)},  # time per step when the epoch is over
+    "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
@@ -159,11 +163,13 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
     "mindspeed_fsdp2": {(ONE, JOB), (WINDOW, JOB)},
+    "hugectr": {(WINDOW, NO_RATE)},
     "mllog": {
         (ONE, JOB),
         (WINDOW, JOB),
         (RUNNING, JOB),
         (EPOCH, JOB),
+        (EPOCH, RANK),
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
@@ -171,6 +177,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
+    "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
@@ -191,6 +198,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "tf_estimator": {(WINDOW, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device

@@ -289,6 +289,26 @@ def test_an_envelope_of_sql(run: "Run", warehouse: Path) -> None:
     assert envelope["rows"][0]["values"]["f"] is None
 
 
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        (["compare", "fp32-r1", "bf16-r1"], ["measure=step_s"]),
+        (["next-runs", "model=gpt-toy", "model=resnet50", "--within", "5%"], ["side=a", "side=b"]),
+        (["compare", "--published", "caraml/gpt-ipu", "devices = 1"], []),
+        (["history", "runs=model = 'gpt-toy'"], None),
+    ],
+)
+def test_an_envelope_of_a_command(run: "Run", warehouse: Path, command: list[str], keys: list[str] | None) -> None:
+    ran = run(*command, "-w", warehouse, "--format", "envelope")
+    envelope = json.loads(ran.out)
+    check_envelope(envelope)
+    found = [row["key"] for row in envelope["rows"]]
+    assert (found == keys) if keys is not None else (found and all("run_id=" in key for key in found))
+    path = warehouse.parent / "command.json"
+    path.write_text(ran.out)
+    assert run("verify", path, "-w", warehouse, "--no-sources").code == 0, "the SQL in it gives the same rows"
+
+
 def test_keys_stay_when_other_rows_go(run: "Run", warehouse: Path) -> None:
     def keys(*more: str) -> list[str]:
         out = run("query", "scaling", "-w", warehouse, "--format", "envelope", *more).out
@@ -304,7 +324,7 @@ def test_the_page_on_envelopes_names_every_key() -> None:
 
 def test_only_answers_come_in_an_envelope(run: "Run") -> None:
     ran = run("tables", "--format", "envelope")
-    assert ran.code == 2 and "only answers of scalelens query and sql" in ran.err
+    assert ran.code == 2 and "only the rows of a query" in ran.err
 
 
 # Bundles

@@ -56,6 +56,7 @@ FOUR_RANKS = (
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
+    "accuracy_course": "score_name := 'conversion_eff', slots := 2",
     "accuracy_curve": "score_name := 'conversion_eff'",
     "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
     "two_sides": TWO_SIDES,
@@ -86,7 +87,14 @@ def size_of_images(little: Warehouse) -> None:
 def plain_run(little: Warehouse) -> None:
     """A run of single steps, of two ranks, with nothing else in its log."""
     little.insert("runs", [{"run_id": "plain", "global_batch_size": 64, "seq_length": 128}])
-    common = {"run_id": "plain", "file_id": "plain", "phase": "train", "value_kind": "instant", "averaged_steps": 1}
+    common = {
+        "run_id": "plain",
+        "file_id": "plain",
+        "part": 0,
+        "phase": "train",
+        "value_kind": "instant",
+        "averaged_steps": 1,
+    }
     records = [(1, 0, 0.5), (1, 1, 0.75), (2, 0, 0.25), (2, 1, 0.125), (4, 0, 0.5), (3, 1, 0.25), (3, 0, 0.125)]
     little.insert(
         "steps",

@@ -91,18 +91,24 @@ class InBlocks(Source):
 
 
 def read(
-    content: bytes, name: str = "job.log", block: int = CHUNK, looked_at: Collection[str] = tuple(SCHEMAS)
+    content: bytes,
+    name: str = "job.log",
+    block: int = CHUNK,
+    looked_at: Collection[str] = tuple(SCHEMAS),
+    formats: formats.Formats | None = None,
 ) -> Result:
     """All rows of a file of these bytes, or those of the tables that are looked at."""
     source = InBlocks(name, io.BytesIO(content), len(content), 0)
     source.block = block
-    return read_source(source, looked_at)
+    return read_source(source, looked_at, formats)
 
 
-def read_source(source: Source, looked_at: Collection[str] = tuple(SCHEMAS)) -> Result:
+def read_source(
+    source: Source, looked_at: Collection[str] = tuple(SCHEMAS), formats: formats.Formats | None = None
+) -> Result:
     tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
     rows = Rows("f", lambda table, batch: table in looked_at and tables[table].extend(as_dicts(batch)))
-    status, note = read_rows(source, LOADED, rows)
+    status, note = read_rows(source, formats or LOADED, rows)
     rows.flush()
     for table in tables.values():
         for row in table:  # so that NaN equals NaN

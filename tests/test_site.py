@@ -128,5 +128,5 @@ def test_links_of_a_page_lead_somewhere(page: str) -> None:
 
 
 def test_every_page_is_in_the_menu_of_the_site() -> None:
-    menu = re.findall(r"^ +- ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    menu = re.findall(r"^ +- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(menu) == PAGES

@@ -372,12 +372,12 @@ def test_a_fold_that_is_killed_is_taken_up_by_the_next_one(
 def test_a_log_that_is_folded_while_it_is_read_is_read_again(
     logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def vanished(self: Warehouse, name: str) -> Any:
+    def vanished(log: Path, name: str) -> Any:
         monkeypatch.undo()
-        raise FileNotFoundError(name)
+        raise FileNotFoundError(log / name)
 
     ingest([logs], home)
-    monkeypatch.setattr(Warehouse, "_text", vanished)
+    monkeypatch.setattr("scalelens.warehouse.stored_records.text_of", vanished)
     assert len(Warehouse(home).live().paths) == 3
 
 

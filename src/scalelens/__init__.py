@@ -8,7 +8,7 @@ scalelens.plot("scaling", "scaling.pdf", warehouse="study")  # shown by notebook
 print(scalelens.explain("mfu"))                          # what a query computes, and how
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,16 +100,20 @@ def plot(
     name: str,
     path: str | PathLike[str] | None = None,
     warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
+    settings: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> "Plotted":
     """Draws a chart that a notebook shows; with `path` to a file too: .pdf .svg .png .html .json
 
-    The result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
-    Raises UserError for a chart, parameter or suffix that does not exist, and where there is nothing to draw.
+    `settings` are those of `[figure.NAME]` in a `scalelens.toml`, as the options of `scalelens plot`:
+    `{"width": "ieee-single", "height": "60mm", "font_size": 8, "title": "...", "caption": False,
+    "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "ylim": "0:100", "log": "x"}`.
+    A sidecar is not read.  The result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
+    Raises UserError for a chart, parameter, setting or suffix that does not exist, and where nothing is to be drawn.
     """
     from scalelens.report import plotting
 
-    return plotting.plot(Path(warehouse), name, None if path is None else Path(path), parameters)
+    return plotting.plot(Path(warehouse), name, None if path is None else Path(path), parameters, settings)
 
 
 def critical_path(

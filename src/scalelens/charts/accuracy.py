@@ -1,7 +1,7 @@
 """Accuracy or loss over the course of a training: against epoch or step, and against time.
 
 Shows: what a run has learned, and when; runs that learn alike per step may differ in time.
-Query: accuracy_curve
+Query: accuracy_course
 Encodings:
     x        left the epoch, where the records name one, else the step; right the time since the run began
     y        the score: accuracy in percent, or the loss
@@ -23,7 +23,7 @@ from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
-QUERY = "accuracy_curve"
+QUERY = "accuracy_course"
 FACTS = ("name", "model")
 
 SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `accuracy_curve`.  Raises UserError without scores, or with too many runs."""
+    """The figure of the rows of `accuracy_course`.  Raises UserError without scores, or with too many runs."""
     score = (parameters or {}).get("score_name", "accuracy")
     known = rows.filter(pl.col("score").is_not_null())
     if known.is_empty():
@@ -123,7 +123,7 @@ def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
 
 
 def _caption(rows: pl.DataFrame) -> list[str]:
-    counts = rows.group_by("run_id").len()["len"].to_list()
+    counts = rows.group_by("run_id").agg(pl.max("n_points"))["n_points"].to_list()
     models = sorted({model for model in rows["model"].unique() if model})
     lines = [f"{', '.join(models)}."] if models else []
     lines.append(f"{words.counted([len(counts)], 'run')}, each of {words.counted(counts, 'record')}.")

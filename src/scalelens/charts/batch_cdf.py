@@ -10,7 +10,8 @@ Encodings:
     curve    a run, by colour, shape and dash; named by what sets the runs apart, and by its median where x is relative
     point    p50, where the curve reaches one half
     circle   elbows, as the query `elbow` finds them, with the 95 % interval of their share
-    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why
+    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why, whether corners
+             that nobody could see were dropped
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 5 and 12
 """
 
@@ -30,6 +31,7 @@ from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
+PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
 
 ONE_STEP = "single steps"  # label of the query for runs whose records are of one step each
 INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
@@ -203,6 +205,8 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines = [f"{shared}."] if shared else []
     lines.append(f"{counts} ({kinds}). Marker: p50, without an interval.")
     lines += _about_elbows(known)
+    if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
+        lines.append("Drawn: the corners of each curve that its line does not cover.")
     for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["refusal"]).items()):
         which = (
             [_fact(run, "name") or _fact(run, "run_id") for run in refused.to_dicts()] if refused.height == 1 else []

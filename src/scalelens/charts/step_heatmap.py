@@ -8,13 +8,14 @@ Encodings:
     y        a rank, from the top
     colour   time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
              and darker for longer; the classes are fixed, so that noise does not fill the map
-    caption  ranks, steps, the median, the shortest and the longest, which part of the traces
+    panel    one; where there are more ranks or steps than can be seen, they are put together, and one panel shows the
+             median of each group, one the longest of it, so that no hiccup is lost
+    caption  ranks, steps, the median, the shortest and the longest, which part of the traces, what was put together
 Source: the heat map of ranks and steps in MegaScale (Jiang et al., NSDI'24, section 5), for compute alone
 """
 
 import math
-import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -37,7 +38,7 @@ CLASSES = {
     "2 to 10 % longer": (1.10, "#e08214"),
     "10 % longer or more": (math.inf, "#8c2d04"),
 }
-MOST_CELLS = 40_000
+MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more are thinner than two points
 FEW_CELLS = 2000  # so few are set apart by white lines, which would be all that is seen of more
 
 
@@ -54,53 +55,88 @@ def draw(
             "there are no steps of a rank to draw", "a trace needs annotated steps; see: scalelens query trace_steps"
         )
     limits.check_one_run(known, "ranks and steps")
-    hint = "ask with SQL: scalelens sql \"FROM temporal_breakdown(per := 'step')\""
-    limits.check_count(known.height, MOST_CELLS, "ranks and steps", hint)
     cells = _cells(known)
+    n_ranks, n_steps = cells["rank"].n_unique(), cells["step"].n_unique()
+    is_grouped = n_ranks > MOST_RANKS or n_steps > MOST_STEPS
+    grouped = _grouped(cells, n_ranks, n_steps) if is_grouped else {"": cells}
+    middle = float(cells["compute_ms"].median() or 0) or math.inf  # type: ignore[arg-type]
+    panels = [style.Panel(_map(_classified(part, middle), title)) for title, part in grouped.items()]
     legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
-    return style.figure([[style.Panel(_map(cells))]], legend, _caption(cells, parameters), page)
+    caption = _caption(cells, parameters)
+    if is_grouped:
+        caption += [_about_groups(n_ranks, n_steps)]
+    return style.figure([panels] if page.is_wide else [[panel] for panel in panels], legend, caption, page)
 
 
-def _cells(known: pl.DataFrame) -> list[Row]:
-    """A cell for each rank and step, with its class."""
-    rows = known.to_dicts()
-    median = statistics.median(row["compute_ns"] / 1e6 for row in rows) or math.inf
-    cells = []
+def _cells(known: pl.DataFrame) -> pl.DataFrame:
+    """A cell for each rank and step; a trace without a rank is named by its content."""
+    rank = pl.coalesce(pl.col("rank").cast(pl.String), pl.col("file_id").str.head(6))
+    return known.select(rank=rank, step="train_step", compute_ms=pl.col("compute_ns") / 1e6)
+
+
+def _grouped(cells: pl.DataFrame, n_ranks: int, n_steps: int) -> dict[str, pl.DataFrame]:
+    """Neighbouring ranks and steps put together, each group under the name of its first, by the title of a panel."""
+    groups = cells.with_columns(
+        row=pl.col("rank").replace_strict(_places(cells["rank"].unique(maintain_order=True)))
+        // _across(n_ranks, MOST_RANKS),
+        column=pl.col("step").replace_strict(_places(cells["step"].unique().sort())) // _across(n_steps, MOST_STEPS),
+    )
+    groups = groups.with_columns(rank=pl.first("rank").over("row"), step=pl.min("step").over("column"))
+    by_group = groups.group_by("rank", "step", maintain_order=True)
+    return {
+        "median of each group": by_group.agg(pl.median("compute_ms")),
+        "longest of each group": by_group.agg(pl.max("compute_ms")),
+    }
+
+
+def _places(values: pl.Series) -> dict[Any, int]:
+    return {value: place for place, value in enumerate(values)}
+
+
+def _across(count: int, most: int) -> int:
+    """How many are put together so that at most `most` are left."""
+    return math.ceil(count / most)
+
+
+def _about_groups(n_ranks: int, n_steps: int) -> str:
+    ranks = words.counted([_across(n_ranks, MOST_RANKS)], "rank")
+    steps = words.counted([_across(n_steps, MOST_STEPS)], "step")
+    return f"A cell: {ranks} and {steps} put together, named by the first."
+
+
+def _classified(cells: pl.DataFrame, middle: float) -> list[Row]:
+    """The cells with their class: their time against the median of all."""
+    rows = cells.to_dicts()
     for row in rows:
-        time = row["compute_ns"] / 1e6
-        label = next(label for label, (most, _) in CLASSES.items() if time / median < most)
-        cells.append({"rank": _rank(row), "step": row["train_step"], "compute_ms": time, "class": label})
-    return cells
+        row["class"] = next(label for label, (most, _) in CLASSES.items() if row["compute_ms"] / middle < most)
+    return rows
 
 
-def _map(cells: list[Row]) -> Any:
+def _map(cells: Sequence[Row], title: str) -> Any:
     ranks, steps = _different(cells, "rank"), sorted(_different(cells, "step"))
     bare = {"labelOverlap": "greedy", "ticks": False, "domain": False}
     classes = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
     gap = 0.3 if len(cells) < FEW_CELLS else 0
-    chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap)
-    return chart.encode(
+    told = {} if gap else {"aria": False}  # a label of each cell for screen readers would be half of a large file
+    chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap, **told)
+    chart = chart.encode(
         x=alt.X("step:O", title="step", sort=steps, axis=alt.Axis(labelAngle=0, labelSeparation=3, **bare)),
         y=alt.Y("rank:O", title="rank", sort=ranks, axis=alt.Axis(**bare)),
         color=alt.Color("class:N", scale=classes, legend=None),
     )
+    return chart.properties(title=title) if title else chart
 
 
-def _different(cells: list[Row], field: str) -> list[Any]:
+def _different(cells: Sequence[Row], field: str) -> list[Any]:
     """The values of a field, each once, in the order of the cells."""
     return list(dict.fromkeys(cell[field] for cell in cells))
 
 
-def _caption(cells: list[Row], parameters: Mapping[str, str] | None) -> list[str]:
-    ranks, steps = len(_different(cells, "rank")), len(_different(cells, "step"))
-    times = [cell["compute_ms"] for cell in cells]
-    low, middle, high = (words.short_number(pick(times)) for pick in (min, statistics.median, max))
+def _caption(cells: pl.DataFrame, parameters: Mapping[str, str] | None) -> list[str]:
+    ranks, steps = cells["rank"].n_unique(), cells["step"].n_unique()
+    times = cells["compute_ms"]
+    low, middle, high = (words.short_number(value) for value in (times.min(), times.median(), times.max()))  # type: ignore[arg-type]
     return [
         f"{words.counted([ranks], 'rank')}, {words.counted([steps], 'step')}, {words.part_of_traces(parameters)}.",
         f"Compute per step: median {middle} ms, from {low} to {high} ms. White: the trace has no work of that step.",
     ]
-
-
-def _rank(row: Row) -> str:
-    """A rank by its number, a trace without one by its content."""
-    return row["file_id"][:6] if row["rank"] is None else str(row["rank"])

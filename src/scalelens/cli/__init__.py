@@ -74,6 +74,11 @@ def main() -> None:
     except UserError as error:
         errors.print(f"scalelens: {error}", markup=False)
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        errors.print(f"scalelens: {error.filename!a}: {error.strerror}; name another path", markup=False)
+        sys.exit(2)
     except SystemExit as ending:
         if ending.code == 130:  # typer's code for ^C
             errors.print("interrupted; what was committed is kept, run the same command again to go on")

@@ -48,8 +48,7 @@ def compare(
 
     With --published, runs stand beside published numbers; a is a condition that chooses the runs.
 
-    With --fail-above the exit code is 1 where the lower end of the slowdown's interval lies above the share.  Where
-    that cannot be told, the exit code is 0 with a warning, and 1 with --strict.
+    With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt only warns.
 
     Examples:
 
@@ -69,9 +68,10 @@ def compare(
         return
     limit = share_of(fail_above) if fail_above is not None else None
     sides = sides_of(a, b)
-    row = ask(warehouse, "compare", {**pairs(parameters, "measure=data_s"), **sides}, asked)
+    given = {**pairs(parameters, "measure=data_s"), **sides}
+    row = ask(warehouse, "compare", given, asked)
     print_differences(ask(warehouse, "differences", sides, asked))
-    show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"))
+    show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"), parameters=given)
     answer = row.row(0, named=True)
     print_answer(answer)
     if answer["measure"] == "step_s":

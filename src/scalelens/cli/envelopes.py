@@ -19,7 +19,7 @@ DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold senten
 IDENTITY = (
     "series", "run_id", "run", "name", "system", "model", "node", "place", "device", "rank", "scope", "attempt",
     "phase", "epoch", "step", "train_step", "devices", "global_batch_size", "class", "collective", "kernel", "operator",
-    "setting", "key", "rule", "metric", "file_id", "line",
+    "setting", "key", "rule", "metric", "measure", "side", "file_id", "line",
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def numbers_text(
 
     from scalelens.database.connect import connect
     from scalelens.queries.load import load
-    from scalelens.report.inputs import inputs_of
+    from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
     from scalelens.report.latex import comment
     from scalelens.report.provenance import latex_comment, make_provenance
 
@@ -42,7 +42,7 @@ def numbers_text(
     statements = {name: statement_of(name, selector) for name, selector in selectors.items()}
     found = [selected_value(root, name, selectors[name], statement, folders) for name, statement in statements.items()]
     rows = pl.DataFrame([as_row(number) for number in found], schema_overrides={"run_ids": pl.List(pl.String)})
-    connection = connect(root, folders, "members params", {}, closed=True)
+    connection = connect(root, folders, NEEDED_FOR_INPUTS, {}, closed=True)
     rest_on_all = any(not number.run_ids for number in found)
     inputs = inputs_of(connection, root, rows.drop("run_ids") if rest_on_all else rows)
     sql = ";\n".join(statements.values())

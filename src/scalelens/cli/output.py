@@ -86,7 +86,7 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
     elif format is Format.latex:
         text = latex(rows)
     elif format is Format.envelope:
-        raise UserError("only answers of scalelens query and sql come in an envelope", "take --format json")
+        raise UserError("only the rows of a query or of SQL come in an envelope", "take --format json")
     else:
         print_table(rows)
         return

@@ -34,8 +34,9 @@ def beside_published(
     if len(conditions) > 1:
         raise UserError("--published takes one condition", "write what chooses the runs in one text")
     chosen = {"runs": conditions[0]} if conditions else {}
-    answer = ask(root, QUERY, {"published_name": name, **chosen, **parameters}, folders)
-    show_answer(root, answer, QUERY, format, folders)
+    asked = {"published_name": name, **chosen, **parameters}
+    answer = ask(root, QUERY, asked, folders)
+    show_answer(root, answer, QUERY, format, folders, parameters=asked)
     if answer.is_empty():
         errors.print(f"no run has as many devices and the same batch as a row of {name}", markup=False)
         errors.print(f"its rows: scalelens sql \"FROM published WHERE name = '{name}'\"", style="dim", markup=False)

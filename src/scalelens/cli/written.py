@@ -53,11 +53,18 @@ def show_with_provenance(
 
 def show_answer(
     root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...] = (),
-    limit: int | None = None, without: tuple[str, ...] = (),
+    limit: int | None = None, without: tuple[str, ...] = (), parameters: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows."""
+    """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows.
+
+    A format that says where the rows come from needs the `parameters` that they were asked with.
+    """
     from scalelens.queries.load import load
 
+    if parameters is not None and format in WITH_PROVENANCE:
+        texts = {key: str(value) for key, value in parameters.items()}
+        show_with_provenance(root, {"query": name, "parameters": texts, "glance": True}, format, folders, unsafe=False)
+        return
     query = load(folders, name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if query.glance and for_people and not rows.is_empty():

@@ -144,6 +144,7 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
     Unless `unsafe`, a statement that could write is refused.
     """
     try:
+        statement.encode()
         if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
             raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
         relation = connection.sql(statement)
@@ -152,6 +153,8 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
         frame = pl.from_arrow(for_polars(relation).to_arrow_table())
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except UnicodeEncodeError:
+        raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))

@@ -32,6 +32,16 @@ TABLES: dict[str, tuple[tuple[Column, ...], str]] = {
     "_sidecar_params": ((RUN_ID, *STORED["params"]), "params"),
     "_sidecar_problems": (STORED["problems"], "problems"),
 }
+# Columns that give the rows of each table an order of their own, whichever way they came there.
+ORDERS = {
+    "members": ("run_id", "file_id", "part"),
+    "files": ("path", "file_id"),
+    "_run_basics": ("path", "run_id"),
+    "_path_params": ("file_id", "part", "key"),
+    "_sidecar_params": ("run_id", "key"),
+    "_sidecar_problems": ("file_id", "line", "reason"),
+}
+LABELS = pa.schema([("run_id", pa.string()), ("key", pa.string()), ("is_int", pa.bool_())])
 
 
 class LiveBatch(msgspec.Struct, frozen=True):
@@ -41,14 +51,22 @@ class LiveBatch(msgspec.Struct, frozen=True):
     tables: list[str]
     schema: int
     stale: list[str]
+    contents: int  # that count
 
 
 class RecordTables(NamedTuple):
     """All that connecting needs of the records."""
 
     tables: dict[str, pa.Table]
-    labels: dict[str, str]  # that sidecars give, with the SQL type of each
+    label_values: pa.Table  # by run, the labels that sidecars give, and whether each is a whole number
     batches: list[LiveBatch]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
+        whole = self.label_values.group_by("key").aggregate([("is_int", "all")])
+        names, are_whole = (whole[column].to_pylist() for column in ("key", "is_int_all"))
+        return {name: "BIGINT" if is_whole else "VARCHAR" for name, is_whole in zip(names, are_whole, strict=True)}
 
 
 def record_tables(live: Live, needed: set[str]) -> RecordTables:
@@ -64,11 +82,17 @@ def record_tables(live: Live, needed: set[str]) -> RecordTables:
         "_sidecar_problems": lambda: sidecar_problems(live),
     }
     tables = {
-        name: pa.Table.from_pylist(list(rows_of[name]()), schema=schema(columns))
+        name: in_order(name, pa.Table.from_pylist(list(rows_of[name]()), schema=schema(columns)))
         for name, (columns, part_of) in TABLES.items()
         if part_of in needed
     }
-    return RecordTables(tables, label_types(params_of_sidecars), live_batches(live))
+    labels = pa.Table.from_pylist([row for row in params_of_sidecars if row["key"] not in FACT_KINDS], schema=LABELS)
+    return RecordTables(tables, labels, live_batches(live))
+
+
+def in_order(name: str, table: pa.Table) -> pa.Table:
+    """The rows of a table in its own order."""
+    return table.sort_by([(column, "ascending") for column in ORDERS[name]])
 
 
 def create_record_tables(connection: duckdb.DuckDBPyConnection, records: RecordTables, needed: set[str]) -> None:
@@ -84,7 +108,13 @@ def live_batches(live: Live) -> list[LiveBatch]:
     for file_id, entry in live.providers.items():
         contents[entry.batch].add(file_id)
     return [
-        LiveBatch(batch.id, [*batch.tables], batch.schema, sorted({*batch.file_ids} - contents[batch.id]))
+        LiveBatch(
+            batch.id,
+            [*batch.tables],
+            batch.schema,
+            sorted({*batch.file_ids} - contents[batch.id]),
+            len(contents[batch.id]),
+        )
         for batch in live.batches.values()
         if contents[batch.id]
     ]
@@ -149,13 +179,3 @@ def sidecar_problems(live: Live) -> Iterator[Row]:
             "file_id": live.paths[fault.path].file_id, "part": 0, "line": fault.line, "format": "sidecar",
             "reason": fault.reason, "text": fault.text[:LONGEST_TEXT],
         }  # fmt: skip
-
-
-def label_types(params_of_sidecars: list[Row]) -> dict[str, str]:
-    """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
-    labels: dict[str, str] = {}
-    for row in params_of_sidecars:
-        if row["key"] not in FACT_KINDS:
-            integer = row["is_int"] and labels.get(row["key"], "BIGINT") == "BIGINT"
-            labels[row["key"]] = "BIGINT" if integer else "VARCHAR"
-    return labels

@@ -13,13 +13,19 @@ SQL_FOLDER = Path(__file__).parent
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 
+# Only an MLPerf system file belongs to several runs, and it has no steps.  DuckDB sees by the GROUP BY that a part has
+# one run: where a question does not ask for the run, it joins none to millions of steps.
+ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM members GROUP BY file_id, part)"
+
 
 def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
     """The statement that creates the view of a stored table."""
+    members = ONE_RUN_OF_A_PART if table == "steps" else "members"
     more = f" UNION ALL BY NAME FROM {MORE_ROWS[table]}" if table in MORE_ROWS else ""
     return (
         f"CREATE VIEW {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
-        f"FROM ({live_rows(table, warehouse, batches)}{more}) s LEFT JOIN members m USING (file_id, part)"
+        f"FROM ({live_rows(table, warehouse, batches)}{more}) s "
+        f"LEFT JOIN {members} m USING (file_id, part)"
         + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scalelens.inert import visible
 from scalelens.parsing.rows import Rows
 
 
@@ -38,7 +39,7 @@ class CountedRows(Rows):
         self.note("metrics", line, self.rows_by_format.get(self.format, 0) - before)
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
-        self.note("problems", line, 1, reason)
+        self.note("problems", line, 1, visible(reason))
         super().problem(line, reason, text)
 
     def note(self, table: str, line: int | None, rows: int, example: str = "") -> None:

@@ -19,8 +19,9 @@ from scalelens.parsing.source import COMPRESSED
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
 from scalelens.warehouse.live import Live, roots
-from scalelens.warehouse.log import Damage, Warehouse
+from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
+from scalelens.warehouse.stored_records import Damage
 
 UNPACKED_BATCH_BYTES = 64 << 20
 BATCH_FILES = 400
@@ -88,7 +89,7 @@ def ingest(
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
     todo = files if again else changed(files, live, formats, options)
-    todo.sort(key=lambda file: (file.path.endswith(TRACE_SUFFIXES), file.path))
+    todo.sort(key=lambda file: (file.path.lower().endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
     batches = list(batched(todo))
     jobs = jobs or default_jobs()

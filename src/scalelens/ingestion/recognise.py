@@ -11,6 +11,7 @@ from typing import Any
 
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
+from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
@@ -35,6 +36,7 @@ UNREAD = (  # first bytes of files that are known and not read, and what to say 
     (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
     (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
 )
+ARCHIVE_WITHIN = "an archive within an archive, which is not read; unpack the outer one and ingest the folder"
 EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
 LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
 LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
@@ -104,6 +106,8 @@ def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, s
 
 def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, str] | None:
     """Status and reason of a file whose lines are not read; None for a text that may be a log."""
+    if "!" in source.path and is_archive(source.path):
+        return "unknown", ARCHIVE_WITHIN
     for magic, reason in UNREAD:
         if head.startswith(magic):
             return "unknown", reason

@@ -10,11 +10,12 @@ Source: dllogger/logger.py, StdOutBackend and JSONStreamBackend; PyTorch/Classif
 PyTorch prints the mean of the rates of `print_freq` iterations, MXNet a rate over `disp_batches`, TensorFlow that of one
 batch.  A record may come in two lines (default and verbose metrics): one row, at the first.  Where data_time and
 compute_time are printed, their sum is the step's time, else global batch / rate.  `batch_size` is per device, under
-MXNet of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
+MXNet, in NCF and in DLRM of the whole job.  The number of devices is not printed: it is inferred from images per second, the distance of
 the time stamps and the batch (origin `inferred`), or left open.  Means of an epoch and of the run are metrics `Epoch: ...`
 and `Summary: ...`: means of rates, which are larger than images over time.
 RNN-T of MLPerf prints fields between bars, for an epoch, an iteration or the run.  They are metrics: what a rate is the
 mean of differs from line to line, and MLPerf's own lines have the steps.
+R-GAT of MLPerf too prints bars; its iteration_time is the mean of the last `log_every` steps, on the clock of rank 0.
 Iterations count from the start of the epoch; `step` goes on from the last one printed of the epoch before.  BERT's count
 through the run, without a rate: their times are in the time stamps alone.
 
@@ -25,6 +26,7 @@ Samples:
     DLL 2024-05-06 07:08:39.250000 - Training Epoch: 0 Training Iteration: 250  average_loss : 8.125 step_loss : 7.875  learning_rate : 0.0003125
     DLL 2024-05-06 07:08:49.250000 - Iteration: 30  throughput_train : 96.5 seq/s mlm_loss : 9.375
     DLL 2024-05-06 07:08:59.250000 - epoch    3 | avg train utts/s  9410 | took 29.51 s
+    DLL 2024-05-06 07:08:59.500000 - Iteration 12 | train_acc : 0.2500 % | iteration_time : 81.25 ms | used_graph : True
     DLLL {"timestamp": "1714979309.5", "datetime": "2024-05-06 07:08:29.500000", "elapsedtime": "20.5", "type": "LOG", "step": [0, 10], "data": {"train.loss": 6.5, "train.total_ips": 2500.0}}
 """
 
@@ -39,7 +41,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time, whole
 
-VERSION = 4
+VERSION = 5
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -48,7 +50,7 @@ ALONE = 'DLLL {"timestamp": '  # a record in JSON
 CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
 STEP = re.compile(
     r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
-    r"|(?P<only>Iteration: )(\d+) |(?= \S+ : )"
+    r"|(?P<only>Iteration:? )(\d+) (?P<bar>\| )?|(?= \S+ : )|(?P<words>[A-Za-z_]+(?: [a-z]+)?)(?: [\d.]+)? \| "
     r"|(?:Training )?Epoch: (\d+) (?:(?:Training )?Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
 KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
@@ -59,10 +61,12 @@ BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 COLUMNS = {
     "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
-    "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
+    "train_loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
 }  # fmt: skip
 SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
+EVERY = ("print_freq", "disp_batches", "log_every")
 FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
+WHOLE_JOB = {"kv_store", "negative_samples", "bottom_mlp_sizes"}  # of MXNet, NCF, DLRM: `batch_size` is the global one
 DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
 HELD = 8  # records after which the number of devices is known, or stays unknown
 decode = json.JSONDecoder().raw_decode
@@ -123,15 +127,19 @@ class Reader:
         ends = [*(key.start() for key in keys[1:]), len(text)]
         data: dict[str, Any] = {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}
         if step["name"]:
-            return "PARAMETER", {key: value.strip() for key, value in data.items()}, stamp, "naive"
+            return "PARAMETER", {key: value.strip(" |") for key, value in data.items()}, stamp, "naive"
         for key, value in data.items():
             number = NUMBER.match(value)
             data[key] = float(number[0]) if number else None
             if number:
                 behind = BAR.sub(" ", value[number.end() :])
-                if key == keys[-1][1] and self.ends.setdefault(key, behind) != behind:
+                barred = step["bar"] or step["words"]
+                if key == keys[-1][1] and (not behind if barred else self.ends.setdefault(key, behind) != behind):
                     return None
-                self.units[key] = behind.strip() if behind.strip() not in ("", "None") else None
+                unit = behind.strip(" |")
+                self.units[key] = unit if unit not in ("", "None") else None
+        if step["words"]:
+            return step["words"], data, stamp, "naive"
         at = [int(number) for number in step.groups()[1:] if number and number.isdecimal()]
         at = [0, *at] if step["only"] else at
         return (at if step[0][:1] != "C" else "Calibration"), data, stamp, "naive"
@@ -174,7 +182,7 @@ class Reader:
         self.rows.param("model", parameters.get("arch"), line.number)
         framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in parameters), None)
         self.rows.param("framework", framework, line.number, origin="inferred")
-        size = "global_batch_size" if "kv_store" in self.settings else "micro_batch_size"
+        size = "global_batch_size" if WHOLE_JOB & self.settings.keys() else "micro_batch_size"
         self.rows.param(size, whole(parameters.get("batch_size")), line.number)
         self.rows.param("devices", whole(parameters.get("world_size")), line.number)
         precision = DTYPES.get(parameters.get("dtype", ""))
@@ -199,6 +207,8 @@ class Reader:
             log.held.append((line.number, row))
         if "accuracy" in values:
             values["accuracy"] /= 100
+        if self.units.get("iteration_time") == "ms" and "iteration_time" in named:
+            values["step_s"] = named.pop("iteration_time") / 1000
         row |= values
         row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))
         row["rate_scope"] = "global" if "samples_per_s" in row else None
@@ -223,7 +233,7 @@ class Reader:
         interval = (
             1
             if is_instant
-            else whole(self.settings.get("print_freq", self.settings.get("disp_batches"))) or since or at[-1]
+            else next((every for key in EVERY if (every := whole(self.settings.get(key)))), since or at[-1])
         )
         if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)

@@ -5,11 +5,12 @@ Versions: 2.0 to 3.x
 Yields: steps, phases, metrics
 Source: keras/src/utils/progbar.py, Progbar.update(); keras/src/callbacks/progbar_logger.py
 
-Within an epoch a bar holds running means for the eye, or no times: only what it holds at the end is kept, as a mean of
-the epoch, printed with one to three digits.  From TF 2.2 on the first step is not in it, a validation may be.
-A bar with no `Epoch` line before it is an evaluation (phase `validation`).  Before TF 2.2 a bar may count samples:
-where it says `/sample` there is no step time, but Keras to 2.3 says `/step` all the same where fit() was given arrays.
-Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
+Within an epoch a bar holds running means for the eye, or no times: what it holds at the end is kept, as a mean of the
+epoch, printed with one to three digits.  Of an epoch that did not end, the last bar but one of Keras 3 is kept as a
+running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
+From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
+evaluation (phase `validation`).  Before TF 2.2 a bar may count samples: where it says `/sample` there is no step time,
+but Keras to 2.3 says `/step` all the same where fit() was given arrays.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
@@ -27,12 +28,16 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
+NO_LAST_BAR = (
+    "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
+)
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
 LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
 EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
 BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
+WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
 TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -51,6 +56,7 @@ class Log:
         self.has_bar = False  # in this attempt
         self.unknown = False  # whether the bar that is held may not be the last of its epoch
         self.held: tuple[int, dict[str, Any], int, dict[str, float]] | None = None  # the bar may come again
+        self.within: list[tuple[int, re.Match[str], str]] = []  # the last two bars of an epoch, before its end
 
     def header(self, epoch: int) -> None:
         """Notes the header of an epoch: one more of them than ranks print is another fit()."""
@@ -83,7 +89,17 @@ class Reader:
         taken = False
         for bar, after in zip(bars, [*bars[1:], None], strict=False):
             taken |= self.bar(bar, text[bar.end() : after.start() if after else None], log, line)
-        return taken
+        return taken or self.within(text, log, line)
+
+    def within(self, text: str, log: Log, line: Line) -> bool:
+        """Keeps the last two bars of an epoch that are not at its end."""
+        bars = list(WITHIN.finditer(text))
+        if not bars or log.epoch is None or log.total or log.held or int(bars[-1][1]) >= int(bars[-1][2]):
+            return False
+        ends = [*(bar.start() for bar in bars[1:]), len(text)]
+        drawn = [(line.number, bar, text[bar.end() : end].rstrip()) for bar, end in zip(bars, ends, strict=True)]
+        log.within = [*log.within, *drawn][-2:]
+        return True
 
     def finish(self) -> None:
         for (rank, place), log in self.logs.items():
@@ -111,7 +127,7 @@ class Reader:
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
         name = next((name for name in ACCURACIES if name in values), "")
         row["accuracy"] = values.pop(name, None)
-        log.has_bar = True
+        log.has_bar, log.within = True, []
         log.held, log.unknown = (line.number, row, int(bar[3]), values), unknown
         self.rows.attempt = max(self.rows.attempt, log.attempt)
         if train:
@@ -121,8 +137,27 @@ class Reader:
             self.release(log, line)
         return True
 
+    def unfinished(self, log: Log, line: Line) -> None:
+        """Hands over the last bar but one of an epoch that did not end: the last one may be cut."""
+        number, bar, text = log.within[0]
+        log.within = []
+        spent = TIME.search(bar[0] + text)
+        values = {name: float(value) for name, value in VALUE.findall(text) if value != "nan"}
+        if not spent or spent[3] != "step":
+            self.rows.problem(None, NO_LAST_BAR, bar[0] + text)  # true of the log up to its end, not of this line
+            return
+        done, total = int(bar[1]), int(bar[2])
+        self.rows.add(
+            "steps", number, attempt=log.attempt, rank=line.rank, place=line.place, phase="train", epoch=log.epoch,
+            step=(log.epoch or 0) * total + done, step_s=int(spent[1]) * UNITS[spent[2]], averaged_steps=done,
+            value_kind="running_mean", loss=values.get("loss"),
+            accuracy=next((values[name] for name in ACCURACIES if name in values), None),
+        )  # fmt: skip
+
     def release(self, log: Log, line: Line) -> None:
         """Hands over the last bar of an epoch."""
+        if log.within and not log.held:
+            self.unfinished(log, line)
         if not log.held:
             return
         number, row, span_s, values = log.held

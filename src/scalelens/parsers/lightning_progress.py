@@ -6,7 +6,8 @@ Yields: params, steps, metrics
 Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm(); rich_progress.py; lightning/fabric/utilities/distributed.py
 
 The rate of the bar is the batches since the epoch began over the time since then (tqdm without smoothing): a running
-mean, with two decimals.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again
+mean, with two decimals.  Other loops draw the same bar with tqdm's moving average: only where Lightning's logger names
+its version (`v_num`) is it known of how many steps the rate is the mean.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again
 and again: a batch counts once.  In a narrow terminal tqdm leaves out the bar itself.  Rich's rate is that of the last
 half minute.  NeMo's bars, which say the time of a step, are read as such.
 
@@ -23,7 +24,7 @@ import re
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 BAR = re.compile(
@@ -85,7 +86,8 @@ class Reader:
         rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
-            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), averaged_steps=batch if bar[7] else None,
+            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), 
+            averaged_steps=batch if bar[7] and VERSION_OF_LOGGER.search(bar[6]) else None,
             value_kind="running_mean", loss=values.pop(loss, None),
         )  # fmt: skip
         rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])

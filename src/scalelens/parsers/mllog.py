@@ -7,12 +7,14 @@ Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/
 
 The tag stands anywhere in a line, and several in one.  A step's time beside a loss is of that step (`instant`); without
 one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
-mean.  Rates are of the whole job, and a step's time follows from the global batch.  A rate that is said twice, as
-tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
+mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
+of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
 Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
 count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
+The time and the rate of an epoch are left out where the host that prints them runs ahead of the devices
+(parsing/epoch_blocks.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
@@ -28,15 +30,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.counted_steps import CountedSteps
+from scalelens.parsing.epoch_blocks import EpochBlocks
 from scalelens.parsing.epochs import DerivedEpochs
 from scalelens.parsing.lines import Line
+from scalelens.parsing.rank_rates import is_of_one_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 3
+VERSION = 5
 ANCHORS = (":::MLLOG",)
-LATER = ("step",)  # in samples until a line tells
+LATER = (
+    "step",
+    "step_s",
+    "samples_per_s",
+    "rate_scope",
+    "span_s",
+)  # in samples, or ahead of the devices, until a line tells
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
@@ -73,10 +83,13 @@ class Reader:
         self.ended = self.stepped = False
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
         self.base: float | None = None
+        self.epoch_s: float | None = None  # of the epoch that has just ended
         self.rate: tuple[str, float] | None = None
+        self.rates_are_of_one_rank = False
         self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
+        self.blocks = EpochBlocks(self.rows, self.epochs)
 
     def finish(self) -> None:
         self.settle()
@@ -148,6 +161,8 @@ class Reader:
     def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
         """One end of a span; the row is written at its second one."""
         counted = number(about.get("epoch_num", about.get("first_epoch_num")))
+        if key in ("eval_start", "block_stop"):
+            self.blocks.end(line, row.get("ts"))
         if edge == "start":
             if counted is not None and counted < 1e4 and name != "eval":
                 self.epoch, self.base = counted, base(counted) if self.base is None else self.base
@@ -160,12 +175,17 @@ class Reader:
             row |= {"phase": SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
             if name == "epoch":
+                self.epoch_s = row["span_s"]
+            if name == "epoch" and "block" in self.open:
+                self.blocks.put_epoch(began["line"], line, row)
+            elif name == "epoch":
                 self.epochs.put(began["line"], line, row)
             else:
                 self.rows.put("phases", line, row)
 
     def settle(self) -> None:
         """Writes what is kept back."""
+        self.blocks.settle()
         self.epochs.settle()
         self.steps.settle()
 
@@ -194,20 +214,40 @@ class Reader:
             if kind == "epoch_mean" and in_tokens:
                 step = None  # the last step has a record of its own
             batch = number(self.rows.params.get("global_batch_size"))
-            work = batch and batch * (float(self.rows.params["seq_length"]) if in_tokens else 1)
+            rate, local = numbers.get(rated or "", 0.0), self.local_batch()
+            self.see_rate(rate, local)
+            of_rate = local if self.rates_are_of_one_rank else batch
+            work = of_rate and of_rate * (float(self.rows.params["seq_length"]) if in_tokens else 1)
             steps = 1 if kind == "instant" else number(about.get("samples_count")) if batch and timed else None
             row |= {
                 "phase": "train", "epoch": epoch, "step": step, "samples": batch, "value_kind": kind,
-                "step_s": numbers.pop(timed) if timed else work and work / numbers[rated or ""],
+                "step_s": numbers.pop(timed) if timed else work and work / rate,
                 "averaged_steps": steps if not batch or steps in (1, None) or steps % batch else steps // batch,
-                "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None, "rate_scope": "global",
+                "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None,
+                "rate_scope": "rank" if rated and self.rates_are_of_one_rank else "global",
                 **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
-            self.steps.put(line, row, number(about.get("samples_count")))
+            if kind == "epoch_mean" and not timed and step is None and "block" in self.open:
+                self.blocks.put_rate(line, row)
+            else:
+                self.steps.put(line, row, number(about.get("samples_count")))
         units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
+
+    def local_batch(self) -> float | None:
+        """Batch of one rank, as the log states it, else the global batch over the devices."""
+        facts = ("local_batch_size", "d_batch_size", "global_batch_size", "devices")
+        local, on_device, batch, devices = (number(self.rows.params.get(fact)) for fact in facts)
+        return local or on_device or (batch / devices if batch and devices else None)
+
+    def see_rate(self, rate: float, local: float | None) -> None:
+        """Finds out whether the rates of this log are of one rank, by those of whole epochs."""
+        facts = ("global_batch_size", "train_samples")
+        batch, counted = (number(self.rows.params.get(fact)) for fact in facts)
+        if rate and local and batch and counted and self.epoch_s and not self.rates_are_of_one_rank:
+            self.rates_are_of_one_rank = is_of_one_rank(rate, self.epoch_s, counted, batch, local)
 
     def where(self, about: Row) -> tuple[float | None, int | None, bool]:
         """Epoch and step of a record, and whether the log counts tokens instead of steps."""

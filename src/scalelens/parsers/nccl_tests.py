@@ -8,7 +8,8 @@ Source: NVIDIA/nccl-tests and ROCm/rccl-tests, src/common.cu and src/util.cu: wr
 A side of the table is a row: times are microseconds and bandwidths 10^9 bytes per second.  `N/A` is NULL.  The mean bus
 bandwidth below the table is over all sizes and sides, and is not kept.  The test is named since 2.16.7; before, `test`
 is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong` is NULL.  Each further
-test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.
+test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.  Where a job tests the
+network and then trains in the same output, the run is the training: a test that went well says nothing of its end.
 
 Samples:
     # nccl-tests version 2.18.2 nccl-headers=22901 nccl-library=22901
@@ -32,7 +33,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
 ANCHORS = (
@@ -67,6 +68,8 @@ class Reader:
         self.hosts: dict[int, tuple[str, str]] = {}  # host and device by rank
         self.open = False  # a test has begun and not ended
         self.failed = False
+        self.headed: int | None = None  # line of the first heading of the table
+        self.ended: int | None = None  # line in which the test says that it ended well
 
     def take(self, line: Line) -> bool:
         text = line.text
@@ -97,7 +100,7 @@ class Reader:
         """A header of a test: its version, or its settings where the version prints nothing before."""
         if self.columns:  # of the test before
             self.close(line)
-            self.test, self.columns, self.hosts, self.failed = None, [], {}, False
+            self.test, self.columns, self.hosts, self.failed, self.headed, self.ended = None, [], {}, False, None, None
             self.rows.new_part()
         self.open = True
         if version:
@@ -116,7 +119,7 @@ class Reader:
         """The columns, and what the ranks said of themselves before."""
         self.columns = text.lstrip("#").split()
         self.open = True
-        self.rows.param("framework", "nccl-tests", line.number, origin="inferred")
+        self.headed = self.headed or line.number
         if self.hosts:
             hosts = [host for host, _ in self.hosts.values()]
             models = dict.fromkeys(model for _, model in self.hosts.values())
@@ -129,6 +132,11 @@ class Reader:
         places = self.places if len(self.places) == len(sides) else ("out", "in")
         if len(cells) < len(self.columns) or len(sides) > len(places):
             self.rows.problem(line.number, "the row does not have the columns of the table's heading", line.text)
+            return True
+        if not all(cell == "N/A" or NUMBER.match(cell) for at in sides for cell in cells[at : at + 3]):
+            self.rows.problem(
+                line.number, "another output stands within the row: its measurements are not read", line.text
+            )
             return True
         named = dict(zip(self.columns[first : sides[0]], cells[first : sides[0]], strict=True))
         root = named.get("root", "")
@@ -155,7 +163,7 @@ class Reader:
     def concluded(self, line: Line) -> None:
         self.open = False
         if not self.failed:
-            self.rows.param("outcome", "completed", line.number, origin="inferred")
+            self.ended = self.ended or line.number
 
     def close(self, line: Line | None = None) -> None:
         """The end of a test, by the line in which the next one begins, or by the end of the file."""
@@ -163,6 +171,11 @@ class Reader:
             which = "before this one" if line else "at the end of the file"
             reason = f"the test {which} has no end: it was killed, or the file is cut"
             self.rows.problem(line.number if line else None, reason)
+        trained = "model" in self.rows.params or self.rows.steps_line > max(self.rows.last_steps.values(), default=0)
+        if self.headed and not trained:
+            self.rows.param("framework", "nccl-tests", self.headed, origin="inferred")
+        if self.ended and not trained:
+            self.rows.param("outcome", "completed", self.ended, origin="inferred")
 
     def finish(self) -> None:
         self.close()

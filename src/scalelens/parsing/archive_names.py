@@ -6,7 +6,7 @@ ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip"
 
 
 def is_archive(path: str) -> bool:
-    return path.endswith(ARCHIVES)
+    return path.lower().endswith(ARCHIVES)
 
 
 def archives_of(path: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ def open_members(path: Path) -> Iterator[Source]:
     members were not read; another tarfile.TarError at the damage, or at once where the bytes are not an archive.
     """
     unread: list[tuple[str, str]] = []
-    yield from members_of_zip(path, unread) if path.name.endswith(".zip") else members_of_tar(path, unread)
+    yield from members_of_zip(path, unread) if path.name.lower().endswith(".zip") else members_of_tar(path, unread)
     if unread:
         raise UnreadMembersError(unread)
 

@@ -6,7 +6,7 @@ With these facts, parts are joined to runs without reading their rows again.
 import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
@@ -19,6 +19,9 @@ TRACES = ("events",)  # tables whose ranks were traced
 RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 
 Row = dict[str, Any]
+# Whole numbers as the tables hold them: a record with any other is damaged.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class PartFacts(msgspec.Struct, omit_defaults=True):
@@ -26,14 +29,14 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
 
     rows: dict[str, int] = {}  # by table
     steps: dict[str, tuple[int, int]] = {}  # first and last step by rank, which is "None" where no line names it
-    attempts: int = 0
+    attempts: Int32 = 0
     summary: bool | None = None  # whether all step records sum up a whole run; None without such records
     traced: list[int | None] = []  # ranks whose events it holds
     measured_by: list[str] = []  # ranks that measured its power
     measured: tuple[int, int] | None = None  # first and last power sample, nanoseconds since 1970
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
-    outcomes: list[tuple[str, int | None]] = []  # outcome and the line that says it
+    outcomes: list[tuple[str, Int64 | None]] = []  # outcome and the line that says it
     settings: dict[str, str] = {}  # the first value of each of RESULT_SETTINGS
     started_at: datetime | None = None
     ended_at: datetime | None = None

@@ -52,7 +52,10 @@ COUNT_BY_WORD = re.compile(
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
 )
-COUNT_OF_ALL = re.compile(r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]")  # 12/391, [12:391]
+COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
+    r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]"
+    r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]"
+)
 TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
 WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"

@@ -55,7 +55,7 @@ class Source:
         """Last part of the path, without the suffix of the compression."""
         name = self.path.rpartition("!")[2].rpartition("/")[2]
         stem, suffix = os.path.splitext(name)
-        return stem if suffix in COMPRESSED else name
+        return stem if suffix.lower() in COMPRESSED else name
 
     def digest(self) -> str:
         """sha256 of the stored bytes, in hexadecimal."""

@@ -10,11 +10,10 @@ from scalelens.database.ask import answer_of, call, check_call
 from scalelens.database.connect import connect
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
-from scalelens.report.inputs import inputs_of
+from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
 from scalelens.report.provenance import make_provenance
 
 EVERYTHING = "* FROM {}"
-NEEDED_FOR_INPUTS = "members params"  # tables
 
 
 class Answer(NamedTuple):

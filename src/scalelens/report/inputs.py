@@ -19,6 +19,8 @@ from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 
+NEEDED_FOR_INPUTS = "members params"  # tables
+
 
 class Fault(NamedTuple):
     """What is wrong with a file that an answer rests on."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import duckdb
@@ -9,7 +10,7 @@ import polars as pl
 
 from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
-from scalelens.charts.page import page_of
+from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.ask import answer, call, check_call
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
@@ -17,7 +18,7 @@ from scalelens.queries.header import Query
 from scalelens.queries.load import load
 from scalelens.report import rendering
 from scalelens.report.files import write_file
-from scalelens.report.inputs import inputs_of
+from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
 from scalelens.report.provenance import Provenance, make_provenance, renderer
 from scalelens.report.text_formats import inert_csv
 
@@ -26,18 +27,19 @@ OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure 
 
 
 class Plotted(NamedTuple):
-    """A chart, the rows that it shows, and where they come from."""
+    """A chart, the rows that it shows, where they come from, and the page that it is for."""
 
     chart: Any
     rows: pl.DataFrame
     provenance: Provenance
+    page: Page = SINGLE
 
     def __repr__(self) -> str:
         return f"Plotted({self.rows.height} rows)"
 
     def _repr_svg_(self) -> str:
         """What notebooks show."""
-        return rendering.drawing(self.chart, self.provenance)
+        return rendering.drawing(self.chart, self.provenance, self.page)
 
 
 def plot(
@@ -48,12 +50,16 @@ def plot(
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
-    parameters, settings, queries = dict(parameters or {}), dict(settings or {}), load(query_folders)
-    check_call(find(name).QUERY, parameters, queries, query_folders)
+    chart, settings = find(name), dict(settings or {})
+    parameters = parameters_of(chart, parameters or {})
+    needed = f"{rows_statement(chart, call(chart.QUERY, parameters))} exclusions {NEEDED_FOR_INPUTS}"
+    queries = load(query_folders, needed)
+    check_call(chart.QUERY, parameters, queries, query_folders)
     page = page_of(settings)
     if page.facet:
-        raise UserError(f"the chart {name} has panels of its own", "facets are for figures of --sql")
-    connection = connect(root, query_folders, queries=queries, closed=True)
+        remedy = "choose runs for one figure each with runs=..., or facet the rows of your own SQL: --sql"
+        raise UserError(f"the chart {name} has panels of its own and takes no facet", remedy)
+    connection = connect(root, query_folders, needed, queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
@@ -66,16 +72,22 @@ def draw(
 ) -> Plotted:  # fmt: skip
     """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
     chart = find(name)
-    parameters = dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(parameters)).items()))
+    parameters = parameters_of(chart, parameters)
     statement = rows_statement(chart, call(chart.QUERY, parameters))
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    figure = chart.draw(rows, left_out, texts, page_of(settings))
+    page = page_of(settings)
+    figure = chart.draw(rows, left_out, texts, page)
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
+
+
+def parameters_of(chart: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters for the chart's query: those given, else the chart's own."""
+    return dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(given)).items()))
 
 
 def plot_sql(
@@ -90,7 +102,7 @@ def plot_sql(
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed))
+    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
     rendering.save(figure, path, plotted.provenance, page)
     return plotted
 

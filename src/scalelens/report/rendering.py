@@ -51,16 +51,17 @@ def save(chart: Any, path: Path, provenance: Provenance, page: Page = SINGLE) ->
 def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
     """Vega-Lite of a chart, with its provenance as `usermeta`."""
     with alt.data_transformers.enable(consolidate_datasets=False):  # data stand where they are drawn
-        spec: dict[str, Any] = chart.to_dict()
+        # Altair would check each row of the data against the schema: a minute for 20,000.  The tests check all charts.
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     # vega-embed reads its options here.  The editor would be a link to the network.
     embed = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
     spec = visible_throughout(spec)  # a control character would end this process in the renderer
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
-def drawing(chart: Any, provenance: Provenance) -> str:
-    """A chart as SVG, to stand in a page."""
-    return _svg_of(specification(chart, provenance))
+def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE) -> str:
+    """A chart as SVG, to stand in a page of HTML or a notebook, with the settings of `page`."""
+    return _svg_of(adjusted(specification(chart, provenance), page, height_of))
 
 
 def height_of(spec: dict[str, Any]) -> float:

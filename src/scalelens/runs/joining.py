@@ -39,12 +39,7 @@ SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:c
 
 def runs_of(live: Live) -> list[Run]:
     """All runs of a warehouse.  They follow from its commit records alone; no row is read."""
-    parts = parts_of(live)
-    systems = [part for part in parts if part.results]
-    parts = [part for part in parts if not part.results]
-    logs = {part.path for part in parts if part.facts.steps or part.path.endswith("/all_results.json")}
-    twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
-    parts = [part for part in parts if not part.twin(logs)]
+    parts, twins, systems = sorted_parts(live)
     described_folders = described_folders_of(parts)
     groups: dict[tuple[str, object], list[Part]] = defaultdict(list)
     results: list[Part] = []
@@ -69,6 +64,15 @@ def runs_of(live: Live) -> list[Run]:
         next(run for run in runs if any(other.path == twin for other in run.parts)).parts.append(part)
     attach_systems(systems, runs)
     return runs
+
+
+def sorted_parts(live: Live) -> tuple[list[Part], list[tuple[Part, str]], list[Part]]:
+    """Parts that may make a run, twins of other files with the paths of these, and system files."""
+    all_parts = parts_of(live)
+    parts = [part for part in all_parts if not part.results]
+    logs = {part.path for part in parts if part.facts.steps or part.path.endswith("/all_results.json")}
+    twins = [(part, twin) for part in parts if (twin := part.twin(logs))]
+    return [part for part in parts if not part.twin(logs)], twins, [part for part in all_parts if part.results]
 
 
 def parts_of(live: Live) -> list[Part]:

@@ -8,17 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from scalelens.statistics.medians import Interval, Values, median_interval, median_interval_between_runs
+from scalelens.statistics.blocks import in_blocks
+from scalelens.statistics.medians import Interval, median_interval_between_runs, median_intervals
 from scalelens.statistics.ratios import ratio_interval
-from scalelens.statistics.steps import StepStatistics, kept_records, step_statistics
+from scalelens.statistics.steps import Records, StepStatistics, kept_records, step_statistics
 
 NOTHING = Interval(None, None, None, None, None, None)
 
 _TEXT = ("kind", "reason")
 _INTERVAL = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
 _STATISTICS = {
-    "n_steps": pa.int64(), "n_excluded": pa.int64(), "timed_s": pa.float64(),
-    "percentiles": pa.list_(pa.float64()), "tflops_per_device": pa.float64(),
+    "n_steps": pa.int64(), "n_excluded": pa.int64(), "first_step": pa.int64(), "last_step": pa.int64(),
+    "timed_s": pa.float64(), "percentiles": pa.list_(pa.float64()), "tflops_per_device": pa.float64(),
 }  # fmt: skip
 _SQL_INTERVAL = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}" for field in Interval._fields)
 
@@ -26,19 +27,40 @@ _SQL_INTERVAL = ", ".join(f"{field} {'VARCHAR' if field in _TEXT else 'DOUBLE'}"
 def _lists(column: pa.ChunkedArray) -> Iterator[npt.NDArray[Any] | None]:
     """The lists of numbers of an Arrow column, as views on its memory; None for NULL."""
     for chunk in column.chunks:
-        values, ends = chunk.values.to_numpy(zero_copy_only=False), chunk.offsets.to_numpy().tolist()
+        values, ends = _values_and_ends(chunk)
         is_known = chunk.is_valid().to_pylist() if chunk.null_count else itertools.repeat(True)
-        for known, first, end in zip(is_known, ends[:-1], ends[1:], strict=False):
+        for known, first, end in zip(is_known, ends[:-1].tolist(), ends[1:].tolist(), strict=False):
             yield values[first:end] if known else None
 
 
-def _over_lists(statistic: Callable[[Values], Interval]) -> Callable[[Any], Any]:
-    """The statistic of each list of an Arrow array; NULL for NULL."""
+def _values_and_ends(lists: pa.ListArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """The numbers of all lists, one list after the other; where each list begins, and where the last one ends."""
+    ends = lists.offsets.to_numpy()
+    return lists.values.to_numpy(zero_copy_only=False)[ends[0] : ends[-1]], ends - ends[0]
 
-    def apply(lists: pa.ChunkedArray) -> pa.Array:
-        return _intervals([None if values is None else statistic(values) for values in _lists(lists)])
 
-    return apply
+def _in_order(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> Iterator[bool]:
+    """Whether a run's steps rise and its numbers are finite, all runs at once: numpy takes as long for one of them."""
+    for chunks in zip(steps.chunks, times.chunks, strict=True):
+        columns = [_values_and_ends(chunk) for chunk in chunks]
+        numbers, ends = columns[0]
+        falls = np.flatnonzero(~(numbers[1:] > numbers[:-1])) + 1
+        odd = [(falls[~np.isin(falls, ends)], ends)]  # where a list begins it may fall
+        odd += [(np.flatnonzero(~np.isfinite(values)), ends) for values, ends in columns]
+        is_in_order = np.ones(len(chunks[0]), bool)
+        for places, ends in odd:
+            is_in_order[np.searchsorted(ends, places, side="right") - 1] = False
+        yield from is_in_order.tolist()
+
+
+def _median_intervals(lists: pa.ChunkedArray) -> pa.Array:
+    """`median_interval` of each list of an Arrow array; NULL for NULL."""
+    return _intervals(in_blocks(lambda block: median_intervals(np.stack(block)), list(_lists(lists)), np.shape))
+
+
+def _median_intervals_between_runs(lists: pa.ChunkedArray) -> pa.Array:
+    """`median_interval_between_runs` of each list of an Arrow array; NULL for NULL."""
+    return _intervals([None if values is None else median_interval_between_runs(values) for values in _lists(lists)])
 
 
 def _intervals(intervals: Sequence[Interval | None]) -> pa.StructArray:
@@ -64,16 +86,11 @@ def _step_statistics(
     left_out: pa.ChunkedArray,
     warmups: pa.ChunkedArray,
     by_epochs: pa.ChunkedArray,
-    shares: pa.ChunkedArray,
 ) -> pa.Array:
     """`step_statistics` of `kept_records` of Arrow columns; NULL where that is None."""
     lists = (_lists(column) for column in (steps, times, epochs, tflops, left_out))
-    rows = zip(*lists, warmups.to_pylist(), by_epochs.to_pylist(), strict=True)
-    kept = [kept_records(*row) for row in rows]
-    found = [
-        None if records is None or at is None else step_statistics(records, at)
-        for records, at in zip(kept, _lists(shares), strict=True)
-    ]
+    rows = zip(*lists, warmups.to_pylist(), by_epochs.to_pylist(), _in_order(steps, times), strict=True)
+    found = in_blocks(step_statistics, [kept_records(*row) for row in rows], _shape_of)
     arrays = [
         _intervals([row and row.around for row in found])
         if field == "around"
@@ -84,18 +101,23 @@ def _step_statistics(
     return pa.StructArray.from_arrays(arrays, [*StepStatistics._fields], mask=missing)
 
 
+def _shape_of(records: Records) -> tuple[int, ...]:
+    return len(records.times_s), records.tflops is not None
+
+
 FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
-    "median_interval": (_over_lists(median_interval), ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
+    "median_interval": (_median_intervals, ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
     "median_interval_between_runs": (
-        _over_lists(median_interval_between_runs),
+        _median_intervals_between_runs,
         ["DOUBLE[]"],
         f"STRUCT({_SQL_INTERVAL})",
     ),
     "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_INTERVAL})"),
     "step_statistics": (
         _step_statistics,
-        ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN", "DOUBLE[]"],
-        f"STRUCT(n_steps BIGINT, n_excluded BIGINT, timed_s DOUBLE, around STRUCT({_SQL_INTERVAL}), "
+        ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN"],
+        "STRUCT(n_steps BIGINT, n_excluded BIGINT, first_step BIGINT, last_step BIGINT, timed_s DOUBLE, "
+        f"around STRUCT({_SQL_INTERVAL}), "
         "percentiles DOUBLE[], tflops_per_device DOUBLE)",
     ),
 }

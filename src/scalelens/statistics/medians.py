@@ -37,29 +37,44 @@ def median_interval(values: Values) -> Interval:
     `range` is from the smallest to the largest value: of few values, and of a run so unsteady that its steps say as
     little as a few.
     """
-    return interval_of_ordered(values, *ordered_with_ranks(values))
+    return median_intervals(values[None])[0]
 
 
-def interval_of_ordered(values: Values, ordered: Values, rank_of: Values) -> Interval:
-    """`median_interval` of values of which `ordered_with_ranks` is known: sorting is a third of its time."""
-    n = len(values)
-    if n == 0:
-        return Interval(None, None, None, None, None, "no record is left")
-    if n == 1:
-        return Interval(None, None, None, 1.0, None, "one record has no interval")
+def median_intervals(values: Values) -> list[Interval]:
+    """`median_interval` of each of several runs with n records each, shape (runs, n)."""
+    return intervals_of_ordered(values, *ordered_with_ranks(values))
+
+
+def intervals_of_ordered(values: Values, ordered: Values, rank_of: Values) -> list[Interval]:
+    """The same of values of which `ordered_with_ranks` is known: sorting is a third of its time."""
+    n = values.shape[1]
+    if n < 2:
+        of_none = Interval(None, None, None, None, None, "no record is left")
+        of_one = Interval(None, None, None, 1.0, None, "one record has no interval")
+        return [of_one if n else of_none] * len(values)
     r = rank_autocorrelation(rank_of)
-    n_eff = effective_size(values, (ordered[(n - 1) // 2] + ordered[n // 2]) / 2, r)
-    of_all = Interval(float(ordered[0]), float(ordered[-1]), "range", n_eff, r, None)
-    if n < FEWEST_STEPS:
-        return of_all._replace(reason=f"{n} records are too few for a 95 % interval: the range of them")
+    n_eff = effective_size(values, (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2, r)
+    has_ties = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    return list(map(interval_of, ordered, n_eff.tolist(), r.tolist(), has_ties.tolist()))
+
+
+def interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:
+    """The interval of one run's values, which are sorted, shape (n,)."""
+    n = len(ordered)
+    low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
     rank = floor(n * (0.5 - HALF_WIDTH / sqrt(n_eff)) + 0.5) if n_eff > 0 else 0
-    if rank < 1:
+    if n < FEWEST_STEPS:
+        reason = f"{n} records are too few for a 95 % interval: the range of them"
+    elif rank < 1:
         reason = f"unsteady: {n} records say as much as {n_eff:.1f} uncorrelated ones: the range of them"
-        return of_all._replace(reason=reason)
-    ends = widened(float(ordered[rank - 1]), float(ordered[n - rank]), ordered)
-    if ends is None:
-        return of_all._replace(reason="all records are equal, and nothing shows how coarsely they are rounded")
-    return of_all._replace(low=ends[0], high=ends[1], kind="ci95")
+    else:
+        ends = float(ordered[rank - 1]), float(ordered[n - rank])
+        widest = widened(*ends, ordered) if has_ties else ends
+        if widest is None:
+            reason = "all records are equal, and nothing shows how coarsely they are rounded"
+        else:
+            low, high, kind = *widest, "ci95"
+    return Interval(low, high, kind, n_eff, autocorrelation, reason)
 
 
 def median_interval_between_runs(medians: Values) -> Interval:

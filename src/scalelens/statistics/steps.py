@@ -1,5 +1,6 @@
 """Times of steps from the records of all ranks, and their statistics."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,12 @@ import numpy.typing as npt
 
 from scalelens.statistics.effective_size import ordered_with_ranks
 from scalelens.statistics.epoch_ends import epoch_ends
-from scalelens.statistics.medians import Interval, interval_of_ordered
+from scalelens.statistics.medians import Interval, intervals_of_ordered
 
 Values = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64] | Values  # of steps: with one missing, they are floating-point with NaN
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)  # of the percentiles
 
 
 class Records(NamedTuple):
@@ -19,6 +22,8 @@ class Records(NamedTuple):
     times_s: Values
     tflops: Values | None  # per device
     n_excluded: int  # steps that a rule leaves out
+    first_step: int  # of all steps, also those left out
+    last_step: int
 
 
 class StepStatistics(NamedTuple):
@@ -26,6 +31,8 @@ class StepStatistics(NamedTuple):
 
     n_steps: int
     n_excluded: int
+    first_step: int
+    last_step: int
     timed_s: float
     around: Interval  # of the median
     percentiles: Values | None
@@ -40,19 +47,21 @@ def kept_records(
     left_out: Numbers | None,
     warmup: int,
     by_epochs: bool = False,
+    is_in_order: bool = False,
 ) -> Records | None:
     """Largest time of each step but the first `warmup` and those `left_out`; of all records the shape is (n_records,).
 
     `epochs` and `tflops` are those of the same records, or None where the log states none.  `by_epochs` leaves out the
     first and last batches of epochs as well.  None where the numbers of the steps do not decide all: a value is missing
-    or not finite, an epoch begins before the one before it has ended, or several ranks state TFLOP/s.
+    or not finite, an epoch begins before the one before it has ended, or several ranks state TFLOP/s.  `is_in_order`
+    says that the steps are known to rise and the times to be finite.
     """
-    columns = [column for column in (steps, times, epochs, tflops) if column is not None]
-    if any(len(column) != len(steps) for column in columns):
+    others = [column for column in (epochs, tflops) if column is not None]
+    if any(len(column) != len(steps) for column in (times, *others)):
         return None
-    if not all(column.dtype.kind == "i" or np.isfinite(column).all() for column in columns):
+    if not all(np.isfinite(column).all() for column in (others if is_in_order else [steps, times, *others])):
         return None
-    if not (steps[1:] > steps[:-1]).all():  # else they are in order, one record a step
+    if not (is_in_order or (steps[1:] > steps[:-1]).all()):  # else there is one record a step already
         order = np.argsort(steps, kind="stable")
         first = np.flatnonzero(np.concatenate([[True], np.diff(steps[order]) > 0]))
         if tflops is not None and len(first) < len(steps):
@@ -65,8 +74,9 @@ def kept_records(
             epochs = epochs[order][first]
     if epochs is not None and np.any(epochs[1:] < epochs[:-1]):
         return None
-    if left_out is None and (epochs is None or not by_epochs):
-        return Records(times[warmup:], None if tflops is None else tflops[warmup:], min(warmup, len(steps)))
+    if (left_out is None or not len(left_out)) and (epochs is None or not by_epochs):
+        tflops = None if tflops is None else tflops[warmup:]
+        return Records(times[warmup:], tflops, min(warmup, len(steps)), int(steps[0]), int(steps[-1]))
     is_kept = np.ones(len(steps), bool)
     is_kept[:warmup] = False
     if left_out is not None:
@@ -76,39 +86,31 @@ def kept_records(
     if by_epochs and epochs is not None:
         is_kept[epoch_ends(steps, epochs)] = False
     kept = times[is_kept]
-    return Records(kept, None if tflops is None else tflops[is_kept], len(steps) - len(kept))
+    tflops = None if tflops is None else tflops[is_kept]
+    return Records(kept, tflops, len(steps) - len(kept), int(steps[0]), int(steps[-1]))
 
 
-def step_statistics(records: Records, shares: Values) -> StepStatistics:
-    """Statistics of one run's records; `shares` are those of the percentiles, from 0 to 1."""
-    times, tflops, n_excluded = records
+def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
+    """Statistics of each of several runs, which have as many records each, all with TFLOP/s or all without."""
+    times = np.stack([run.times_s for run in runs])
     ordered, rank_of = ordered_with_ranks(times)
-    return StepStatistics(
-        len(times),
-        n_excluded,
-        float(np.cumsum(times)[-1]) if len(times) else 0.0,  # one after the other: the last digit is that of SQL's sum
-        interval_of_ordered(times, ordered, rank_of),
-        quantiles_of_ordered(ordered, shares),
-        None if tflops is None or not len(tflops) else float(np.median(tflops)),
-    )
+    intervals = intervals_of_ordered(times, ordered, rank_of)
+    if not times.size:
+        return [StepStatistics(0, *run[2:], 0.0, intervals[0], None, None) for run in runs]
+    timed_s = np.cumsum(times, axis=1)[:, -1].tolist()  # one after the other: the last digit is that of SQL's sum
+    percentiles = quantiles_of_ordered(ordered, SHARES)
+    stated = [run.tflops for run in runs if run.tflops is not None]
+    tflops = np.median(np.stack(stated), axis=1).tolist() if stated else [None] * len(runs)
+    return [
+        StepStatistics(times.shape[1], *run[2:], *of_run)
+        for run, *of_run in zip(runs, timed_s, intervals, percentiles, tflops, strict=True)
+    ]
 
 
-def quantiles(values: Values, shares: Values) -> Values | None:
-    """Quantiles of `values`, shape (n,), at `shares` of them, as numpy's and DuckDB's quantile_cont; None of no value.
-
-    DuckDB's own, of a list, takes four times as long.
-    """
-    return quantiles_of_ordered(np.sort(values), shares)
-
-
-def quantiles_of_ordered(ordered: Values, shares: Values) -> Values | None:
-    """The same of values that are sorted."""
-    if not len(ordered):
-        return None
-    found = np.empty(len(shares))
-    for number, share in enumerate(shares.tolist()):  # a tenth of the time of arrays as short as these
-        place = share * (len(ordered) - 1)
-        below = int(place)
-        low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-        found[number] = low + (place - below) * (high - low)
-    return found
+def quantiles_of_ordered(ordered: Values, shares: Sequence[float]) -> Values:
+    """Quantiles of sorted values, shape (..., n) to (..., n_shares), as numpy's and DuckDB's quantile_cont."""
+    last = ordered.shape[-1] - 1
+    places = [share * last for share in shares]
+    low = ordered[..., [int(place) for place in places]]
+    high = ordered[..., [min(int(place) + 1, last) for place in places]]
+    return low + np.mod(places, 1) * (high - low)

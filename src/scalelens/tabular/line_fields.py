@@ -12,6 +12,7 @@ from typing import NamedTuple
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT
+from scalelens.tabular.line_bars import written_out
 from scalelens.tabular.line_stamps import Stamp, stamp_of
 
 LONGEST = 4_000  # characters of a line that are read
@@ -63,7 +64,8 @@ class Parsed(NamedTuple):
     stamp: Stamp | None
     left_s: float | None  # time that is still to come, as the line says
     tail: str  # what stands behind the last number
-    bar: str  # the kind of progress bar in it: `percent` as tqdm draws it, `keras`, or none
+    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that counts no steps, or none
+    rounding: int = 1  # a bar's count is a multiple of it
 
 
 def parsed(text: str) -> Parsed:
@@ -72,9 +74,11 @@ def parsed(text: str) -> Parsed:
     stamp = stamp_of(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
+    bar, rounding = "", 1
+    if drawn := written_out(text):
+        text, bar, rounding = drawn.text, "percent" if drawn.counts_steps else "other", drawn.rounding
     text, left_s = without_spans(text)
-    bar = ""
-    if not text.isascii() or BAR_IN_ASCII.search(text):
+    if not bar and (not text.isascii() or BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
         if masked != text:
             keras = BRACKET_BAR.search(text) or PER_STEP.search(text)
@@ -82,7 +86,7 @@ def parsed(text: str) -> Parsed:
         text = masked
     text = RANGE.sub(r"[\2]", text)
     fields, end = fields_of(text)
-    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:TAIL]), bar)
+    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:TAIL]), bar, rounding)
 
 
 def without_spans(text: str) -> tuple[str, float | None]:

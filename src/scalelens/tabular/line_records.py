@@ -157,7 +157,8 @@ class LineTable:
             cells.setdefault("rank", line.rank)
         if line.place is not None:
             cells.setdefault("worker", line.place)
-        total = next((parts.parsed.fields[c.place].total for c in parts.counts if c.role != "epoch"), None)
+        counted = zip(parts.counts, self.shape.roles, strict=False)
+        total = next((parts.parsed.fields[count.place].total for count, role in counted if role != "epoch"), None)
         if total is not None:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:

@@ -77,6 +77,8 @@ def shaped(text: str) -> Shaped | None:
     if '{"' in text:
         return None  # JSON within a line: of a program that means it for programs
     line = parsed(text)
+    if line.bar == "other":
+        return None
     counts = counts_of(line.fields)
     if not counts:
         return None
@@ -108,7 +110,8 @@ class Shape:
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
-        self.total: int | None = None
+        self.nested = True  # whether the first of two counts grows where the second begins anew, and only there
+        self.rounding = 1  # the counts are multiples of it
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
 
     def take(self, line: Line, parts: Shaped) -> None:
@@ -125,6 +128,7 @@ class Shape:
         if parts.parsed.stamp:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
+        self.rounding = max(self.rounding, parts.parsed.rounding)
         self.in_training = self.in_training or bool(WORK.search(line.text))
         self.count(line, [fields[count.place] for count in parts.counts[:4]], fields[: parts.counts[0].place])
 
@@ -134,18 +138,24 @@ class Shape:
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
-        self.total = counts[steps[0]].total if steps else None
         whose = (line.rank, line.place)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             self.rises[i] += value > before
             self.falls[i] += value < before
+        if len(values) > 1:
+            self.nested = self.nested and (values[0] > earlier[0]) == (values[1] < earlier[1])
         fell = bool(steps) and values[steps[0]] < earlier[steps[0]]
         for name, number in numbers.items():
             before = earlier_numbers.get(name, number)
             self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
         if whose in self._before or len(self._before) < MOST_SERIES:
             self._before[whose] = values, numbers
+
+    def name_epochs(self) -> None:
+        """Of two counts that only `3/10` tells, the first is the epoch where the second begins anew with it."""
+        if self.roles[:2] == ["of_all", "of_all"] and self.nested:
+            self.roles[0] = "epoch"
 
     @property
     def counts_steps(self) -> bool:
@@ -169,4 +179,6 @@ def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
         shape.take(line, parts)
+    for shape in shapes.values():
+        shape.name_epochs()
     return list(shapes.values())

@@ -61,6 +61,8 @@ def read_shape(
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, table.records, survey, readings)
+    if table.shape.rounding > 1:
+        rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
         rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
         rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")

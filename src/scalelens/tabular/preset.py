@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from scalelens.inert import visible
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading
 
@@ -26,7 +27,7 @@ def column_lines(readings: Sequence[ColumnReading]) -> str:
     for reading in readings:
         if reading.choices:
             first, *others = (choice.partition("=") for choice in reading.choices)
-            more = f"  # or {', '.join(''.join(other) for other in others)}" if others else ""
+            more = visible(f"  # or {', '.join(''.join(other) for other in others)}") if others else ""
             lines.append(f'    # "{first[0]}": {string_literal(first[2])},{more}')
     return "\n".join(lines)
 
@@ -36,7 +37,8 @@ def column_with_unit(reading: ColumnReading) -> str:
 
 
 def string_literal(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """A text as Python writes it, on one line.  A column may have any name, with line feeds or half a character."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
 PRESET = '''"""Columns of {name}, as a preset.

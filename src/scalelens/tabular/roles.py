@@ -218,7 +218,8 @@ def in_words(readings: Iterable[ColumnReading]) -> str:
     readings = list(readings)
     of_role = [reading for reading in readings if reading.role]
     others = [reading for reading in readings if not reading.role]
-    roles = ", ".join(f"{r.role}={r.column}" + (f" [{r.unit}]" if r.unit else "") for r in of_role)
+    units = (f" [{r.unit}]" if r.unit and not r.column.endswith(f"[{r.unit}]") else "" for r in of_role)
+    roles = ", ".join(f"{r.role}={r.column}{unit}" for r, unit in zip(of_role, units, strict=True))
     metrics = ", ".join(reading.column for reading in others if not reading.is_text)
     texts = ", ".join(reading.column for reading in others if reading.is_text)
     parts = (roles, metrics and f"metrics: {metrics}", texts and f"text: {texts}")

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from scalelens.parsing.archive_names import archives_of
 from scalelens.warehouse.live import Live, roots
-from scalelens.warehouse.log import Damage, Warehouse
+from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
+from scalelens.warehouse.stored_records import Damage
 
 ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # in a record that is damaged elsewhere
 

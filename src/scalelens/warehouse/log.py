@@ -9,39 +9,24 @@ writer has read: its order is one more than the newest that the writer saw, and 
 """
 
 import contextlib
-import errno
 import os
 import secrets
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from scalelens.errors import UserError
-from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION
+from scalelens.tables import SCHEMA_VERSION
 from scalelens.version import __version__
 from scalelens.warehouse.files import io_errors_explained, write_once
-from scalelens.warehouse.live import FORGOTTEN, Live, live_of, missing_records, order
-from scalelens.warehouse.records import Batch, CommitRecord, Entry, RecordHeader, fits_name, order_of, record_name
+from scalelens.warehouse.live import FORGOTTEN, Live, live_of, order
+from scalelens.warehouse.records import Batch, CommitRecord, Entry, order_of, record_name
+from scalelens.warehouse.stored_records import Damage, Texts, names_in, records_and_damages, texts_in
 
 FOLD_ABOVE = 1000  # so many records in the log are folded into one at the next ingest
 ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
-PASSING = (errno.EIO, errno.ESTALE)  # faults of a disk or a server that cost one record, not the whole warehouse
-
-
-class Damage(NamedTuple):
-    """A record that cannot be used."""
-
-    name: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"commit record {self.name} {self.what}"
-
-
-Texts = dict[str, bytes | Damage]  # by name of the record
 
 
 class Warehouse:
@@ -74,20 +59,6 @@ class Warehouse:
             self.log.mkdir(parents=True, exist_ok=True)  # first: it tells other processes that this is a warehouse
             self.segments.mkdir(exist_ok=True)
 
-    def live(self, texts: Texts | None = None) -> Live:
-        """What counts, by the log or by the `texts` that were read of it.
-
-        Raises UserError where there is no warehouse, one of another schema, or a damaged record.
-        """
-        live, damages = self.read(texts)
-        if damages:
-            others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
-            raise UserError(
-                f"commit record {self.log / damages[0].name} {damages[0].what}{others}, so rows may be missing",
-                f"what is lost and what mends it says: scalelens check -w {self.root}",
-            )
-        return live
-
     def texts(self) -> Texts:
         """The bytes of each record, or what is wrong with it.  Raises UserError where there is no warehouse."""
         self.check_name()
@@ -96,61 +67,44 @@ class Warehouse:
                 f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
             )
         with io_errors_explained(self.root):
-            while True:
-                with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: look again
-                    return {name: self._text(name) for name in self.names()}
+            return texts_in(self.log)
 
     def names(self) -> list[str]:
         """Names of the records that are there."""
-        return sorted(name for name in os.listdir(self.log) if name.endswith(".json"))
+        return names_in(self.log)
 
-    def read(self, texts: Texts | None = None) -> tuple[Live, list[Damage]]:
+    def live(self) -> Live:
+        """What counts.  Raises UserError as `records` does."""
+        return live_of(self.records())
+
+    def read(self) -> tuple[Live, list[Damage]]:
         """What counts by the records that can be used, and what is wrong with the others."""
-        texts = self.texts() if texts is None else texts
-        records: dict[str, CommitRecord] = {}
-        damages: list[Damage] = []
-        for name, text in texts.items():
-            record = text if isinstance(text, Damage) else self._record(name, text)
-            if isinstance(record, Damage):
-                damages.append(record)
-            else:
-                records[name] = record
-        folded = {name for record in records.values() for name in record.folds}
-        damages = [damage for damage in damages if damage.name not in folded]
-        gone = [name for name in missing_records(records) if name not in texts]
-        damages += [Damage(name, "is gone") for name in gone]
-        built_on = folded.union(*(record.builds_on for record in records.values()))
-        self._newest = [name for name in texts if name not in built_on]
-        entries = (entry for record in records.values() for entry in record.entries)
-        orders = (*map(order_of, (*texts, *gone)), *map(order, entries))
-        self._order = 1 + max(orders, default=0)
+        records, damages = self._understood(self.texts())
         return live_of(records), damages
 
-    def _text(self, name: str) -> bytes | Damage:
-        try:
-            text = (self.log / name).read_bytes()
-        except OSError as error:
-            if error.errno in PASSING:
-                return Damage(name, f"cannot be read ({error.strerror})")
-            raise
-        return text if fits_name(name, text) else Damage(name, "is damaged (its bytes are not those that were written)")
+    def records(self, texts: Texts | None = None) -> dict[str, CommitRecord]:
+        """What the records say, those of the log or the `texts` that were read of it.
 
-    def _record(self, name: str, text: bytes) -> CommitRecord | Damage:
-        try:
-            schema = msgspec.json.decode(text, type=RecordHeader).schema
-            if schema > SCHEMA_VERSION:
-                raise UserError(
-                    f"{self.root} was written by a newer ScaleLens (schema {schema}, this one knows {SCHEMA_VERSION})",
-                    "upgrade with: pip install --upgrade scalelens",
-                )
-            if schema < OLDEST_SCHEMA:
-                raise UserError(
-                    f"{self.root} was written by an older ScaleLens, whose tables lack columns",
-                    "make a new warehouse: scalelens ingest logs/ -w " + str(self.root) + "-2",
-                )
-            return msgspec.json.decode(text, type=CommitRecord)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            return Damage(name, f"is damaged ({error})")
+        Raises UserError where there is no warehouse, one of another schema, or a damaged record.
+        """
+        records, damages = self._understood(self.texts() if texts is None else texts)
+        if damages:
+            others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
+            raise UserError(
+                f"commit record {self.log / damages[0].name} {damages[0].what}{others}, so rows may be missing",
+                f"what is lost and what mends it says: scalelens check -w {self.root}",
+            )
+        return records
+
+    def _understood(self, texts: Texts) -> tuple[dict[str, CommitRecord], list[Damage]]:
+        """The records and the damages; what the next commit comes after is known from then on."""
+        records, damages = records_and_damages(self.root, texts)
+        built_on = {name for record in records.values() for name in (*record.folds, *record.builds_on)}
+        self._newest = [name for name in texts if name not in built_on]
+        names = (*texts, *(damage.name for damage in damages))
+        entries = (entry for record in records.values() for entry in record.entries)
+        self._order = 1 + max((*map(order_of, names), *map(order, entries)), default=0)
+        return records, damages
 
     def commit(self, batches: list[Batch], entries: list[Entry], folds: Iterable[str] = ()) -> str:
         """Links a new record into the log.  Returns its name."""

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from scalelens.parsing.part_facts import PartFacts
+from scalelens.parsing.part_facts import Int32, Int64, PartFacts
 from scalelens.tables import OLDEST_SCHEMA
 
 NAME = re.compile(r"(\d{20})-([0-9a-f]{32})\.json")  # records of older versions have eight random digits instead
@@ -22,18 +22,18 @@ class Entry(msgspec.Struct, omit_defaults=True):
     root: str = ""
     file_id: str = ""
     batch: str = ""  # empty where the content was read before under another path
-    size_bytes: int = 0
-    modified_ns: int = 0
-    committed_ns: int = 0  # by the writer's clock, to be shown; `order` decides what is newer
+    size_bytes: Int64 = 0
+    modified_ns: Int64 = 0
+    committed_ns: Int64 = 0  # by the writer's clock, to be shown; `order` decides what is newer
     order: int = 0  # of its commit; 0 in records of older versions, whose clock decides
     rewrites: int = 0  # how often `compact` gave its rows another batch
     status: str = "ok"  # ok partial unknown empty document duplicate; `forgotten` takes the path out
     formats: list[str] = []
     parser_version: str = ""
-    rows: int = 0
-    problems: int = 0
+    rows: Int64 = 0
+    problems: Int64 = 0
     note: str | None = None
-    parts: dict[int, PartFacts] = {}
+    parts: dict[Int32, PartFacts] = {}
     rows_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="rows_of")
     problems_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="problems_of")
     sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened

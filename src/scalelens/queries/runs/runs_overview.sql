@@ -4,7 +4,7 @@
 --
 -- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
 --
--- Sources: runs, step_times, problems, selected_runs, batch_stats
+-- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -35,11 +35,24 @@
 --   attempts             INTEGER         times it was started
 --   n_problems           BIGINT          lines that were not understood
 WITH
+-- As in batch_stats: most runs are read in one pass, the others step by step.
+plain AS MATERIALIZED (
+    FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 logged AS (
-    SELECT run_id, count(*) AS n_records, min(step) AS first_step, max(step) AS last_step
-    FROM step_times GROUP BY run_id),
+    SELECT run_id, n_steps + n_excluded AS n_records, first_step, last_step FROM plain
+    UNION ALL
+    SELECT run_id, count(*), min(step), max(step)
+    FROM _step_times_of(
+        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
+    GROUP BY run_id),
 complaints AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
-times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude))
+times AS (
+    SELECT run_id, percentiles_s[3] AS step_s FROM plain
+    UNION ALL
+    SELECT run_id, median(step_s)
+    FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
+        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
+    WHERE left_out IS NULL GROUP BY run_id)
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
     tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s, outcome, attempts,
     coalesce(n_problems, 0) AS n_problems

@@ -18,6 +18,8 @@
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+--   cdf_slots := 0          pieces of a run's times, in equal steps and in equal ratios, of which the first and the last
+--                           corner stay, with the median and the elbows; 0 keeps all
 --
 -- Columns:
 --   run_id              VARCHAR     run
@@ -43,15 +45,24 @@ kinds AS (
             FILTER (WHERE value_kind NOT IN ('instant', 'interval_mean')) AS smoothed
     FROM records GROUP BY run_id),
 shares AS (
-    SELECT run_id, step_s, sum(count(*)) OVER (PARTITION BY run_id ORDER BY step_s) AS n_at_most
-    FROM records GROUP BY run_id, step_s),
+    SELECT run_id, step_s, count(*) AS n_here, sum(n_here) OVER (PARTITION BY run_id ORDER BY step_s) AS n_at_most,
+        min(step_s) OVER of_run AS low, max(step_s) OVER of_run AS high
+    FROM records GROUP BY run_id, step_s WINDOW of_run AS (PARTITION BY run_id)),
+slotted AS (
+    SELECT *, CASE WHEN cdf_slots = 0 THEN [step_s] ELSE [
+            floor(cdf_slots * (step_s - low) / nullif(high - low, 0)),
+            CASE WHEN low > 0 THEN floor(cdf_slots * ln(step_s / low) / nullif(ln(high / low), 0)) END] END AS slot
+    FROM shares),
 corners AS (FROM elbow(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 without AS (SELECT run_id, reason AS elbow_reason FROM corners WHERE elbow_place IS NULL)
 SELECT s.run_id, s.step_s, n_at_most / k.n_steps AS cdf, elbow_place, elbow_share_low, elbow_share_high, elbow_reason,
     k.n_steps, k.label, NULL::VARCHAR AS refusal
-FROM kinds AS k JOIN shares AS s USING (run_id) LEFT JOIN without USING (run_id)
+FROM kinds AS k JOIN slotted AS s USING (run_id) LEFT JOIN without USING (run_id)
 LEFT JOIN corners AS c ON c.run_id = s.run_id AND c.elbow_s = s.step_s
 WHERE smoothed IS NULL
+WINDOW of_slot AS (PARTITION BY s.run_id, slot)
+QUALIFY s.step_s IN (min(s.step_s) OVER of_slot, max(s.step_s) OVER of_slot) OR elbow_place IS NOT NULL
+    OR k.n_steps / 2 BETWEEN n_at_most - n_here AND n_at_most
 UNION ALL BY NAME
 SELECT run_id, n_steps, smoothed || ': a mean of many steps hides the tail of single ones' AS refusal
 FROM kinds WHERE smoothed IS NOT NULL

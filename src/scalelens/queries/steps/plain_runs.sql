@@ -7,7 +7,7 @@
 --   in a fraction of the time; for all others it reads `selected_steps`, which would say the same of these.  Where
 --   `epochs` are asked for, or another `exclude` than 'rules' and 'none', no run is here.
 --
--- Helper: used by batch_stats
+-- Helper: used by batch_stats, runs_overview
 --
 -- Sources: steps, members, phases, params, runs, selected_runs
 --
@@ -21,6 +21,8 @@
 --   run_id               VARCHAR           run
 --   n_steps              BIGINT            steps that no rule leaves out
 --   n_excluded           BIGINT            steps left out
+--   first_step           BIGINT            smallest step of a record, also of those left out
+--   last_step            BIGINT            largest step of a record
 --   timed_s              DOUBLE s          seconds that the steps took, each with the largest time over the ranks
 --   step_s_low           DOUBLE s          lower end of the interval of the median
 --   step_s_high          DOUBLE s          upper end of it
@@ -45,13 +47,14 @@ others AS (
     UNION ALL SELECT run_id FROM main.steps
     WHERE phase = 'train' AND run_id IN (SELECT run_id FROM main.members GROUP BY run_id HAVING count(*) > 1)
     GROUP BY run_id HAVING min(file_id) < max(file_id) OR min(part) < max(part)),
-of_runs AS (
-    SELECT run_id, list(step) AS steps, list(step_s) AS times_s, list(epoch) FILTER (WHERE epoch IS NOT NULL) AS epoch_of_steps,
+-- By part, without asking for the run: then DuckDB joins no run to each of millions of records (views.py).
+of_parts AS (
+    SELECT file_id, part, list(step) AS steps, list(step_s) AS times_s, list(epoch) FILTER (WHERE epoch IS NOT NULL) AS epoch_of_steps,
         list(tflops_per_device) FILTER (WHERE tflops_per_device IS NOT NULL) AS tflops,
         coalesce(min(attempt), 0) AS attempt, min(samples) AS samples, min(tokens) AS tokens, count(ts) AS n_ts
     FROM main.steps
     WHERE phase = 'train' AND trim(epochs::VARCHAR) = '' AND exclude IN ('rules', 'none')
-    GROUP BY run_id
+    GROUP BY file_id, part
     HAVING (count(attempt) = 0 OR count(attempt) = count(*) AND min(attempt) = max(attempt))
         AND (count(samples) = 0 OR count(samples) = count(*) AND min(samples) = max(samples))
         AND (count(tokens) = 0 OR count(tokens) = count(*) AND min(tokens) = max(tokens))
@@ -64,20 +67,20 @@ timed_with_more AS (
     SELECT run_id, list({attempt: coalesce(attempt, 0), step: step}) AS moments
     FROM main.phases WHERE phase IN ('evaluation', 'checkpoint') AND step IS NOT NULL AND exclude = 'rules' GROUP BY run_id),
 chosen AS MATERIALIZED (
-    SELECT run_id, global_batch_size, seq_length, left_out AS skipped_steps,
+    SELECT run_id, file_id, part, global_batch_size, seq_length, left_out AS skipped_steps,
         CASE WHEN regexp_matches(framework, '(?i)megatron|neox|primus') THEN moments END AS moments
-    FROM main.runs LEFT JOIN skipped USING (run_id) LEFT JOIN timed_with_more USING (run_id)
+    FROM main.runs JOIN main.members USING (run_id)
+    LEFT JOIN skipped USING (run_id) LEFT JOIN timed_with_more USING (run_id)
     WHERE run_id IN (FROM selected_runs(runs := runs))
         AND run_id NOT IN (SELECT run_id FROM others WHERE run_id IS NOT NULL)),
 counted AS MATERIALIZED (
     SELECT run_id, coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
         step_statistics(steps, times_s, epoch_of_steps, tflops,
-            list_concat(skipped_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_runs.attempt]),
-            if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT, exclude = 'rules',
-            [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS said
-    FROM of_runs JOIN chosen USING (run_id))
-SELECT run_id, said.n_steps, said.n_excluded, said.timed_s,
+            list_concat(skipped_steps, [m.step + 1 FOR m IN moments IF n_ts = 0 AND m.attempt = of_parts.attempt]),
+            if(exclude = 'rules', greatest(floor(warmup), 0), 0)::BIGINT, exclude = 'rules') AS said
+    FROM of_parts JOIN chosen USING (file_id, part))
+SELECT run_id, said.n_steps, said.n_excluded, said.first_step, said.last_step, said.timed_s,
     said.around.low AS step_s_low, said.around.high AS step_s_high, said.around.kind AS interval_kind,
     said.around.n_eff, said.around.autocorrelation, said.around.reason,
     said.percentiles AS percentiles_s, said.tflops_per_device, samples, tokens

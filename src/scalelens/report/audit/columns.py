@@ -1,6 +1,6 @@
 """Identities between the columns of a table whose formula has the same value in every row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from scalelens.report.audit.agreement import LEAST_AGREEING, agreed, gap, shared_values
@@ -13,6 +13,7 @@ from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
 
 Formula = Callable[[list[Interval]], Interval]
+Relation = tuple[list[int], Formula, str, Decimal]  # columns, formula, how it is said, room: see rows_against
 EXACT = Decimal(0)
 
 
@@ -37,6 +38,27 @@ def rows_against(
         return
     for place in apart:
         yield finding(table, rows[place][1], formula, factor, said)
+
+
+def rows_against_all(table: Table, relations: Iterable[Relation]) -> Iterator[Finding]:
+    """Rows that do not follow the first relation that holds, nor any other one that does.
+
+    A speedup may come from median times and stand beside rates of the whole run.
+    """
+    held = [
+        (columns, formula, said, room) for columns, formula, said, room in relations if holds(table, columns, formula)
+    ]
+    for columns, formula, said, room in held[:1]:
+        for found in rows_against(table, columns, formula, said, room):
+            if not any(follows(table, found.numbers[0].row, *other[:2]) for other in held[1:]):
+                yield found
+
+
+def follows(table: Table, row: int | None, columns: list[int], formula: Formula) -> bool:
+    """A row has the factor that the rows of the table share."""
+    found = factors(table, columns, formula)
+    shared = shared_values([each for _, _, each in found])
+    return any(place == row and not gap(shared, each) for place, _, each in found)
 
 
 def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[int, tuple[Number, ...], Interval]]:

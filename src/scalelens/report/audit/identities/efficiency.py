@@ -7,7 +7,8 @@ of a device (E = t(1) / t(n)); the rows say which.
 
 from collections.abc import Iterator
 
-from scalelens.report.audit.columns import Formula, holds, rows_against
+from scalelens.report.audit.agreement import MEASURED_TWICE
+from scalelens.report.audit.columns import EXACT, Relation, rows_against_all
 from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Interval
@@ -18,35 +19,36 @@ def find(document: Document) -> Iterator[Finding]:
     """Rows whose efficiency is not that of their speedup, rate or time."""
     for table in document.tables:
         for efficiency in table.columns("efficiency"):
-            for columns, formula, said in formulas(table, efficiency):
-                if holds(table, columns, formula):
-                    yield from rows_against(table, columns, formula, said)
-                    break
+            yield from rows_against_all(table, relations(table, efficiency))
 
 
-def formulas(table: Table, efficiency: int) -> Iterator[tuple[list[int], Formula, str]]:
+def relations(table: Table, efficiency: int) -> Iterator[Relation]:
     """What the efficiency may have been computed from, the surest first."""
     for size in (*table.columns("devices"), *table.columns("nodes")):
         for speedup in table.columns("speedup"):
-            yield [efficiency, speedup, size], quotient, "efficiency = speedup / devices"
+            yield [efficiency, speedup, size], quotient, "efficiency = speedup / devices", EXACT
         for rate in table.columns("rate"):
             if not per_device(table, rate):
                 yield (
                     [efficiency, rate, size],
                     quotient,
                     "efficiency = (rate / devices) / (rate / devices of the base case)",
+                    MEASURED_TWICE,
                 )
         for time in table.columns("time"):
             yield (
                 [efficiency, time, size],
                 of_fixed_work,
                 "efficiency = time of the base case / (time × devices / devices of the base case)",
+                MEASURED_TWICE,
             )
     for rate in (*table.columns("rate"), *table.columns("flops")):
         if per_device(table, rate):
-            yield [efficiency, rate], same, "efficiency = rate per device / rate per device of the base case"
+            said = "efficiency = rate per device / rate per device of the base case"
+            yield [efficiency, rate], same, said, MEASURED_TWICE
     for time in table.columns("time"):
-        yield [efficiency, time], of_fixed_work_per_device, "efficiency = time of the base case / time"
+        said = "efficiency = time of the base case / time"
+        yield [efficiency, time], of_fixed_work_per_device, said, MEASURED_TWICE
 
 
 def quotient(given: list[Interval]) -> Interval:

@@ -1,0 +1,138 @@
+"""Results of nccl-tests as JSON.
+
+Tool: nccl-tests -J FILE (all_reduce_perf, alltoall_perf, ...)
+Versions: 2.17.3 to 2.20 (version 3 and 4 of the file); no real file was at hand: by the writer's source
+Yields: collective_benchmarks, params
+Source: NVIDIA/nccl-tests, src/util.cu: jsonOutputInit(), writeBenchmarkLineBody(), writeDeviceReport()
+
+The columns are those of nccl_tests, which reads the same test as text.  A line is the number of the result.  The test is
+the name of the program.  The file holds the whole environment of the job, which is not kept.  Each process names the
+first of its devices, so that their number is that times threads and GPUs of a process.  A test that was killed leaves a
+file without an end: what is whole is kept.  The times of single iterations (`-I 1`) are not kept.
+
+Samples:
+    {"version":3,"start_time":"2026-01-02 03:04:05","args":["./all_reduce_perf","-J","r.json"],"env":[],"nccl_version":22903,
+    "config":{"nthreads":1,"ngpus":1,"devices":[]},"results":[{"size":1024,"count":256,"type":"float","redop":"sum","root":"    -1",
+    "out_of_place":{"time":11.5,"alg_bw":0.09,"bus_bw":0.16,"nwrong":0},"in_place":{"time":11.2,"alg_bw":0.09,"bus_bw":0.16,"nwrong":0}}]}
+"""
+
+import json
+import re
+from typing import Any
+
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount, json_count, whole
+
+VERSION = 1
+
+BEGIN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"version"\s*:\s*\d+\s*,\s*"start_time"\s*:')
+RESULTS = re.compile(r'"results"\s*:\s*\[\s*')
+BETWEEN = re.compile(r"[\s,]+")
+PROGRAM = re.compile(r"(?:.*[/\\])?(\w+)_perf")
+SIDES = (("out", "out_of_place"), ("in", "in_place"))
+
+
+def recognise(head: bytes, name: str) -> bool:
+    return bool(BEGIN.match(head)) and b'"args"' in head and b'_perf"' in head
+
+
+def read(source: Source, rows: Rows) -> None:
+    text = b"".join(source.utf8()).decode("utf-8", "replace").removeprefix("\ufeff")
+    try:
+        report = json.loads(text)
+    except (ValueError, RecursionError):
+        report = without_end(text)
+    config = report.get("config")
+    program = PROGRAM.fullmatch(str(next(iter(list_of(report, "args")), "")))
+    rows.param("framework", "nccl-tests", origin="inferred")
+    rows.param("nccl_version", version_of(json_count(report.get("nccl_version"))), origin="nccl")
+    if isinstance(config, dict):
+        devices(config, rows)
+    results = list_of(report, "results")
+    for number, result in enumerate(results, 1):
+        of_size(number, result, program[1] if program else None, rows)
+    wrong = report.get("out_of_bounds")
+    failed = any(list_of(report, "errors")) or (isinstance(wrong, dict) and wrong.get("okay") in ("false", False))
+    if failed or "end_time" in report:
+        rows.param("outcome", "error" if failed else "completed", origin="inferred")
+    else:
+        rows.problem(None, "the results have no end: the test was killed, or the file is cut")
+
+
+def without_end(text: str) -> dict[str, Any]:
+    """What is whole of a file that is cut: all before the results, and results."""
+    decoder, results = json.JSONDecoder(), []
+    start = RESULTS.search(text)
+    end = start.end() if start else 0
+    while start and text[end : end + 1] == "{":
+        try:
+            result, end = decoder.raw_decode(text, end)
+        except (ValueError, RecursionError):
+            break
+        results.append(result)
+        end = between.end() if (between := BETWEEN.match(text, end)) else end
+    try:
+        before = json.loads(text[: start.start()].rstrip(", \n") + "}") if start else {}
+    except (ValueError, RecursionError):
+        before = {}
+    return {**before, "results": results}
+
+
+def list_of(report: dict[str, Any], key: str) -> list[Any]:
+    return found if isinstance(found := report.get(key), list) else []
+
+
+def version_of(code: int | None) -> str | None:
+    """22903 is 2.29.3, and 2.29.3 is what others print."""
+    return f"{code // 10_000}.{code // 100 % 100}.{code % 100}" if code and 20_900 <= code < 100_000 else None
+
+
+def devices(config: dict[str, Any], rows: Rows) -> None:
+    """How many devices took part, on which hosts."""
+    named = [device for device in list_of(config, "devices") if isinstance(device, dict)]
+    each = [json_count(config.get(name), 16) for name in ("nthreads", "ngpus")]
+    if not named or not all(each):
+        return
+    rows.param("devices", len(named) * (each[0] or 1) * (each[1] or 1), origin="nccl")
+    rows.param("nodes", len({str(device.get("hostname")) for device in named}), origin="nccl")
+    models = dict.fromkeys(str(device["device_info"]) for device in named if device.get("device_info"))
+    rows.param("device_model", ", ".join(models) or None, origin="nccl")
+
+
+def of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
+    """The two sides of one size."""
+    size = json_count(result.get("size")) if isinstance(result, dict) else None
+    if size is None:
+        rows.problem(number, "the result has no size", str(result)[:200])
+        return
+    redop = result.get("redop")
+    message: dict[str, Any] = {
+        "test": test,
+        "dtype": text_of(result.get("type")),
+        "redop": None if redop == "none" else text_of(redop),
+    }
+    message |= {"message_bytes": size, "count": json_count(result.get("count"))}
+    message |= {"root": whole(str(result.get("root")).strip())}
+    for place, key in SIDES:
+        side = result.get(key)
+        if not isinstance(side, dict):
+            continue
+        time_us, algbw, busbw = (
+            amount(side.get("time", side.get("cpu_time"))),
+            amount(side.get("alg_bw")),
+            amount(side.get("bus_bw")),
+        )
+        if time_us is None:
+            rows.problem(number, "the time is not a number", str(side)[:200])
+            continue
+        wrong = amount(side.get("nwrong"))
+        rows.add(
+            "collective_benchmarks", number, **message, place=place, time_s=time_us / 1e6,
+            algbw_bytes_per_s=None if algbw is None else algbw * 1e9,
+            busbw_bytes_per_s=None if busbw is None else busbw * 1e9, wrong=None if wrong is None else int(wrong),
+        )  # fmt: skip
+
+
+def text_of(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,72 @@
+"""Training lines of TensorFlow's Estimator and of its session hooks.
+
+Tool: TensorFlow 1 and tf.compat.v1: tf.estimator, MonitoredTrainingSession, Slim
+Versions: 1.4 to 2.15
+Yields: steps, metrics
+Source: tensorflow_estimator/python/estimator and tensorflow/python/training/basic_session_run_hooks.py:
+    LoggingTensorHook._log_tensors(), StepCounterHook._log_and_record()
+
+The time in brackets is the time since the line before: divided by the steps between it is a mean over these, which holds
+the saving of checkpoints too.  The first line of a training has none.  `global_step/sec` and `examples/sec` come from
+another hook, with steps of its own, and stay metrics.
+
+Samples:
+    INFO:tensorflow:loss = 0.75, step = 100 (12.500 sec)
+    INFO:tensorflow:global_step = 201, train loss = 0.5, train accuracy = 0.875 (4.250 sec)
+    I0102 03:04:05.678901 140123456789012 basic_session_run_hooks.py:260] loss = 1.25, step = 0
+    INFO:tensorflow:global_step/sec: 8.25
+"""
+
+import re
+
+from scalelens.parsing.lines import Line
+from scalelens.parsing.rows import Rows
+
+VERSION = 1
+ANCHORS = (" step = ", "global_step = ", "global_step/sec: ", "examples/sec: ")
+
+N = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf"
+WRITER = r"(?:INFO:tensorflow:|basic_session_run_hooks\.py:\d+\] )"
+RECORD = re.compile(
+    rf"{WRITER}((?:[A-Za-z][\w /.-]{{0,60}} = (?:{N}), )*)(?:global_)?step = (\d{{1,15}})"
+    rf"((?:, [A-Za-z][\w /.-]{{0,60}} = (?:{N}))*)(?: \((?:(\d+\.\d+) sec\)|[\d.]*(?: s?e?c?)?(\Z)))?\s*\Z"
+)
+VALUE = re.compile(rf"([A-Za-z][\w /.-]{{0,60}}) = ({N})")
+RATE = re.compile(rf"{WRITER}(global_step|examples)/sec: (\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*\Z")
+LOSSES = ("loss", "total_loss", "train loss", "train_loss")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def take(self, line: Line) -> bool:
+        rows = self.rows
+        if rate := RATE.search(line.text):
+            unit = "steps/s" if rate[1] == "global_step" else "samples/s"
+            rows.metric(line.number, line.rank, line.place, rows.step, f"{rate[1]}/sec", float(rate[2]), unit)
+            return True
+        record = RECORD.search(line.text)
+        if not record:
+            return False
+        if record[5] is not None:
+            rows.problem(line.number, "the time of the record is cut", line.text)
+            return True
+        step = int(record[2])
+        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        span_s = float(record[4]) if record[4] else None
+        steps = step - position.before if span_s is not None and position.before is not None else 0
+        values = {name: float(value) for name, value in VALUE.findall(record[1] + record[3]) if value != "nan"}
+        loss = next((name for name in LOSSES if name in values), "")
+        rows.step, rows.steps_line = step, line.number
+        rows.param("framework", "tensorflow", line.number, origin="inferred")
+        rows.add(
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            step_s=span_s / steps if span_s is not None and steps > 0 else None,
+            averaged_steps=steps if steps > 0 else None, value_kind="interval_mean" if steps > 0 else None,
+            loss=values.pop(loss, None),
+        )  # fmt: skip
+        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])
+        return True

@@ -1,0 +1,114 @@
+"""Figures of very many records: drawn from what can be seen of them, and saying so."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from little_warehouse import Warehouse
+from scalelens.charts import load as charts
+from scalelens.charts import step_heatmap
+from scalelens.charts.page import SINGLE
+from scalelens.report import rendering
+
+LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+MOST_BYTES = 1_500_000  # of an SVG
+COLUMNS = "run_id, file_id, line, attempt, step, step_s, averaged_steps, value_kind"
+
+
+@pytest.fixture
+def long_run(request: pytest.FixtureRequest) -> Warehouse:
+    """A run with times that are nearly all different, and a loss of a few values only."""
+    warehouse = Warehouse()
+    warehouse.insert("runs", [{"run_id": "a", "name": "a"}])
+    warehouse.connection.execute(
+        "CREATE OR REPLACE TEMP TABLE made AS SELECT 'a' AS run_id, 'a' AS file_id, i AS line, 0 AS attempt, i + 1 AS step, "
+        "0.05 + (i * 7919 % 104729) / 1e7 + CASE WHEN i % 997 = 0 THEN 0.5 ELSE 0 END + i / 1e12 AS step_s, "
+        "1 AS averaged_steps, 'instant' AS value_kind, 'train' AS phase, "
+        f"CASE WHEN i = 4321 THEN 9.0 ELSE 2 + i * 31 % 5 END AS loss FROM range({request.param}) AS t(i)"
+    )
+    warehouse.connection.execute(f"INSERT INTO step_times BY NAME SELECT {COLUMNS} FROM made")
+    warehouse.connection.execute(f"INSERT INTO steps BY NAME SELECT {COLUMNS}, phase, loss FROM made")
+    return warehouse
+
+
+def drawn(warehouse: Warehouse, name: str, **parameters: str) -> tuple[pl.DataFrame, str]:
+    """The rows of a chart, and the chart as SVG."""
+    chart = charts.find(name)
+    given = getattr(chart, "PARAMETERS", {}) | parameters
+    call = f"{chart.QUERY}({', '.join(f'{key} := {value}' for key, value in given.items())})"
+    rows = warehouse.connection.sql(charts.rows_statement(chart, call)).pl()
+    return rows, rendering.drawing(chart.draw(rows, {}, {key: value.strip("'") for key, value in given.items()}), {})
+
+
+@pytest.mark.parametrize("long_run", LENGTHS, indirect=True)
+def test_a_distribution_keeps_every_corner_that_is_seen(long_run: Warehouse) -> None:
+    thin, svg = drawn(long_run, "batch_cdf")
+    full = long_run.connection.sql("FROM batch_cdf()").pl()
+    assert thin.height < min(45_000, full.height) and len(svg) < MOST_BYTES
+    kept = thin.join(full, on=["step_s", "cdf", "n_steps"], how="semi")
+    assert kept.height == thin.height, "no value is changed"
+    assert (thin["step_s"].min(), thin["step_s"].max()) == (full["step_s"].min(), full["step_s"].max())
+    assert full.filter(pl.col("cdf") >= 0.5)["step_s"].min() == thin.filter(pl.col("cdf") >= 0.5)["step_s"].min()
+    assert "that its line does not cover" in svg.replace("\n", " ")
+    # Between two corners that stay lies less than a piece of the x axis, so that the curve is the same on paper.
+    piece = (full["step_s"].max() - full["step_s"].min()) / 10_000  # type: ignore[operator]
+    before = full.join_asof(thin.select("step_s", kept_s="step_s"), on="step_s", strategy="backward")
+    assert (before["step_s"] - before["kept_s"]).max() <= piece * 1.001  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("long_run", LENGTHS, indirect=True)
+def test_a_course_keeps_the_lowest_and_the_highest_score(long_run: Warehouse) -> None:
+    rows, svg = drawn(long_run, "accuracy", score_name="'loss'")
+    assert rows.height <= 3 * 2 * 1001 and len(svg) < MOST_BYTES, "of equal scores one stays"
+    assert (rows["score"].min(), rows["score"].max()) == (2.0, 9.0)
+    assert set(rows["n_points"]) == {long_run.column("SELECT count(*) FROM made")[0]}
+    assert rows["step"].max() == rows["n_points"][0], "the end of the axis"
+    assert "the lowest and the highest record" in svg.replace("\n", " ")
+
+
+@pytest.mark.parametrize("long_run", LENGTHS, indirect=True)
+def test_step_times_keep_the_fastest_and_the_slowest(long_run: Warehouse) -> None:
+    rows, svg = drawn(long_run, "step_times")
+    assert rows.height <= 2 * 2 * 1000 and len(svg) < MOST_BYTES
+    low, high = long_run.connection.execute("SELECT min(step_s), max(step_s) FROM made").fetchone() or (0, 0)
+    assert (rows["step_s"].min(), rows["step_s"].max()) == (low, high)
+
+
+def map_of(ranks: int, steps: int) -> pl.DataFrame:
+    """Rank 7 is slow; rank 3 has one hiccup."""
+    rows = pl.DataFrame({"place": range(ranks * steps)}, schema={"place": pl.Int64})
+    rank, step = pl.col("place") // steps, pl.col("place") % steps
+    slow = pl.when(rank == 7).then(1.3).when((rank == 3) & (step == 11)).then(5.0).otherwise(1.0)
+    return rows.select(
+        run_id=pl.lit("a"), file_id=pl.lit("f"), rank=rank, train_step=step, compute_ns=(slow * 1e7).cast(pl.Int64)
+    )  # fmt: skip
+
+
+def cells_of(spec: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """The cells of each panel."""
+    return [row["data"]["values"] for row in spec["vconcat"] if "hconcat" in row]
+
+
+@pytest.mark.parametrize("steps", [1600, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_a_map_of_many_cells_loses_no_hiccup(tmp_path: Path, steps: int) -> None:
+    chart = step_heatmap.draw(map_of(50, steps), {})
+    spec = rendering.specification(chart, {})
+    classes = [{(cell["rank"], cell["step"]): cell["class"] for cell in cells} for cells in cells_of(spec)]
+    assert [len(cells) <= 50 * step_heatmap.MOST_STEPS for cells in classes] == [True, True]
+    together = math.ceil(steps / step_heatmap.MOST_STEPS)
+    hiccup = "3", 11 // together * together
+    assert classes[0][hiccup] == "within 2 %" and classes[1][hiccup] == "10 % longer or more"
+    assert {kind for (rank, _), kind in classes[0].items() if rank == "7"} == {"10 % longer or more"}
+    assert f"A cell: 1 rank and {together} steps put together" in spec["description"]
+    for suffix in ("svg", "pdf"):
+        rendering.save(chart, tmp_path / f"map.{suffix}", {}, SINGLE)
+        assert (tmp_path / f"map.{suffix}").stat().st_size < 5_000_000
+
+
+def test_many_ranks_are_put_together_as_steps_are() -> None:
+    spec = rendering.specification(step_heatmap.draw(map_of(1024, 10), {}), {})
+    ranks = {cell["rank"] for cell in cells_of(spec)[0]}
+    assert len(ranks) == 1024 / 16 and "16" in ranks and "A cell: 16 ranks and 1 step" in spec["description"]

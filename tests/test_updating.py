@@ -1,0 +1,106 @@
+"""What is kept of the records and brought up to date is what all records say, whatever was committed in which order."""
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from scalelens.database import opening, updating
+from scalelens.database.record_state import ALL
+from scalelens.database.record_tables import record_tables
+from scalelens.parsing.part_facts import PartFacts
+from scalelens.warehouse.live import live_of
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Batch, Entry
+
+FOLDERS = [
+    f"/s/{folder}" for folder in ("a", "a/b", "a/b/train", "c", "c/d", "e", "f/g", "f/h", "x/results/box/bert", "y")
+]
+NAMES = [
+    "train.log", "train.log.json", "slurm-1234567.out", "slurm-7654321.out", "power.csv", "energy.csv", "power.rank0.csv",
+    "rank0.json", "rank1.json", "rank0.log", "rank1.log", "trainer_state.json", "checkpoint-5/trainer_state.json",
+    "checkpoint-10/trainer_state.json", "all_results.json", "train_results.json", "result_0.txt", "result_1.txt",
+    "0123456789abcdef0123456789abcdef/metrics/loss", "0123456789abcdef0123456789abcdef/meta.yaml", "result.csv", "b.log",
+]  # fmt: skip
+SHARED = ["logs.tar", "logs.tar!a.log", "configuration.xml", "scalelens.toml"]
+SIDECARS = ['[labels]\nstudy = "x"\ncount = 3', 'templates = ["{study}/*"]', 'runs = ["{job}/*"]', 'tz = "nowhere"']
+MORNING = datetime(2026, 1, 2, 3, 4, 5)
+
+
+def facts(chance: random.Random) -> PartFacts:
+    """Facts that make any rule of joining apply now and then."""
+    kind = chance.choice(["log", "log", "ranks", "trace", "power", "result", "timed", "none"])
+    settings = {"devices": chance.choice("48")} if chance.random() < 0.3 else {}
+    job = chance.choice(["11", "12"]) if chance.random() < 0.2 else None
+    start = MORNING + timedelta(minutes=chance.randrange(3))
+    times = {"started_at": start, "ended_at": start + timedelta(hours=1)}
+    span = (1, chance.choice([5, 9]))
+    if kind == "log":
+        return PartFacts({"steps": 9}, {"None": span}, 1, job_id=job, settings=settings)
+    if kind == "ranks":
+        return PartFacts({"steps": 9}, {str(chance.randrange(2)): (1, 9)}, 1, job_id=job, settings=settings, **times)
+    if kind == "timed":
+        return PartFacts({"steps": 9}, {"None": span}, 1, job_id=job, settings=settings, **times)
+    if kind == "trace":
+        return PartFacts({"events": 9}, traced=[chance.randrange(3)], job_id=job)
+    if kind == "power":
+        ranks = [str(chance.randrange(2))] if chance.random() < 0.5 else []
+        return PartFacts({"power": 9}, measured_by=ranks, measured=(10, 20 + chance.randrange(9)), job_id=job)
+    if kind == "result":
+        return PartFacts({"steps": 1}, {"None": (0, 0)}, summary=True, job_id=job, settings=settings)
+    return PartFacts({chance.choice(["params", "problems", "metrics"]): 2}, job_id=job, outcomes=[("completed", 3)])
+
+
+def commit(chance: random.Random, warehouse: Warehouse, live: list[str]) -> None:
+    """A few files that are new, or altered, or copies, or forgotten."""
+    warehouse.read()
+    batch, entries = f"batch{chance.randrange(10**12)}", []
+    for _ in range(chance.choice([1, 1, 2, 4])):
+        path = f"{chance.choice(FOLDERS)}/{chance.choice(NAMES)}"
+        if chance.random() < 0.06:
+            path = f"{chance.choice(FOLDERS)}/{chance.choice(SHARED)}"
+        content = f"{chance.randrange(60):02x}" * 32
+        entry = Entry(path, chance.choice(["/s", "/s/a"]), content, batch, 9, chance.randrange(9), formats=["megatron"])
+        entry.parts = {part: facts(chance) for part in range(chance.choice([1, 1, 1, 2]))}
+        if path.endswith(".toml"):
+            entry.parts, entry.batch, entry.sidecar = {}, "", chance.choice(SIDECARS)
+        elif path.endswith(".xml"):
+            entry.parts[0].folders = [chance.choice(["b", "../c", "d"])]
+        elif "result_" in path:
+            entry.formats = ["mllog"]
+        elif chance.random() < 0.2 and content in live:
+            entry.batch, entry.parts, entry.status = "", {}, "duplicate"
+        elif chance.random() < 0.15:
+            entry = Entry(path, status="forgotten")
+        elif chance.random() < 0.05:
+            entry = Entry(path, "/s", status="unknown", note="cannot be read")
+        entries.append(entry)
+    contents = [entry.file_id for entry in entries if entry.batch]
+    warehouse.commit([Batch(batch, {"steps": 9}, contents)] if contents else [], entries)
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
+def test_an_update_gives_what_all_records_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
+    monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
+    monkeypatch.setattr(updating, "MOST", 1.0)
+    updates = list[bool]()
+    brought = opening.brought_up_to_date
+    monkeypatch.setattr(
+        opening, "brought_up_to_date", lambda *given: updates.append(bool(state := brought(*given))) or state
+    )
+    for seed in seeds:
+        chance, warehouse = random.Random(seed), Warehouse(tmp_path / str(seed))
+        warehouse.create()
+        for step in range(40):
+            live = list(warehouse.live().providers)
+            if chance.random() < 0.05:
+                warehouse.fold(above=0)
+            commit(chance, warehouse, live)
+            texts = warehouse.texts()
+            found = opening.opened(warehouse, texts, ALL)
+            expected = record_tables(live_of(warehouse.records(texts)), ALL)
+            for name, table in expected.tables.items():
+                assert found.tables[name].to_pylist() == table.to_pylist(), (seed, step, name)
+            assert (found.labels, found.batches) == (expected.labels, expected.batches), (seed, step)
+    assert sum(updates) > 0.3 * len(updates), sum(updates) / len(updates)
