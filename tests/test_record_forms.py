@@ -13,6 +13,7 @@ from scalelens.ingestion import formats, recognise
 from scalelens.ingestion.recognise import read_rows
 from scalelens.parsers import megatron, pytorch_imagenet
 from scalelens.parsing import lines, record_forms
+from scalelens.parsing.record_forms import Prefix
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 
@@ -115,3 +116,22 @@ def test_columns_give_the_rows_of_line_by_line(
             read.append(everything(path))
         assert read[0] == read[1], case
     assert taken > 1000  # else nothing was compared
+
+
+@pytest.mark.parametrize("closed", ["", "|"])
+@pytest.mark.parametrize("key", ["loss", "a long name of a metric " * 5])
+def test_records_at_the_end_of_a_text(key: str, closed: str) -> None:
+    texts = [f"step {k:3d}|lr: 0.1|{key}: {k / 4}{closed}" for k in range(20)]
+    form = record_forms.form_of(texts[10], "step  10", "|")
+    assert form
+    records = record_forms.Block("".join(f"{text}\n" for text in texts).encode(), 1).records(form, Prefix())
+    assert records
+    assert records.fields[1].to_pylist() == [k / 4 for k in range(20)]
+    assert records.heads.to_pylist() == [f"step {k:3d}" for k in range(20)]
+
+
+@pytest.mark.parametrize("text", [b"\n", b"x\n", b"a|b: 1\n", b"step   1|b: 1|\n"])
+def test_a_text_shorter_than_a_record_holds_none(text: bytes) -> None:
+    form = record_forms.form_of("step  10|loss: 1.5|", "step  10", "|")
+    assert form
+    assert record_forms.Block(text, 1).records(form, Prefix()) is None

@@ -30,7 +30,7 @@ UNTIL = np.array([(1 << 8 * k) - 1 for k in range(WORD + 1)], np.dtype("<u8"))  
 
 def windows(letters: Letters, starts: Places, width: int) -> Letters:
     """The bytes from each of some places on, one row of `width` for each.  None may pass the end of the letters."""
-    rows = np.ndarray(len(letters) - width + 1, f"V{width}", letters.data, strides=(1,))[starts]
+    rows = np.ndarray(max(len(letters) - width + 1, 0), f"V{width}", letters.data, strides=(1,))[starts]
     return rows.view(np.uint8).reshape(len(starts), width)
 
 
@@ -45,7 +45,7 @@ def numbers_between(
     """The number at the beginning of each text between two places; None where one has none, or something else follows.
 
     `behind` is a pattern of what follows the number, in which every digit is a 0.  Behind the last text there are
-    LONGEST_FIELD letters.
+    LONGEST_FIELD more letters.
     """
     lengths = ends - starts
     longest = int(lengths.max())

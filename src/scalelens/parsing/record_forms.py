@@ -98,9 +98,9 @@ class RecordForm:
 
     def read(self, block: "Block", places: Places, delimiters: Places, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or no number."""
-        letters = block.letters
-        if len(letters) < delimiters[-1, -1] + LONGEST_FIELD:
-            letters = np.concatenate((letters, np.zeros(LONGEST_FIELD, np.uint8)))
+        letters, margin = block.letters, LONGEST_FIELD + max(len(field.before) for field in self.fields)
+        if len(letters) < block.ends[places[-1]] + margin:  # a window must not pass the end
+            letters = np.concatenate((letters, np.zeros(margin, np.uint8)))
         ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[places]))
         fields = []
         for k, field in enumerate(self.fields):
