@@ -42,7 +42,7 @@ def test_what_is_switched_on_is_a_change_and_says_that_one_side_states_it(wareho
     run(warehouse, "a", 1.0)
     run(warehouse, "b", 1.5, {"recompute_granularity": "full"})
     assert changes(warehouse) == [("recompute", None, "full", pytest.approx(1 / 1.5))]
-    assert "only one side states the setting" in warehouse.ask("FROM ablation()")[0]["warning"]
+    assert "off, or not stated, on one side" in warehouse.ask("FROM ablation()")[0]["warning"]
 
 
 def test_devices_are_for_scaling_and_labels_keep_apart(warehouse: Warehouse) -> None:

@@ -116,6 +116,40 @@ def test_computation_scales_against_the_base_of_the_series(warehouse: Warehouse)
     assert rows["four"]["base_run_id"] == "one"
     assert rows["four"]["global_efficiency"] == pytest.approx(0.8 * rows["four"]["parallel_efficiency"], rel=1e-12)
     assert rows["four"]["remark"] is None
+    bars = warehouse.ask("SELECT * FROM waterfall() WHERE run_id = 'four' AND source = 'trace'")
+    share_of = {row["part"]: row["percent"] / 100 for row in bars}
+    left = rows["four"]["global_efficiency"]
+    assert share_of["left"] == pytest.approx(left, rel=1e-12) and sum(share_of.values()) == pytest.approx(1, abs=1e-11)
+    assert share_of["computation"] == pytest.approx((1 - left) * np.log(0.8) / np.log(left), rel=1e-12)
+    (base,) = warehouse.ask("SELECT count(*) AS n FROM waterfall() WHERE run_id = 'one' AND part = 'computation'")
+    assert base["n"] == 0
+    assert rows["four"]["frequency_scalability"] is None
+    clocks(warehouse, "four", 1200.0)
+    rows = {row["run_id"]: row for row in warehouse.ask("FROM efficiency_tree()")}
+    assert (rows["four"]["clock_mhz"], rows["four"]["frequency_scalability"]) == (1200, None), "the base has no clock"
+    clocks(warehouse, "one", 1600.0)
+    rows = {row["run_id"]: row for row in warehouse.ask("FROM efficiency_tree()")}
+    assert (rows["one"]["frequency_scalability"], rows["one"]["cycle_scalability"]) == (1, 1)
+    four = rows["four"]
+    assert four["frequency_scalability"] == 0.75
+    assert four["frequency_scalability"] * four["cycle_scalability"] == pytest.approx(0.8, rel=1e-12)
+    assert four["computation_scalability"] == pytest.approx(0.8, rel=1e-12), (
+        "the clock divides it and is no other factor"
+    )
+
+
+def clocks(warehouse: Warehouse, run: str, mhz: float) -> None:
+    """A power file of one device: it works in every other sample, and clocks down between them."""
+    file = {"run_id": run, "file_id": f"{run}-power"}
+    samples = [
+        {**file, "line": n, "node": "a", "device": "0", "scope": "gpu", "power_w": 100.0 + 300 * (n % 2)}
+        for n in range(40)
+    ]
+    warehouse.insert("power", samples)
+    warehouse.insert("metrics", [
+        {**file, "line": n, "place": "a/0", "name": "sm_clock", "unit": "Hz", "value": 1e6 * (mhz if n % 2 else 300.0)}
+        for n in range(40)
+    ])  # fmt: skip
 
 
 SETS = (

@@ -24,6 +24,7 @@ ARGUMENTS = {
 NOT_IN_THE_DEMO = {
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
+    "history": "two runs or more of one configuration",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
     "outlier_evidence": "the compute times of each rank",

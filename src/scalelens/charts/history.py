@@ -9,7 +9,7 @@ Encodings:
     colour   series, named by what sets it apart
     line     level: geometric mean of the runs up to the next change
     rule     change of level; broken where the change is weak
-    caption  what all series share, runs, statistic, each change with its size, what was left out
+    caption  what all series share, runs, statistic, each change with its size, what is not drawn, what was left out
 Source: Fleming and others, Hunter: Using Change Point Detection to Hunt for Performance Regressions, arXiv 2301.03034
 """
 
@@ -39,10 +39,17 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `history`.  Raises UserError where no run has a time and a value."""
+    """The figure of the rows of `history`.  Raises UserError where no configuration has two runs with a value."""
     if rows.is_empty():
         raise UserError("no run has both a time and a value", "see what there is: scalelens query run_values")
-    points: list[Row] = rows.sort("series", "run_number").to_dicts()
+    repeated = rows.filter(pl.len().over("series") > 1)
+    if repeated.is_empty():
+        raise UserError(
+            f"each of the {rows.height} runs is the only one of its configuration: there is no history to draw",
+            "see what sets them apart: scalelens query differences a=RUN b=RUN",
+        )
+    alone = rows.height - repeated.height
+    points: list[Row] = repeated.sort("series", "run_number").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
@@ -63,7 +70,7 @@ def draw(
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[kind, "steps"] for kind in kinds]
     panel = style.Panel(alt.layer(*(layer for layer in layers if layer is not None)))
-    return style.figure([[panel]], legend, _caption(points, shared, parameters or {}, left_out), page)
+    return style.figure([[panel]], legend, _caption(points, alone, shared, parameters or {}, left_out), page)
 
 
 def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
@@ -89,7 +96,7 @@ def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
 
 
 def _caption(
-    points: Sequence[Row], shared: str, parameters: Mapping[str, str], left_out: Mapping[str, int]
+    points: Sequence[Row], alone: int, shared: str, parameters: Mapping[str, str], left_out: Mapping[str, int]
 ) -> list[str]:
     """What the series share, counts, statistic, the changes."""
     lines = [f"{shared}."] if shared else []
@@ -100,4 +107,6 @@ def _caption(
         if point["change"]:
             share = f"{point['slowdown']:+.1%}".replace("-", "−")
             lines.append(f"{point['change'].capitalize()} change at {point['name']}: {share} time or amount.")
+    if alone:
+        lines.append(f"Not drawn: {words.counted([alone], 'run')} without another of the same configuration.")
     return [*lines, words.exclusions(left_out)]

@@ -86,7 +86,7 @@ SELECT p.setting, from_value, to_value, system, model, device_model, devices,
             WHEN NOT is_comparable THEN format('repeats differ by a factor of {:.2f}: what differs no log says', longest_over_shortest)
             WHEN longest_over_shortest > 1.1 THEN format('repeats differ by a factor of {:.2f}', longest_over_shortest) END,
         CASE WHEN is_comparable AND NOT has_interval THEN 'one run on a side: no interval' END,
-        CASE WHEN from_value IS NULL THEN 'only one side states the setting' END), '') AS warning
+        CASE WHEN from_value IS NULL THEN 'off, or not stated, on one side' END), '') AS warning
 FROM pairs AS p
 WHERE p.setting NOT IN ('devices', 'nodes', 'devices_per_node', 'instances', 'replicas', 'system', 'device_model', 'device_unit')
 ORDER BY place, model, devices, from_value NULLS FIRST, to_value, from_run_ids, to_run_ids

@@ -56,7 +56,7 @@ further AS (
     FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
         || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
 dated AS (
-    SELECT concat_ws(' · ', system, model, r.precision, devices || ' ' || coalesce(device_unit, 'device') || if(devices = 1, '', 's'),
+    SELECT concat_ws(' · ', system, model, r.precision, devices || ' ' || coalesce(upper(device_unit), 'device') || if(devices = 1, '', 's'),
             'batch ' || global_batch_size, 'seq ' || seq_length, further) AS series,
         run_id, name, started_at, run_value, low, high, interval_kind
     FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,

@@ -8,25 +8,28 @@
 --   The elapsed time of a step is that until the first work of the next step on the device, where the trace holds it.
 --   Computation scalability is K of a sample, a device's, at the base over that here; the base is the smallest traced size
 --   of its series (scaling_series), its steps being annotated in the trace.  Global = parallel * computation scalability.
+--   Where the power files of both give clocks, it has two factors: the clock of the working devices here over that at the
+--   base, and the cycles of a sample, a device's, at the base over those here.
 --   The host has a tree of its own, never multiplied with that of the devices.  Its offload efficiency is the share of
 --   its annotated steps in which none of its threads is in a call of the device's runtime, launches and waits alike, as
 --   mean over ranks.
 --
 -- Formula:
 --   load balance = mean K / max K; communication = max K / max(K + C); orchestration = max(K + C) / T; parallel =
---   their product = mean K / T; global = parallel * computation scalability.
+--   their product = mean K / T; global = parallel * computation scalability; computation scalability = frequency
+--   scalability * cycle scalability.
 --
 -- Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
 --
 -- Assumptions: A device that waits in a collective communicates.
 --
 -- Limits: One traced rank of several has no load balance, and no parallel efficiency.  A late host of one rank is communication of the others.
---   The factor of MPI needs a trace of MPI.
+--   The factor of MPI needs a trace of MPI.  Cycles are instructions and their rate: traces do not tell them apart.
 --
 -- Glance: run_id train_step parallel_efficiency% load_balance% communication_efficiency% orchestration_efficiency%
---   computation_scalability% global_efficiency% offload_efficiency% ranks devices elapsed_ns remark
+--   computation_scalability% global_efficiency% frequency_scalability% offload_efficiency% ranks devices elapsed_ns remark
 --
--- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series
+-- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
 -- Parameters:
 --   runs := ''           SQL condition over the columns of `runs`, as text; empty takes all
@@ -50,6 +53,9 @@
 --   computation_scalability      DOUBLE        against the base, 1 is ideal; NULL where not known
 --   global_efficiency            DOUBLE        parallel efficiency times computation scalability
 --   base_run_id                  VARCHAR       run that is the base
+--   clock_mhz                    DOUBLE MHz    median clock of a working device, mean over the devices of the power files
+--   frequency_scalability        DOUBLE        that over that of the base; NULL where the power files of one give no clock
+--   cycle_scalability            DOUBLE        computation scalability over it
 --   host_steps_ns                DOUBLE ns     annotated steps of the host, mean over ranks
 --   host_runtime_ns              DOUBLE ns     in them, in calls of the device's runtime
 --   offload_efficiency           DOUBLE        factor of the host's tree
@@ -98,13 +104,15 @@ step_counts AS (SELECT run_id, max(n) AS n FROM (
     SELECT run_id, file_id, count(*) AS n FROM host_steps GROUP BY ALL) GROUP BY run_id),
 members AS (
     SELECT DISTINCT ON (run_id) series, unnest(run_ids) AS run_id FROM scaling_series(runs := runs) ORDER BY run_id, series),
+clocks AS (SELECT run_id, avg(clock_mhz) AS clock_mhz FROM clock_scores(runs := runs) GROUP BY run_id),
 costs AS (
-    SELECT run_id, series, r.devices, mean_compute_ns / n * r.devices / r.global_batch_size AS per_sample_ns
+    SELECT run_id, series, r.devices, clock_mhz, mean_compute_ns / n * r.devices / r.global_batch_size AS per_sample_ns
     FROM of_runs JOIN members USING (run_id) JOIN step_counts USING (run_id) JOIN runs AS r USING (run_id)
-    WHERE NOT by_step),
+    LEFT JOIN clocks USING (run_id) WHERE NOT by_step),
 bases AS (
     SELECT run_id, first_value(run_id) OVER size AS base_run_id,
-        first_value(per_sample_ns) OVER size / nullif(per_sample_ns, 0) AS computation_scalability
+        first_value(per_sample_ns) OVER size / nullif(per_sample_ns, 0) AS computation_scalability,
+        clock_mhz / nullif(first_value(clock_mhz) OVER size, 0) AS frequency_scalability
     FROM costs WHERE per_sample_ns IS NOT NULL WINDOW size AS (PARTITION BY series ORDER BY devices, run_id))
 SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, max_compute_ns, mean_exposed_ns, max_busy_ns,
     CASE WHEN ranks > 1 OR coalesce(r.devices, 1) = 1 THEN mean_compute_ns / nullif(max_compute_ns, 0) END AS load_balance,
@@ -112,6 +120,7 @@ SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, ma
     max_busy_ns / nullif(elapsed_ns, 0) AS orchestration_efficiency,
     load_balance * communication_efficiency * orchestration_efficiency AS parallel_efficiency,
     computation_scalability, parallel_efficiency * computation_scalability AS global_efficiency, base_run_id,
+    clock_mhz, frequency_scalability, computation_scalability / frequency_scalability AS cycle_scalability,
     host_steps_ns, host_runtime_ns, offload_efficiency,
     nullif(concat_ws('; ',
         CASE WHEN ranks = 1 AND r.devices > 1 THEN format('one rank of {} devices was traced: their balance is not known',
@@ -123,5 +132,6 @@ SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, ma
             ELSE 'no computation scalability: no series of traced runs with annotated steps and a known batch holds it' END
         END), '') AS remark
 FROM of_runs AS o JOIN runs AS r USING (run_id) LEFT JOIN bases USING (run_id)
+LEFT JOIN clocks USING (run_id)
 LEFT JOIN of_hosts AS h ON h.run_id = o.run_id AND h.train_step IS NOT DISTINCT FROM o.train_step
 ORDER BY o.run_id, o.train_step

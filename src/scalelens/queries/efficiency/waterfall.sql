@@ -8,6 +8,8 @@
 --   trace    100 % is the elapsed time of all traced devices, and left their computing: the parallel efficiency of
 --            efficiency_tree.  Each factor f of it has lost (1 - product) * ln f / ln product, so that the order of the
 --            factors does not matter.  Where one rank of several was traced its balance is not known: there is no row.
+--            Where a smaller run of its series was traced, computation is a part too: kernels take longer for a sample
+--            than there, and left is the global efficiency.  Where they take less time the part is below 0.
 --   The two are not added: traced time is the inside of a few steps.
 --
 -- Formula: percent = 100 * part / whole; of a trace, 100 * (1 - product) * ln f / ln product for each factor f.
@@ -40,13 +42,16 @@ WITH
 traced AS (
     SELECT *, CASE WHEN ranks < devices THEN format('{} of {} devices were traced', ranks, devices)
             WHEN ranks = 1 AND devices IS NULL THEN 'how many devices took part is not known: one is assumed' END AS traced_remark,
+        global_efficiency < 1 AND base_run_id <> run_id AS is_scaled,
+        CASE WHEN is_scaled THEN global_efficiency ELSE parallel_efficiency END AS product,
         unnest([{'part_order': 1, 'part': 'load balance', 'factor': load_balance},
         {'part_order': 2, 'part': 'communication', 'factor': communication_efficiency},
-        {'part_order': 3, 'part': 'orchestration', 'factor': orchestration_efficiency}], recursive := true)
+        {'part_order': 3, 'part': 'orchestration', 'factor': orchestration_efficiency}]
+        || CASE WHEN is_scaled THEN [{'part_order': 4, 'part': 'computation', 'factor': computation_scalability}] ELSE [] END,
+        recursive := true)
     FROM efficiency_tree(runs := runs, steps := steps) WHERE parallel_efficiency > 0),
 factored AS (
-    SELECT *, CASE WHEN parallel_efficiency < 1
-        THEN (1 - parallel_efficiency) * abs(ln(factor) / ln(parallel_efficiency)) ELSE 0 END AS lost
+    SELECT *, CASE WHEN product < 1 AND factor <> 1 THEN (1 - product) * ln(factor) / ln(product) ELSE 0 END AS lost
     FROM traced),
 shares AS (
     SELECT run_id, 'log' AS source, part_order, if(part = 'useful', 'left', part) AS part, lost_s,
@@ -54,12 +59,13 @@ shares AS (
     FROM lost_time(runs := runs, warmup := warmup)
     UNION ALL
     SELECT run_id, 'trace', part_order, part, lost * elapsed_ns / 1e9, lost,
-        format('{} {:.4f}', part, factor) || if(part = 'load balance', format(' over {} traced devices', ranks), ''),
+        format('{} {:.4f}', part, factor) || CASE part WHEN 'load balance' THEN format(' over {} traced devices', ranks)
+            WHEN 'computation' THEN format(' against run {}', base_run_id) ELSE '' END,
         traced_remark
     FROM factored
     UNION ALL
-    SELECT run_id, 'trace', 4, 'left', mean_compute_ns / 1e9, parallel_efficiency, 'computing, mean over the traced devices',
-        traced_remark
+    SELECT run_id, 'trace', 5, 'left', product * elapsed_ns / 1e9, product, 'computing, mean over the traced devices'
+            || if(is_scaled, ', at the speed of the smallest run', ''), traced_remark
     FROM traced WHERE part_order = 1)
 SELECT run_id, name, source, part_order, part, lost_s, 100 * share AS percent,
     100 * (1 - sum(CASE WHEN part <> 'left' THEN share ELSE 0 END) OVER so_far) AS after_percent, evidence, remark
