@@ -5,7 +5,7 @@
 
 Bound: DuckDB's own median of each file's steps, on the same open connection.  Every file is a run.  With `--full` each
 log also has epochs, TFLOP/s and evaluations, and is Megatron's, so that rules beside the warm-up leave records out.  With
-`--uneven` hardly two logs have as many records: the statistics of runs of one length are computed together.  With
+`--uneven` hardly two logs have as many records: the statistics of runs about as long are computed together.  With
 `--exclude steady` no run is read in one pass: every record goes through `selected_steps`.  The warehouse is written by
 the writer of `scalelens ingest`, without logs.  Each answer is computed anew: DuckDB keeps no results.  Both are asked in
 turn; each figure is the median of the rounds.  Prints one JSON object, and a line of a table; memory is the largest of

@@ -154,19 +154,15 @@ def test_slow_drift_below_much_noise_is_seen_by_the_blocks() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 81, 500])
 def test_runs_taken_together_have_the_digits_that_each_has_alone(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without likeness, with much, drifting, rounded, constant, alternating; three runs at a time, one of other length."""
-    monkeypatch.setattr("scalelens.statistics.blocks.VALUES", 3 * n)
-    noise = np.random.default_rng(n).standard_normal(n)
-    runs = [
-        noise,
-        ar1(0.9, n, 1, n)[0],
-        np.cumsum(noise),
-        np.round(noise, 1),
-        np.full(n, 0.3),
-        np.arange(n) % 2 + 0.01 * noise,
-    ]
-    together = in_blocks(lambda block: median_intervals(np.stack(block)), [*runs, None, noise[1:]], np.shape)
-    assert together == [*map(median_interval, runs), None, median_interval(noise[1:])]
+    """Without likeness, with much, drifting, rounded, constant, alternating; as long and up to a fifth longer."""
+    monkeypatch.setattr("scalelens.statistics.blocks.VALUES", 5 * n)
+    runs: list[Values | None] = [None]
+    for more in (0, 1, n // 10, n // 5):
+        noise = np.random.default_rng(n).standard_normal(n + more)
+        runs += [noise, ar1(0.9, n + more, 1, n)[0], np.cumsum(noise), np.round(noise, 1)]
+        runs += [np.full(n + more, 0.3), np.arange(n + more) % 2 + 0.01 * noise]
+    together = in_blocks(median_intervals, runs, lambda values: (len(values), True))
+    assert together == [values if values is None else median_interval(values) for values in runs]
 
 
 def test_below_80_steps_it_is_a_range_and_says_so() -> None:

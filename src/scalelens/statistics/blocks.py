@@ -1,33 +1,59 @@
 """Many series at once: numpy's calls take as long as their work on a series of a thousand values."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 Series = TypeVar("Series")
 Answer = TypeVar("Answer")
+Values = npt.NDArray[np.float64]
+Lengths = npt.NDArray[np.int64]
 
 VALUES = 1 << 16  # of a block: more do not fit the cache of a core
+LONGER = 1.25  # the longest series of a block over its shortest
 
 
 def in_blocks(
     statistic: Callable[[Sequence[Series]], Sequence[Answer]],
     series: Sequence[Series | None],
-    shape_of: Callable[[Series], tuple[int, ...]],
+    kind_of: Callable[[Series], tuple[int, bool]],
 ) -> list[Answer | None]:
-    """The statistic of each series, None for None, asked of many series of one shape at once.
+    """The statistic of each series, None for None, asked of many series at once that are about as long.
 
-    A shape is the number of values, and what else must be alike.
+    A kind is the number of values, and whatever else must be alike.
     """
-    alike = defaultdict(list)
-    for place, one in enumerate(series):
-        if one is not None:
-            alike[shape_of(one)].append((place, one))
     answers: list[Answer | None] = [None] * len(series)
-    for shape, placed in alike.items():
-        rows = max(VALUES // max(shape[0], 1), 1)
-        for first in range(0, len(placed), rows):
-            places, block = zip(*placed[first : first + rows], strict=True)
-            for place, answer in zip(places, statistic(block), strict=True):
-                answers[place] = answer
+    placed = [(kind_of(one), place, one) for place, one in enumerate(series) if one is not None]
+    placed.sort(key=lambda one: (one[0][1], one[0][0], one[1]))
+    for first, end in _blocks([kind for kind, _, _ in placed]):
+        block = placed[first:end]
+        for (_, place, _), answer in zip(block, statistic([one for _, _, one in block]), strict=True):
+            answers[place] = answer
     return answers
+
+
+def _blocks(kinds: Sequence[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
+    """First and end of each block of sorted kinds.  Fewer than two values are only beside as many."""
+    first = 0
+    for place, (n, kind) in enumerate(kinds):
+        shortest, kind_of_block = kinds[first]
+        is_full = (place - first + 1) * n > VALUES
+        if place > first and (kind != kind_of_block or is_full or n > LONGER * shortest or min(n, 2) > shortest):
+            yield first, place
+            first = place
+    if kinds:
+        yield first, len(kinds)
+
+
+def padded(series: Sequence[Values]) -> tuple[Values, Lengths | None]:
+    """Series as rows of one array, infinity behind the end of each, and their lengths; None where all are as long."""
+    lengths = np.array([len(one) for one in series])
+    widest = int(lengths.max())
+    if (lengths == widest).all():
+        return np.stack(series), None
+    rows = np.full((len(series), widest), np.inf)
+    for row, one in zip(rows, series, strict=True):
+        row[: len(one)] = one
+    return rows, lengths

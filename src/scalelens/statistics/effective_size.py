@@ -4,14 +4,17 @@ Three estimates see different things; their smallest counts.  Lag 1 is steady in
 sequence sees correlation at all lags, block means see what is slow and lies below much noise.  The last two look at the
 signs, -1 below the median and 1 above it: the variance of their mean is what the interval of a median rests on.
 
-Values are of one series, shape (n,), or of several of one length, shape (..., n): of a thousand values numpy's calls
-take as long as their work, so that many series are taken together.  A series has the same answer alone.
+Values are of one series, shape (n,), or of several, shape (rows, widest): of a thousand values numpy's calls take as
+long as their work, so that many series are taken together.  `n` are the lengths of the rows, None where all are as wide
+as the array; what stands behind the end of a row does not count.  Sums are of signs, ranks and their products: whole
+numbers, which are exact in any order, so that a series has the same answer alone and beside others.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
+Lengths = npt.NDArray[np.int64]
 
 # Number of blocks and what its estimate of a variance is worth: the square of 1.96 over Student's t for one block less.
 # Few blocks are long, and see slow changes; but their variance is known badly, and they say as little.
@@ -21,8 +24,11 @@ PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
 
 
+NOTHING = 1e-13  # of the sum of squares: a variance below it is what rounding leaves of none
+
+
 def products(first: Values, second: Values) -> Values:
-    """Sums of products, shapes (..., n) to (...), each with the same digits as `first @ second` of one series."""
+    """Sums of products, shapes (..., n) to (...)."""
     if hasattr(np, "vecdot"):  # from numpy 2 on: a third of the time of the other for one series
         found: Values = np.vecdot(first, second)
     else:
@@ -30,45 +36,72 @@ def products(first: Values, second: Values) -> Values:
     return found
 
 
-def ordered_with_ranks(values: Values) -> tuple[Values, Values]:
-    """The values sorted, and the rank of each value from 1; values that tie share the mean of their ranks."""
+def behind_end(values: Values, n: Lengths) -> npt.NDArray[np.bool_]:
+    """Where the cells of an array lie behind the end of their row."""
+    found: npt.NDArray[np.bool_] = np.arange(values.shape[-1]) >= n[:, None]
+    return found
+
+
+def at(values: Values, places: Lengths) -> Values:
+    """One value of each row, shape (rows, widest) to (rows,)."""
+    found: Values = values[np.arange(len(values)), places]
+    return found
+
+
+def rows_of(values: Values, n: Lengths | None) -> tuple[Values, Lengths]:
+    """The series as rows, zero behind their ends, and their lengths."""
+    rows = np.atleast_2d(values)
+    if n is None:
+        return rows, np.full(len(rows), rows.shape[1])
+    return np.where(behind_end(rows, n), 0.0, rows), n
+
+
+def ordered_with_ranks(values: Values, n: Lengths | None = None) -> tuple[Values, Values]:
+    """The values sorted, and the rank of each value from 1; values that tie share the mean of their ranks.
+
+    Behind the ends of rows stands infinity.
+    """
     if not values.size:
         return values, values
-    n = values.shape[-1]
+    widest = values.shape[-1]
     order = np.argsort(values)
-    order += np.arange(values.size // n).reshape(*values.shape[:-1], 1) * n
+    order += np.arange(values.size // widest).reshape(*values.shape[:-1], 1) * widest
     ordered = values.ravel()[order]
     rank = np.empty(values.size)
     is_new = ordered[..., 1:] != ordered[..., :-1]
+    if n is not None:
+        is_new |= behind_end(ordered, n)[:, 1:]
     if is_new.all():
-        rank[order.ravel()] = np.tile(np.arange(1.0, n + 1), values.size // n)
+        rank[order.ravel()] = np.tile(np.arange(1.0, widest + 1), values.size // widest)
         return ordered, rank.reshape(values.shape)
     is_first = np.concatenate([np.ones((*values.shape[:-1], 1), bool), is_new], axis=-1)
     first = np.append(np.flatnonzero(is_first), values.size)  # of each value, and behind the last
-    mean = (first[:-1] % n + (first[1:] - 1) % n) / 2 + 1
+    mean = (first[:-1] % widest + (first[1:] - 1) % widest) / 2 + 1
     rank[order.ravel()] = np.repeat(mean, np.diff(first))
     return ordered, rank.reshape(values.shape)
 
 
 def ranks(values: Values) -> Values:
-    """Rank of each value from 1, shape (..., n) to (..., n); values that tie share the mean of their ranks."""
+    """Rank of each value from 1, shape (n,) to (n,); values that tie share the mean of their ranks."""
     return ordered_with_ranks(values)[1]
 
 
-def rank_autocorrelation(rank: Values) -> Values:
-    """Lag-1 autocorrelation of ranks, shape (..., n) to (...): Pearson's r of each with the one before it, -1 to 1.
+def rank_autocorrelation(rank: Values, n: Lengths | None = None) -> Values:
+    """Lag-1 autocorrelation of ranks, (...) of shape (..., n): Pearson's r of each with the one before it, -1 to 1.
 
     By ranks, so that a single stall of a minute does not hide the correlation of all other steps.  A constant series
     has none: 0.
     """
-    n = rank.shape[-1]
-    if n < 3:
-        return np.zeros(rank.shape[:-1])
-    total = n * (n + 1) / 2  # of all ranks, also of those that tie
-    before = rank[..., :-1] - (total - rank[..., -1:]) / (n - 1)
-    after = rank[..., 1:] - (total - rank[..., :1]) / (n - 1)
-    scale = products(before, before) * products(after, after)
-    return np.divide(products(before, after), np.sqrt(scale), out=np.zeros(scale.shape), where=scale > 0)
+    twice, lengths = rows_of(2 * rank, n)
+    pairs = np.maximum(lengths - 1, 1)
+    first, last, total = twice[:, 0], at(twice, lengths - 1), lengths * (lengths + 1.0)  # also of ranks that tie
+    before, after, squares = total - last, total - first, products(twice, twice)
+    squares_before, squares_after = squares - last * last, squares - first * first
+    spread_before, spread_after = squares_before - before * before / pairs, squares_after - after * after / pairs
+    varies = (spread_before > NOTHING * squares_before) & (spread_after > NOTHING * squares_after) & (lengths > 2)
+    together = products(twice[:, :-1], twice[:, 1:]) - before * after / pairs
+    scale = np.sqrt(np.where(varies, spread_before * spread_after, 1.0))
+    return np.where(varies, together / scale, 0.0).reshape(rank.shape[:-1])
 
 
 def autocovariances(centred: Values) -> Values:
@@ -79,37 +112,52 @@ def autocovariances(centred: Values) -> Values:
     return np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[:n] / n
 
 
-def correlation_time(centred: Values) -> Values:
-    """n / n_eff by the initial monotone positive sequence, of series of mean 0, shape (..., n) to (...); at least 1.
+def correlation_time(values: Values, n: Lengths | None = None) -> Values:
+    """n / n_eff by the initial monotone positive sequence, (...) of shape (..., n); at least 1.
 
     Sums of two neighbouring autocovariances are positive and fall for a reversible Markov chain.  They are added up to
     the first that is not positive, which is noise (Geyer, Statistical Science 7, 1992, section 3.3).  Autocovariances
     around the series' own mean add up to 0: what is missing at each lag, 1 / n of the sum, is given back.
     """
-    n = centred.shape[-1]
-    rows = centred.reshape(-1, n)
-    total, n_pairs = sums_of_pairs(rows)
-    variance = products(rows, rows)
+    rows, lengths = rows_of(values, n)
+    total, n_pairs = sums_of_pairs(rows, lengths)
+    variance = sums_of_squares(rows, lengths)
     time = np.divide(2 * total, variance, out=np.zeros(len(rows)), where=variance > 0) - 1
-    time = np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / n, 0.05), 1.0)
-    return np.asarray(time.reshape(centred.shape[:-1]))
+    time = np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / lengths, 0.05), 1.0)
+    return np.asarray(time.reshape(values.shape[:-1]))
 
 
-def sums_of_pairs(centred: Values) -> tuple[Values, Values]:
-    """Sum and number of the pairs of `correlation_time`, of series of shape (rows, n)."""
-    n, shape = centred.shape[1], len(centred)
-    total, n_pairs, least, is_positive = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf), np.ones(shape, bool)
-    for lag in range(0, min(SHORT_LAGS, n // 2 * 2), 2):
-        pair = products(centred[:, : n - lag], centred[:, lag:])
-        pair += products(centred[:, : n - lag - 1], centred[:, lag + 1 :])
-        is_positive &= pair > 0
-        if not np.count_nonzero(is_positive):
+def sums_of_squares(rows: Values, n: Lengths) -> Values:
+    """Sums of squares around the mean, (rows,) of shape (rows, widest)."""
+    total = np.add.reduce(rows, axis=1)
+    return np.asarray(products(rows, rows) - total * total / n)
+
+
+def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
+    """Sum and number of the pairs of `correlation_time`."""
+    totals, last_pair = np.add.reduce(rows, axis=1), n // 2 * 2
+    mean = totals / n
+    cut = np.zeros(len(rows))  # sum of the first values and of the last ones, as many as the lag
+
+    def autocovariance(lag: int) -> Values:
+        both = products(rows[:, : rows.shape[1] - lag], rows[:, lag:])
+        return np.asarray(both - mean * (2 * totals - cut) + (n - lag) * mean * mean)
+
+    total, n_pairs, least = np.zeros(len(rows)), np.zeros(len(rows)), np.full(len(rows), np.inf)
+    is_positive = np.ones(len(rows), bool)
+    for lag in range(0, min(SHORT_LAGS, int(last_pair.max(initial=0))), 2):
+        pair = autocovariance(lag)
+        cut += rows[:, lag] + at(rows, np.maximum(n - 1 - lag, 0))
+        pair += autocovariance(lag + 1)
+        cut += rows[:, lag + 1] + at(rows, np.maximum(n - 2 - lag, 0))
+        is_positive &= (pair > 0) & (lag < last_pair)
+        if not is_positive.any():
             return total, n_pairs
         least = np.minimum(least, pair)
         total += least * is_positive
         n_pairs += is_positive
     for row in np.flatnonzero(is_positive & (n_pairs < n // 2)):
-        total[row], n_pairs[row] = sum_of_all_pairs(centred[row])
+        total[row], n_pairs[row] = sum_of_all_pairs(rows[row, : n[row]] - mean[row])
     return total, n_pairs
 
 
@@ -122,42 +170,40 @@ def sum_of_all_pairs(centred: Values) -> tuple[float, int]:
     return float(np.cumsum(np.minimum.accumulate(pairs[:n_positive]))[-1]), n_positive
 
 
-def block_effective_share(centred: Values, blocks: int, worth: float) -> Values:
-    """n_eff / n by the variance of the means of equal blocks, shape (..., n) to (...), at most 1.
+def block_effective_share(values: Values, blocks: int, worth: float, n: Lengths | None = None) -> Values:
+    """n_eff / n by the variance of the means of equal blocks, (...) of shape (..., n), at most 1.
 
     What is left over at the end is in no block.
     """
-    *shape, n = centred.shape
-    length = n // blocks
-    if not length:
-        return np.ones(shape)
-    sums = np.add.reduce(centred[..., : blocks * length].reshape(*shape, blocks, length), axis=-1)
-    sums -= np.add.reduce(sums, axis=-1, keepdims=True) / blocks
+    rows, lengths = rows_of(values, n)
+    length = lengths // blocks
+    upto = np.zeros((len(rows), rows.shape[1] + 1))  # sums of all values before a place
+    np.cumsum(rows, axis=1, out=upto[:, 1:])
+    sums = np.diff(np.take_along_axis(upto, length[:, None] * np.arange(blocks + 1), axis=1), axis=1)
+    sums -= np.add.reduce(sums, axis=1, keepdims=True) / blocks
     variance_of_sums = products(sums, sums) / (blocks - 1)
-    of_independent = worth * length * (products(centred, centred) / n)
-    share = np.divide(of_independent, variance_of_sums, out=np.ones(shape), where=variance_of_sums > 0)
-    return np.asarray(np.minimum(share, 1.0))
+    of_independent = worth * length * (sums_of_squares(rows, lengths) / lengths)
+    share = np.divide(of_independent, variance_of_sums, out=np.ones(len(rows)), where=variance_of_sums > 0)
+    return np.where(length > 0, np.minimum(share, 1.0), 1.0).reshape(values.shape[:-1])
 
 
-def effective_size(values: Values, median: Values | float, likeness: Values | float) -> Values:
-    """Number of uncorrelated values that say as much about the median as `values`, shape (..., n), do; at most n.
+def effective_size(
+    values: Values, median: Values | float, likeness: Values | float, n: Lengths | None = None
+) -> Values:
+    """Number of uncorrelated values that say as much about the median as `values`, (...) of shape (..., n); at most n.
 
     `likeness` is the lag-1 autocorrelation.  An autoregressive series of first order is worth n (1 - r) / (1 + r)
     values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
-    n = values.shape[-1]
     alike = np.maximum(likeness, 0.0)
-    share = (1 - alike) / (1 + alike)
-    signs = values - np.asarray(median)[..., None]
-    np.sign(signs, out=signs)
-    signs -= np.add.reduce(signs, axis=-1, keepdims=True) / n
-    share = np.minimum(share, 1 / correlation_time(signs))
+    signs, lengths = rows_of(np.sign(values - np.asarray(median)[..., None]), n)
+    share = np.atleast_1d((1 - alike) / (1 + alike))
+    share = np.minimum(share, 1 / correlation_time(signs, lengths))
     for blocks, worth in BLOCKS:
-        share = np.minimum(share, block_effective_share(signs, blocks, worth))
-    share = np.asarray(share)
-    is_persistent = share < PERSISTENT
-    if is_persistent.any():
+        share = np.minimum(share, block_effective_share(signs, blocks, worth, lengths))
+    rows = np.flatnonzero(share < PERSISTENT)
+    if len(rows):
         for blocks, worth in BLOCKS_WHERE_PERSISTENT:
-            of_blocks = block_effective_share(signs[is_persistent], blocks, worth)
-            share[is_persistent] = np.minimum(share[is_persistent], of_blocks)
-    return np.asarray(n * share)
+            of_blocks = block_effective_share(signs[rows], blocks, worth, lengths[rows])
+            share[rows] = np.minimum(share[rows], of_blocks)
+    return np.asarray((lengths * share).reshape(values.shape[:-1]))

@@ -55,7 +55,7 @@ def _in_order(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> Iterator[bool]:
 
 def _median_intervals(lists: pa.ChunkedArray) -> pa.Array:
     """`median_interval` of each list of an Arrow array; NULL for NULL."""
-    return _intervals(in_blocks(lambda block: median_intervals(np.stack(block)), list(_lists(lists)), np.shape))
+    return _intervals(in_blocks(median_intervals, list(_lists(lists)), lambda values: (len(values), True)))
 
 
 def _median_intervals_between_runs(lists: pa.ChunkedArray) -> pa.Array:
@@ -90,7 +90,7 @@ def _step_statistics(
     """`step_statistics` of `kept_records` of Arrow columns; NULL where that is None."""
     lists = (_lists(column) for column in (steps, times, epochs, tflops, left_out))
     rows = zip(*lists, warmups.to_pylist(), by_epochs.to_pylist(), _in_order(steps, times), strict=True)
-    found = in_blocks(step_statistics, [kept_records(*row) for row in rows], _shape_of)
+    found = in_blocks(step_statistics, [kept_records(*row) for row in rows], _kind_of)
     arrays = [
         _intervals([row and row.around for row in found])
         if field == "around"
@@ -101,7 +101,7 @@ def _step_statistics(
     return pa.StructArray.from_arrays(arrays, [*StepStatistics._fields], mask=missing)
 
 
-def _shape_of(records: Records) -> tuple[int, ...]:
+def _kind_of(records: Records) -> tuple[int, bool]:
     return len(records.times_s), records.tflops is not None
 
 

@@ -1,12 +1,20 @@
 """Intervals of medians, of the steps of one run and of repeated runs.  Times are in seconds, in the order of steps."""
 
+from collections.abc import Sequence
 from math import comb, floor, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.effective_size import effective_size, ordered_with_ranks, rank_autocorrelation
+from scalelens.statistics.blocks import Lengths, padded
+from scalelens.statistics.effective_size import (
+    at,
+    behind_end,
+    effective_size,
+    ordered_with_ranks,
+    rank_autocorrelation,
+)
 from scalelens.statistics.rounding import widened
 
 Values = npt.NDArray[np.float64]
@@ -37,25 +45,30 @@ def median_interval(values: Values) -> Interval:
     `range` is from the smallest to the largest value: of few values, and of a run so unsteady that its steps say as
     little as a few.
     """
-    return median_intervals(values[None])[0]
+    return median_intervals([values])[0]
 
 
-def median_intervals(values: Values) -> list[Interval]:
-    """`median_interval` of each of several runs with n records each, shape (runs, n)."""
-    return intervals_of_ordered(values, *ordered_with_ranks(values))
+def median_intervals(runs: Sequence[Values]) -> list[Interval]:
+    """`median_interval` of each of several runs."""
+    values, n = padded(runs)
+    return intervals_of_ordered(values, n, *ordered_with_ranks(values, n))
 
 
-def intervals_of_ordered(values: Values, ordered: Values, rank_of: Values) -> list[Interval]:
-    """The same of values of which `ordered_with_ranks` is known: sorting is a third of its time."""
-    n = values.shape[1]
-    if n < 2:
+def intervals_of_ordered(values: Values, n: Lengths | None, ordered: Values, rank_of: Values) -> list[Interval]:
+    """The same of `padded` runs of which `ordered_with_ranks` is known: sorting is a third of its time."""
+    runs, widest = values.shape
+    if widest < 2:
         of_none = Interval(None, None, None, None, None, "no record is left")
         of_one = Interval(None, None, None, 1.0, None, "one record has no interval")
-        return [of_one if n else of_none] * len(values)
-    r = rank_autocorrelation(rank_of)
-    n_eff = effective_size(values, (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2, r)
-    has_ties = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    return list(map(interval_of, ordered, n_eff.tolist(), r.tolist(), has_ties.tolist()))
+        return [of_one if widest else of_none] * runs
+    lengths = np.full(runs, widest) if n is None else n
+    r = rank_autocorrelation(rank_of, n)
+    n_eff = effective_size(values, (at(ordered, (lengths - 1) // 2) + at(ordered, lengths // 2)) / 2, r, n)
+    is_tie = ordered[:, 1:] == ordered[:, :-1]
+    if n is not None:
+        is_tie &= ~behind_end(ordered, n)[:, 1:]
+    of_runs = zip(ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True)
+    return [interval_of(row[:length], *said) for row, length, *said in of_runs]
 
 
 def interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.effective_size import ordered_with_ranks
+from scalelens.statistics.blocks import Lengths, padded
+from scalelens.statistics.effective_size import at, ordered_with_ranks
 from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.medians import Interval, intervals_of_ordered
 
@@ -91,26 +92,30 @@ def kept_records(
 
 
 def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
-    """Statistics of each of several runs, which have as many records each, all with TFLOP/s or all without."""
-    times = np.stack([run.times_s for run in runs])
-    ordered, rank_of = ordered_with_ranks(times)
-    intervals = intervals_of_ordered(times, ordered, rank_of)
+    """Statistics of each of several runs, all with TFLOP/s or all without."""
+    times, n = padded([run.times_s for run in runs])
+    ordered, rank_of = ordered_with_ranks(times, n)
+    intervals = intervals_of_ordered(times, n, ordered, rank_of)
     if not times.size:
         return [StepStatistics(0, *run[2:], 0.0, intervals[0], None, None) for run in runs]
-    timed_s = np.cumsum(times, axis=1)[:, -1].tolist()  # one after the other: the last digit is that of SQL's sum
-    percentiles = quantiles_of_ordered(ordered, SHARES)
-    stated = [run.tflops for run in runs if run.tflops is not None]
-    tflops = np.median(np.stack(stated), axis=1).tolist() if stated else [None] * len(runs)
+    lengths = np.array([len(run.times_s) for run in runs])
+    timed_s = at(np.cumsum(times, axis=1), lengths - 1).tolist()  # one after the other: SQL's sum has the same digits
+    percentiles = quantiles_of_ordered(ordered, SHARES, lengths)
+    tflops = [None if run.tflops is None else float(np.median(run.tflops)) for run in runs]
     return [
-        StepStatistics(times.shape[1], *run[2:], *of_run)
-        for run, *of_run in zip(runs, timed_s, intervals, percentiles, tflops, strict=True)
+        StepStatistics(length, *run[2:], *of_run)
+        for run, length, *of_run in zip(runs, lengths.tolist(), timed_s, intervals, percentiles, tflops, strict=True)
     ]
 
 
-def quantiles_of_ordered(ordered: Values, shares: Sequence[float]) -> Values:
-    """Quantiles of sorted values, shape (..., n) to (..., n_shares), as numpy's and DuckDB's quantile_cont."""
-    last = ordered.shape[-1] - 1
-    places = [share * last for share in shares]
-    low = ordered[..., [int(place) for place in places]]
-    high = ordered[..., [min(int(place) + 1, last) for place in places]]
-    return low + np.mod(places, 1) * (high - low)
+def quantiles_of_ordered(ordered: Values, shares: Sequence[float], n: Lengths | None = None) -> Values:
+    """Quantiles of sorted values, shape (..., n) to (..., n_shares), as numpy's and DuckDB's quantile_cont.
+
+    `n` are the numbers of values in each row, which others may follow.
+    """
+    last = np.asarray(ordered.shape[-1] if n is None else n)[..., None] - 1
+    places = np.asarray(shares) * last
+    below = places.astype(np.int64)
+    low = np.take_along_axis(ordered, below, axis=-1)
+    high = np.take_along_axis(ordered, np.minimum(below + 1, last), axis=-1)
+    return np.asarray(low + (places - below) * (high - low))
