@@ -7,7 +7,9 @@ was committed is seen as a duplicate, what was not is read anew.
 import contextlib
 import functools
 import secrets
+import shlex
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -92,6 +94,8 @@ def slurm_cluster() -> Any:
     missing = {
         name: value for name, value in SLURM_DEFAULTS.items() if dask.config.get(f"jobqueue.slurm.{name}", None) is None
     }
+    if dask.config.get("jobqueue.slurm.python", None) is None:
+        missing["python"] = shlex.quote(sys.executable)  # it stands in the job script as it is
     return SLURMCluster(**missing)
 
 
