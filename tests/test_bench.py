@@ -264,7 +264,7 @@ def test_an_unknown_system_is_named(tmp_path: Path) -> None:
 SLURM = {
     "scontrol": 'echo localhost\n',
     # One node is one process here; they meet by the rendezvous as they would over a network.
-    "srun": 'while [[ $1 == --* ]]; do shift; done\nfor ((k = 0; k < SLURM_NNODES; k++)); do SLURM_PROCID=$k taskset -c $((k % $(nproc))) "$@" & done\n'
+    "srun": 'while [[ $1 == --* ]]; do shift; done\nfor ((k = 0; k < SLURM_NNODES; k++)); do\n[[ $1 != cp ]] || { "$@"; continue; }  # the nodes share one local folder here\nSLURM_PROCID=$k taskset -c $((k % $(nproc))) "$@" &\ndone\n'
             'code=0; for job in $(jobs -p); do wait "$job" || code=$?; done; exit $code\n',
     "sbatch": 'while [[ $1 == --* ]]; do shift; done\nread -r count < "$JOBS" || count=7000; echo $((count + 1)) > "$JOBS"\n'
               'name=$(sed -n "s/^#SBATCH --job-name=//p" "$1"); output=$(sed -n "s/^#SBATCH --output=//p" "$1")\n'

@@ -221,11 +221,12 @@ def test_every_file_is_understood_or_named(corpus: Path, tmp_path: Path) -> None
     for group in ("llm", "vision"):
         ingest([corpus / group], tmp_path / "w", jobs=1)
     connection = scalelens.connect(tmp_path / "w")
-    assert connection.execute("FROM problems").fetchall() == []
+    ahead = "SELECT reason LIKE '%it runs ahead of them%' FROM problems"  # the host of one job on 512 GPUs
+    assert connection.execute(ahead).fetchall() == [(True,)]
     documents = connection.execute("SELECT parse_filename(path) FROM files WHERE status = 'document' ORDER BY path")
     assert documents.fetchall() == [("README.md",), ("DESCRIPTION.md",)]
     others = connection.execute(
-        "SELECT parse_filename(path) FROM files WHERE status NOT IN ('ok', 'document')"
+        "SELECT parse_filename(path) FROM files WHERE status NOT IN ('ok', 'document') AND problems = 0"
     ).fetchall()
     assert set(others) <= {("strong_scaling.csv",)}  # a table of results, one row per job
 

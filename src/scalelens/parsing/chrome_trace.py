@@ -26,9 +26,10 @@ ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
 NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
 CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
 SEPARATORS = b", \t\r\n"
-STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
-SOUND = rb'(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))++'
-MENDABLE = re.compile(SOUND + rb'|("(?:[^"\\]|\\.)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
+# Possessive groups that may backtrack match wrongly up to Python 3.11.4 (python/cpython issue 106052).
+STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
+SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))+)'
+MENDABLE = re.compile(SOUND + rb'|("[^"\\]*+(?:\\.[^"\\]*+)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
 ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
 BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
 JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
