@@ -28,7 +28,7 @@ CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
 SEPARATORS = b", \t\r\n"
 # Possessive groups that may backtrack match wrongly up to Python 3.11.4 (python/cpython issue 106052).
 STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
-SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d))+)'
+SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d)){1,1000})'  # each of them costs memory
 MENDABLE = re.compile(SOUND + rb'|("[^"\\]*+(?:\\.[^"\\]*+)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
 ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
 BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
