@@ -1,8 +1,10 @@
 """Ingest on Dask's workers: the rows of one process, also where a worker is killed in the middle."""
 
 import os
+import shlex
 import shutil
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -88,6 +90,11 @@ def test_slurm_jobs_are_workers(logs: Path, tmp_path: Path, monkeypatch: pytest.
     for name, text in (("sbatch", SBATCH), ("scancel", '#!/bin/bash\nkill "$@"\n')):
         (commands / name).write_text(text)
         (commands / name).chmod(0o755)
+    python = tmp_path / "my environment" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/bash\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     ingest([logs], tmp_path / "w", jobs=1, dask="slurm")

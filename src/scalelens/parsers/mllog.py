@@ -41,13 +41,8 @@ from scalelens.tables import RUN_FACTS
 
 VERSION = 6
 ANCHORS = (":::MLLOG",)
-LATER = (
-    "step",
-    "step_s",
-    "samples_per_s",
-    "rate_scope",
-    "span_s",
-)  # in samples, or ahead of the devices, until a line tells
+# Samples or steps, of the host or of the devices: a later line tells.
+LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")
 
 FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
@@ -170,6 +165,8 @@ class Reader:
                 self.epoch, self.base = counted, base(counted) if self.base is None else self.base
             self.open.setdefault(name, row)
             row["line"] = line
+            if name == "epoch":
+                self.epoch_s = None
             if key == "run_start":
                 self.size(line)
         elif (began := self.open.pop(name, None)) and "ts" in row and "ts" in began:
@@ -217,7 +214,8 @@ class Reader:
                 step = None  # the last step has a record of its own
             batch = number(self.rows.params.get("global_batch_size"))
             rate, local = numbers.get(rated or "", 0.0), self.local_batch()
-            self.see_rate(rate, local)
+            if not timed:
+                self.see_rate(rate, local)
             of_rate = local if self.rates_are_of_one_rank else batch
             work = of_rate and of_rate * (float(self.rows.params["seq_length"]) if in_tokens else 1)
             steps = 1 if kind == "instant" else number(about.get("samples_count")) if batch and timed else None
@@ -245,7 +243,7 @@ class Reader:
         return local or on_device or (batch / devices if batch and devices else None)
 
     def see_rate(self, rate: float, local: float | None) -> None:
-        """Finds out whether the rates of this log are of one rank, by those of whole epochs."""
+        """Finds out whether the rates of this log are of one rank, by one of an epoch that has just ended."""
         facts = ("global_batch_size", "train_samples")
         batch, counted = (number(self.rows.params.get(fact)) for fact in facts)
         if rate and local and batch and counted and self.epoch_s and not self.rates_are_of_one_rank:
