@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scalelens.cli.compare_hints import print_next
 from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors, few_of
@@ -47,7 +48,6 @@ def compare(
     """Say whether b is slower than a, by how much, how sure that is, and which settings differ.
 
     With --published, runs stand beside published numbers; a is a condition that chooses the runs.
-
     With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt only warns.
 
     Examples:
@@ -74,6 +74,7 @@ def compare(
     show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"), parameters=given)
     answer = row.row(0, named=True)
     print_answer(answer)
+    print_next(answer, [*sides.values(), *(parameters or ())], warehouse, asked)
     if answer["measure"] == "step_s":
         print_traces(ask(warehouse, "compared_traces", sides, asked))
     print_evidence(ask(warehouse, "compare_evidence", sides, asked))
@@ -117,8 +118,6 @@ def print_answer(row: dict[str, Any]) -> None:
     errors.print(f"{row['verdict']}: {row['sentence']}", style="bold", markup=False)
     if row["note"]:
         errors.print(row["note"], markup=False)
-    if row["verdict"] == "inconclusive" and row["ratio"] is not None:
-        errors.print("how many repeats would tell: scalelens next-runs A B", style="dim", markup=False)
 
 
 def print_traces(rows: "pl.DataFrame") -> None:
@@ -130,6 +129,8 @@ def print_traces(rows: "pl.DataFrame") -> None:
         for row in group.head(shown[str(part[0])]).iter_rows(named=True):
             times = f"{row['a_step_ns'] / 1e6:.3f} -> {row['b_step_ns'] / 1e6:.3f} ms ({row['diff_ns'] / 1e6:+.3f})"
             errors.print(f"{row['part']} {row['name'][:60]}: {times} per step", markup=False)
+    for note in rows["note"].drop_nulls().unique():
+        errors.print(note, markup=False)
     if not rows.is_empty():
         errors.print("name by name: scalelens query trace_diff", style="dim")
 
