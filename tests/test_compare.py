@@ -1,5 +1,6 @@
 """Comparing runs: how often a verdict is wrong, what is never said of one run, what makes two sides incomparable."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -311,6 +312,23 @@ def test_unlike_work_prints_the_comparison_of_rates(tmp_path: Path, run: Run) ->
     rates = command_in(ran.err, "the same of work done: ")
     assert rates[:4] == ["compare", "small", "large", "measure=samples_per_s"]
     assert "b is 2 times as fast as a" in run(*rates).err
+
+
+def test_traces_of_both_sides_are_evidence(tmp_path: Path, run: Run) -> None:
+    """Traces without annotated steps; names of kernels are held against each other by the command that is printed."""
+    for name, lasts in (("before", 100), ("after", 160)):
+        kernel = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}
+        events = [kernel | {"name": "sgemm", "ts": 1000 * k, "dur": lasts} for k in range(3)]
+        events += [kernel | {"name": "ncclDevKernel_AllReduce_Sum", "ts": 1000 * k + 500, "dur": 50} for k in range(3)]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+        assert run("ingest", tmp_path / f"{name}.json", "-w", tmp_path / "warehouse").code == 0
+    told = run("compare", "before", "after", "-w", tmp_path / "warehouse").err
+    assert "class compute: 0.300 -> 0.480 ms (+0.180) per step" in told
+    assert "collective ncclDevKernel_AllReduce_Sum: 0.150 -> 0.150 ms (+0.000) per step" in told
+    assert "kernel sgemm: 0.300 -> 0.480 ms (+0.180) per step" in told
+    assert "traces without annotated steps count as one step" in told
+    ran = run(*command_in(told, "name by name: "))
+    assert "device,sgemm,unchanged,3,3,0,300000,480000,180000,1.6" in ran.out
 
 
 def command_in(text: str, before: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalelens.cli.compare_hints import print_next
+from scalelens.cli.compare_hints import print_next, print_trace_diff
 from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors, few_of
@@ -75,8 +75,8 @@ def compare(
     answer = row.row(0, named=True)
     print_answer(answer)
     print_next(answer, [*sides.values(), *(parameters or ())], warehouse, asked)
-    if answer["measure"] == "step_s":
-        print_traces(ask(warehouse, "compared_traces", sides, asked))
+    if answer["measure"] == "step_s" and print_traces(ask(warehouse, "compared_traces", sides, asked)):
+        print_trace_diff(ask(warehouse, "two_sides", sides, asked), warehouse)
     print_evidence(ask(warehouse, "compare_evidence", sides, asked))
     if limit is not None:
         raise typer.Exit(exit_code(answer, limit, strict))
@@ -120,10 +120,13 @@ def print_answer(row: dict[str, Any]) -> None:
         errors.print(row["note"], markup=False)
 
 
-def print_traces(rows: "pl.DataFrame") -> None:
-    """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators."""
-    if rows["diff_ns"].null_count():
-        return  # a side has no trace
+def print_traces(rows: "pl.DataFrame") -> bool:
+    """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators.
+
+    Returns whether both sides have traces.
+    """
+    if rows.is_empty() or rows["diff_ns"].null_count():
+        return False
     shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN, "operator": KERNELS_SHOWN}
     for part, group in rows.group_by("part", maintain_order=True):
         for row in group.head(shown[str(part[0])]).iter_rows(named=True):
@@ -131,8 +134,7 @@ def print_traces(rows: "pl.DataFrame") -> None:
             errors.print(f"{row['part']} {row['name'][:60]}: {times} per step", markup=False)
     for note in rows["note"].drop_nulls().unique():
         errors.print(note, markup=False)
-    if not rows.is_empty():
-        errors.print("name by name: scalelens query trace_diff", style="dim")
+    return True
 
 
 def print_evidence(rows: "pl.DataFrame") -> None:

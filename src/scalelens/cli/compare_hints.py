@@ -5,10 +5,13 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.options import WAREHOUSE, pairs
 from scalelens.cli.output import errors
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Folders = tuple[Path, ...]
 
@@ -50,8 +53,7 @@ def print_without_value(answer: Mapping[str, Any], words: Sequence[str], warehou
     rules = {key: value for key, value in pairs(parameters).items() if key in RULES}
     are_left_out = False
     for side in (side for side in "ab" if not answer[f"{side}_runs"]):
-        runs = ", ".join(f"'{run}'" for run in members.filter(side=side)["run_id"])
-        asked = {"runs": f"run_id IN ({runs})", **rules}
+        asked = {"runs": condition_of(members, side), **rules}
         n_records, n_without = ask(warehouse, "selected_steps", asked, folders, refined=COUNTS).row(0)
         reason = f"none of its {n_records} records has {answer['measure']}"
         if not n_records:
@@ -64,6 +66,18 @@ def print_without_value(answer: Mapping[str, Any], words: Sequence[str], warehou
     if are_left_out:
         kept = [word for word in words if not word.startswith("exclude=")]
         print_command(f"compare them anyway: {pasted(['compare', *kept, 'exclude=none'], warehouse)}")
+
+
+def print_trace_diff(members: "pl.DataFrame", warehouse: Path) -> None:
+    """Prints the command that holds the traces of both sides against each other, name by name."""
+    sides = [f"{side}={condition_of(members, side)}" for side in "ab"]
+    print_command(f"name by name: {pasted(['query', 'trace_diff', *sides], warehouse)}")
+
+
+def condition_of(members: "pl.DataFrame", side: str) -> str:
+    """SQL that chooses the runs of a side."""
+    runs = ", ".join(f"'{run}'" for run in members.filter(side=side)["run_id"])
+    return f"run_id IN ({runs})"
 
 
 def print_command(text: str) -> None:
