@@ -1,6 +1,7 @@
 -- Ranks that the training's own straggler detection names.
 --
--- Answers: Which rank do Megatron's straggler detector and NVIDIA's Resiliency Extension (NVRx) find slow, and by how much?
+-- Answers: Which rank does the training itself find slow, and by how much?
+--   It is said by Megatron's straggler detector and by NVIDIA's Resiliency Extension (NVRx).
 --   Megatron prints, for each logging interval, the rank with the least and the one with the largest value.  A rank is
 --   named where it takes the longest for the traced operations or for loading data, or has the lowest clock.
 --   NVRx prints scores: 1 is as fast as the fastest rank (`kernels`) or as the rank itself at its best (`own kernels`).
@@ -10,7 +11,8 @@
 -- Formula: excess = largest / least - 1 for operations; (largest - least) / largest time of the operations for data;
 --   1 - least / largest for the clock; 1 / score - 1 for kernels.  The median over the reports that name the rank.
 --
--- Reference: Megatron-LM, megatron/core/README_STRAGGLER.md; NVRx, straggler detection, usage guide.
+-- Reference: Megatron-LM, megatron/core/README_STRAGGLER.md; nvidia_resiliency_ext, ptl_resiliency/
+--   straggler_det_callback.py.
 --
 -- Limits: Megatron compares all ranks: with a pipeline, whose stages have different work, the longest is no straggler by
 --   itself.  Of NVRx's ranks often only the worst and the best are printed.

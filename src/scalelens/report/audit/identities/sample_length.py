@@ -18,6 +18,11 @@ LINKED = re.compile(
     r"<(\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?<(\d+)>"
     rf"(?: each)?{FOLLOWS}<(\d+)>( (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
 )
+LENGTH_FIRST = re.compile(
+    r"length of <(\d+)>(?: tokens)? and (?:a )?(?:global )?batch size (?:of )?<(\d+)>, "
+    r"(?:each|every|one|a) (?:step|batch|iteration|update) (?:processes|has|holds|contains|is) <(\d+)>( )?"
+)
+EACH_BATCH = re.compile(r"\b(?:each|every|one|a|the|per) (?:global )?(?:batch|step|iteration|update)\b")
 SAID = "tokens = sequences × length"
 
 
@@ -45,9 +50,10 @@ def product(given: list[Interval]) -> Interval:
 
 
 def of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    for linked in LINKED.finditer(sentence.marked):
+    for linked in (*LINKED.finditer(sentence.marked), *LENGTH_FIRST.finditer(sentence.marked)):
         batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups()[:3])
         of_a_step = bool(linked[4]) or tokens.unit in ("tokens/steps", "tokens/batches")
+        of_a_step |= tokens.unit == "tokens" and bool(EACH_BATCH.search(sentence.marked))
         of_a_step &= not is_multiplied(sentence.marked, linked.start())
         right = batch.interval * length.interval
         if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):
