@@ -41,6 +41,8 @@ TRUE = [  # what a hasty reader would accuse
     "From 4 to 8 GPUs the throughput rises, a speedup of 1.9.",
     "The throughput improves by 20 % (from 4 to 8 GPUs).",
     "We run 100 steps with a batch size of 256, 2,048 tokens each.",
+    "We pack 256 sequences of 1,024 tokens (4,096 tokens at most) into each batch.",
+    "We reach 16,000 tokens/s on 8 GPUs, 2,300 tokens/s per GPU at best.",
     "On 8 GPUs the run reaches 16,000 tokens/s; a single GPU gives 2,300 tokens/s per GPU.",
     "Relative to 8 GPUs, 32 GPUs have a speedup of 3.1, an efficiency of 78 %.",
     "The job ran for 3.3 hours and consumed 8.16 kWh, up to 4 kW on average per node.",

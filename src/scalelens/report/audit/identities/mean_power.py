@@ -1,8 +1,8 @@
 """Energy / time = mean power.
 
 In a table: where most rows follow, up to a number of devices that all share, and a row does not.  In a sentence: where
-it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W".  A sentence that only names the three is left
-alone: its energy may be of another part of the run.
+it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W" or "ran for 2 h and used 350 Wh (175 W on
+average)".  A sentence that only names the three is left alone: its energy may be of another part of the run.
 """
 
 import re

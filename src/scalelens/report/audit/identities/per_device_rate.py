@@ -11,14 +11,14 @@ from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS
+from scalelens.report.audit.linking import SAME
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.quantities import per_device, value
 from scalelens.report.audit.units import DEVICES
 from scalelens.report.audit.wording import about, matters, middle, shown
 
 SAID = "rate per device = rate / devices"
-LINKED = re.compile(rf"<(\d+)>(?:(?:(?!<\d+>)[^.;:])*?<(\d+)>)?(?:{FOLLOWS}|,? or )<(\d+)>")
+LINKED = re.compile(rf"<(\d+)>(?:(?:(?!<\d+>)[^.;:])*?<(\d+)>)?(?:{SAME}|,? or | \()<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -43,14 +43,9 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     whole = [number for number in sentence.numbers if number.unit == item]
     used = [*each, *whole, *sizes]
     linked = LINKED.search(sentence.marked)
-    named = [sentence.numbers[int(place)] for place in linked.groups() if place] if linked else []
-    fits = len(whole) == 1 and sizes[0].unit in (device, "device") and sizes[0].low > 0
-    if (
-        not fits
-        or any(number.hedge for number in used)
-        or named[-1:] != each
-        or not {*map(id, named)} <= {*map(id, used)}
-    ):
+    tied = [sentence.numbers[int(place)] for place in linked.groups() if place] if linked else []
+    one_each = len(whole) == 1 and sizes[0].unit in (device, "device") and sizes[0].low > 0
+    if not one_each or any(number.hedge for number in used) or tied[-1:] != each or any(n not in used for n in tied):
         return
     right = value(whole[0]) / value(sizes[0])
     room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
