@@ -4,8 +4,8 @@
 
 Each kernel is launched within `depth` nested ranges of NVTX, a step of 1,000 kernels around them.  The tables have the
 columns of a real export of schema 3.25.  Reading is `scalelens ingest`; asking is `kernel_tree`, which attributes each
-kernel to the ranges around its launch.  Each is a process of its own, whose CPU time and peak memory count.  Needs
-some 2 GB of disk for the capture and 1 GB for the warehouse.  Prints one JSON object.
+kernel to the ranges around its launch.  Each is a process of its own, whose CPU time and peak memory count.  Needs 1.2 GB
+of disk and 5 GB of memory, for asking.  Prints one JSON object.
 """
 
 import argparse
