@@ -151,7 +151,8 @@ def test_a_usual_log_is_plain(
     [
         {"epoch": 1.0}, {"phase": "warmup"}, {"value_kind": "interval_mean"}, {"value_kind": None}, {"averaged_steps": 10},
         {"attempt": 1}, {"attempt": None}, {"samples": 64.0}, {"samples": None}, {"tokens": 4.0},
-        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"file_id": "g"}, {"part": 1},
+        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"step": 2**31},
+        {"file_id": "g"}, {"part": 1},
     ],
 )  # fmt: skip
 def test_a_run_with_an_odd_record_is_not_plain(connection: duckdb.DuckDBPyConnection, odd: Row) -> None:
@@ -213,7 +214,7 @@ def test_runs_asked_together_are_judged_one_by_one(connection: duckdb.DuckDBPyCo
         ("[1, 2, 3]", "[1, 'inf'::DOUBLE, 1]"), ("[1, NULL, 3]", times), ("[NULL]", "[0.1]"), ("[4]", "[0.1]"), ("[5, 6, 7]", times),
     ]  # fmt: skip
     rows = ", ".join(
-        f"({place}, {steps}::BIGINT[], {seconds}::DOUBLE[])" for place, (steps, seconds) in enumerate(lists)
+        f"({place}, {steps}::INTEGER[], {seconds}::DOUBLE[])" for place, (steps, seconds) in enumerate(lists)
     )
     asked = "SELECT step_statistics(steps, times, NULL, NULL, NULL, 0, false) AS said FROM (VALUES {}) t(place, steps, times)"
     together = connection.sql(f"{asked.format(rows)} ORDER BY place").fetchall()
