@@ -146,6 +146,13 @@ def test_a_usual_log_is_plain(
     assert len(answers(connection, "plain_runs()")) == 1 and not answers(by_rules, "plain_runs()")
 
 
+def test_a_step_without_a_time_keeps_its_line(connection: duckdb.DuckDBPyConnection) -> None:
+    rows: list[Row] = [{"step": 1}, {"step": 2, "rank": 0, "averaged_steps": 5}, {"step": 2, "rank": 1, "step_s": 1.0}]
+    filled(connection, rows, {})
+    found = answers(connection, "(SELECT line, step, step_s, averaged_steps FROM step_times ORDER BY step)")
+    assert [tuple(row.values()) for row in found] == [(1, 1, None, 1), (3, 2, 1.0, 1)]
+
+
 @pytest.mark.parametrize(
     "odd",
     [
