@@ -163,6 +163,11 @@ def figure(
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
 
 
+def panel_width(count: int, page: Page) -> float:
+    """Width of each of `count` panels side by side that share one y axis."""
+    return (page.points - 2 * MARGIN - Y_AXIS - (count - 1) * GAP) / count - STROKES
+
+
 def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
     """The caption in at most that height, without some of its sentences, which it counts.
 
