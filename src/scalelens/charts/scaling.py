@@ -70,14 +70,14 @@ def draw(
     shared = [
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
-    facets.take_from_labels(points, page.facet)
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_warnings(points)
+    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
+    facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
-    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
     grid = _grid(efficient, growing, looks, page)
     return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
 
@@ -111,18 +111,18 @@ def _grid(
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
     groups = _groups(efficient, page.facet)
     top = efficiency_panels.highest(efficient)
+    columns = facets.across(max(len(groups), 1), page)
     charts = []
     for place, (title, rows) in enumerate(groups):
         x = axes.of_devices(efficient if page.facet else rows)
-        has_axis = facets.has_axis(place, len(groups), page)
-        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis)
-        charts.append(chart.properties(title=_title(rows, title, len(groups), page)))
+        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=place % columns == 0)
+        charts.append(chart.properties(title=_title(rows, title, columns, page)))
     others = [
         _throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page))
         for title, rows in (facets.parts(growing, page.facet) if growing else {}).items()
     ]
     facets.check(len(charts) + len(others))
-    grid = facets.grid(charts, page) if charts else []
+    grid = facets.grid(charts, columns)
     other = [style.Panel(chart) for chart in others]
     if page.is_wide and not page.facet:
         return [[*(panel for row in grid for panel in row), *other]]
@@ -140,7 +140,7 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 
     They have no efficiency, because no size does the work of another.
     """
-    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in rows if row["is_fastest"]}
+    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in growing if row["is_fastest"]}
     highest = max(row["tflops_per_device"] for row in growing)
     y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(growing)}", highest)
     overhang = max(map(words.text_width, sizes.values())) + 4
@@ -190,14 +190,14 @@ def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
     return [f"Base of {name}: {text}." for text, name in names.items()]
 
 
-def _title(rows: Sequence[Row], facet: str, count: int, page: Page) -> Any:
+def _title(rows: Sequence[Row], facet: str, columns: int, page: Page) -> Any:
     """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`.
 
-    The title of a facet, which stands in a figure of `count` panels, has both below it.
+    The title of a facet, one of `columns` side by side, has both below it.
     """
     kind, batch = efficiency_panels.KINDS[rows[0]["scaling"]], _batch(rows)
     if facet:
-        return facets.title(facet, (kind, batch), count, page)
+        return facets.title(facet, (kind, batch), columns, page)
     return alt.TitleParams(kind, subtitle=batch) if batch else alt.TitleParams(kind)
 
 

@@ -52,17 +52,16 @@ def draw(
     notes = efficiency_panels.mark_warnings(points)
     looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
     top, x = efficiency_panels.highest(points), axes.of_devices(points)
-    charts = []
+    charts, columns = [], facets.across(len(panels), page)
     for place, ((name, kind), part) in enumerate(panels.items()):
-        has_axis = facets.has_axis(place, len(panels), page)
-        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis)
-        batch = part[0]["batch"]
-        title = facets.title(name, (kind, batch), len(panels), page) if name else facets.title(kind, (batch,), 1, page)
+        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=place % columns == 0)
+        first, *further = filter(None, (name, kind, part[0]["batch"]))
+        title = facets.title(first, further, columns, page)
         charts.append(panel.properties(title=title))
     intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, [shared]), *_caption(points, panels, notes, rows.height - known.height)]
     legend: list[style.Look | style.IntervalLook] = [*looks, efficiency_panels.IDEAL, *intervals]
-    return style.figure(facets.grid(charts, page), legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure(facets.grid(charts, columns), legend, [*caption, words.exclusions(left_out)], page)
 
 
 def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
