@@ -39,6 +39,7 @@ NUMBERS = {
     "time_s": pl.Float64, "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
     "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
     "blame_ns": pl.Int64,
+    "stream": pl.Int64, "begins_ns": pl.Int64, "ends_ns": pl.Int64, "work_ns": pl.Int64, "n_events": pl.Int64,
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
     "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
