@@ -55,6 +55,7 @@ def draw(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
             "see what the runs hold: scalelens query batch_stats",
         )
+    known = known.with_columns(batch=_batch(known))
     labels = _labels(known)
     medians_s = _medians_s(known)
     is_relative = max(medians_s.values()) > RELATIVE_FROM * min(medians_s.values())
@@ -72,7 +73,7 @@ def draw(
     }
     elbows = _elbows(known)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
-    x = facets.over(x, extent, page)
+    x, y = facets.over(x, extent, page), facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles stand at one height
 
     def panel(part: Sequence[Row], y: Any) -> Any:
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
@@ -201,15 +202,24 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
     }
 
 
+def _batch(known: pl.DataFrame) -> Any:
+    """The batch of each run in words: that of a device where it is the same on different numbers of devices."""
+    if not {"global_batch_size", "devices"} <= set(known.columns):
+        return pl.lit(None, pl.String)
+    of_device = known["global_batch_size"] / known["devices"]
+    if known["devices"].n_unique() > 1 and of_device.n_unique() == 1 and of_device[0] is not None:
+        return pl.lit(f"batch {of_device[0]:g} per {words.unit(known.to_dicts())}")
+    batch = pl.col("global_batch_size")
+    return pl.when(batch.is_not_null()).then(pl.format("batch {}", batch))
+
+
 def _fact(run: Row, fact: str) -> str:
     """A fact of a run in words; empty where the fact is not known."""
-    value = run.get("global_batch_size" if fact == "batch" else fact)
+    value = run.get(fact)
     if value is None:
         return ""
     if fact == "devices":
         return words.devices(run)
-    if fact == "batch":
-        return f"batch {value}"
     return f"run {value[:8]}" if fact == "run_id" else f"{value}"
 
 

@@ -18,6 +18,7 @@ KINDS = {
 IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
 MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
+LEVEL_TOP = 1.03  # up to this efficiency the axis ends above 100 %: the next tick would leave a sixth of it empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
 
 
@@ -66,7 +67,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
-    y = axes.from_zero("efficiency", "efficiency [%]", 100 * top)
+    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
