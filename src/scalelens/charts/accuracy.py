@@ -85,7 +85,8 @@ def _panel(
     rows: pl.DataFrame, known: pl.DataFrame, field: str, title: str, score: str, looks: Sequence[style.Look]
 ) -> Any:
     """Scores against one of the two axes, which are those of all that is known."""
-    rows, ends = rows.filter(pl.col(field).is_not_null()), (float(known["score"].min()), float(known["score"].max()))  # type: ignore[arg-type]
+    rows = rows.filter(pl.col(field).is_not_null())
+    ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
     largest = float(known[field].max())  # type: ignore[arg-type]
     x = alt.X(
         f"{field}:Q",

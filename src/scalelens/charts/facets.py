@@ -33,9 +33,9 @@ def parts(points: Sequence[Row], column: str) -> dict[str, list[Row]]:
     return {f"{name_of} {name}": [point for point in points if text_of(point, column) == name] for name in names}
 
 
-def check(count: int) -> None:
+def check(count: int, hint: str = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"") -> None:
     """Raises UserError for more panels than a page can show."""
-    check_count(count, MOST_PANELS, "panels", "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"")
+    check_count(count, MOST_PANELS, "panels", hint)
 
 
 def take_from_labels(points: Sequence[Row], column: str) -> None:

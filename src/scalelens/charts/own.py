@@ -71,7 +71,7 @@ def _check(rows: pl.DataFrame, marks: Marks) -> None:
     if not rows[marks.y].dtype.is_numeric():
         raise UserError(f"'{marks.y}' is not a number", "--y takes a column of numbers")
     if marks.facet:
-        facets.check(rows[marks.facet].n_unique())
+        facets.check(rows[marks.facet].n_unique(), "choose rows with WHERE")
 
 
 def _check_single(points: Sequence[Row], marks: Marks) -> None:
