@@ -32,8 +32,15 @@ CREATE MACRO _step_times_of(runs := '') AS TABLE FROM step_times WHERE run_id IN
     CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members' ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END))
 """
 
+CATALOGS = ("settings_catalog", "published", "published_documents", "published_identities")
+
 Row = dict[str, Any]
-catalog_table = cache(catalog.table)
+
+
+def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.register("arrow", rows)
+    connection.execute(f"INSERT INTO {table} BY NAME FROM arrow")
+    connection.unregister("arrow")
 
 
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
@@ -43,6 +50,8 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")
         connection.unregister("arrow")
+    for name in CATALOGS:
+        insert(connection, name, catalog.table(name))
     connection.execute(STEP_TIMES_OF_RUNS)
     queries.create_macros(connection, QUERIES)
     return connection
@@ -61,21 +70,16 @@ class Warehouse:
 
     def __init__(self) -> None:
         self.connection = shared_warehouse()
-        for name in TABLES:
-            self.connection.execute(f"DELETE FROM {name}")
-        for name in ("settings_catalog", "published", "published_documents", "published_identities"):
-            self.connection.register("arrow", catalog_table(name))
-            self.connection.execute(f"INSERT INTO {name} BY NAME FROM arrow")
-            self.connection.unregister("arrow")
+        for name in self.column("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"):
+            if name not in CATALOGS:
+                self.connection.execute(f"DELETE FROM {name}")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
         if table == "events":
             rows = [{"class": kernel_class(row.get("name"), row.get("category")), **row} for row in rows]
         if rows:
             fields = [column for column in TABLES[table] if any(column.name in row for row in rows)]
-            self.connection.register("arrow", pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))
-            self.connection.execute(f"INSERT INTO {table} BY NAME FROM arrow")
-            self.connection.unregister("arrow")
+            insert(self.connection, table, pa.Table.from_pylist(list(rows), schema=schema(tuple(fields))))
         if table == "runs":
             self.connection.execute(MEMBERS_OF_RUNS)
 
@@ -103,11 +107,19 @@ class Warehouse:
         return [row[0] for row in self.connection.execute(query).fetchall()]
 
 
+@cache
+def rows_of_the_goldens() -> dict[str, pa.Table]:
+    """Their CSV files, read once: most tests of queries begin with all of them."""
+    with duckdb.connect() as connection:
+        read = "FROM read_csv('{}', nullstr = '')".format
+        return {path.stem: connection.sql(read(path)).to_arrow_table() for path in (FIXTURES / "tables").glob("*.csv")}
+
+
 def little_warehouse() -> Warehouse:
     """The warehouse of the goldens."""
     little = Warehouse()
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        little.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
+    for table, rows in rows_of_the_goldens().items():
+        insert(little.connection, table, rows)
     little.connection.execute(MEMBERS_OF_STEPS)
     little.connection.execute(MEMBERS_OF_RUNS)
     return little

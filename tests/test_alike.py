@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ def state(warehouse: Warehouse, run_id: str, key: str, value: str, origin: str =
     )
 
 
-def study(warehouse: Warehouse, **changed: Any) -> None:
+def study(warehouse: Warehouse, of: str = "", **changed: Any) -> None:
     """Three repeats on one device, one of them changed, and a run on two."""
     for name, devices, time_s in (("a", 1, 1.0), ("b", 1, 1.01), ("c", 1, 1.02), ("d", 2, 0.6)):
-        facts = {**STUDY, "devices": devices, **(changed if name == "c" else {})}
-        warehouse.run(name, [time_s] * 5, path=f"/study/n{devices}/{name}.log", name=name, **facts)
+        facts = {**STUDY, "model": f"m{of}", "devices": devices, **(changed if name == "c" else {})}
+        run_id = f"{of}{name}"
+        warehouse.run(run_id, [time_s] * 5, path=f"/study{of}/n{devices}/{name}.log", name=run_id, **facts)
 
 
 def repeats(warehouse: Warehouse) -> list[list[str]]:
@@ -45,19 +47,35 @@ def repeats(warehouse: Warehouse) -> list[list[str]]:
     return sorted(sorted(row["runs"]) for row in rows)
 
 
+@cache
+def of_settings() -> dict[str, tuple[list[list[str]], list[Row]]]:
+    """For each setting, which runs are repeats where run c has another value, and what differs between a and c."""
+    warehouse = Warehouse()
+    for setting in SETTINGS:
+        name, value = setting["setting"], VALUES[setting["kind"]]
+        is_column = name in COLUMNS
+        number = setting["kind"] in ("count", "split")
+        study(warehouse, f"{name}-", **({name: int(value) if number else value} if is_column else {}))
+        if not is_column:
+            state(warehouse, f"{name}-c", setting["keys"].split()[-1], value)
+    rows = repeats(warehouse)
+    answers = {}
+    for setting in SETTINGS:
+        of = f"{setting['setting']}-"
+        differences = warehouse.ask(f"FROM differences(a := '{of}a', b := '{of}c')")
+        answers[setting["setting"]] = [row for row in rows if row[0].startswith(of)], differences
+    return answers
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda row: row["setting"])
-def test_a_performance_setting_keeps_runs_apart_and_a_neutral_one_does_not(warehouse: Warehouse, setting: Row) -> None:
-    name, value = setting["setting"], VALUES[setting["kind"]]
-    if name in COLUMNS:
-        study(warehouse, **{name: int(value) if setting["kind"] in ("count", "split") else value})
-    else:
-        study(warehouse)
-        state(warehouse, "c", setting["keys"].split()[-1], value)
+def test_a_performance_setting_keeps_runs_apart_and_a_neutral_one_does_not(setting: Row) -> None:
+    name = setting["setting"]
+    found, differences = of_settings()[name]
+    alike = [f"{name}-{run}" for run in "abc"]
     apart = setting["class"] == "performance" and name != "dp"  # dp follows from devices, tp, pp and cp
-    assert ["a", "b", "c"] not in repeats(warehouse) if apart else repeats(warehouse) == [["a", "b", "c"]]
+    assert alike not in found if apart else found == [alike]
     if name == "devices":
         return  # c is a size of its own then
-    differences = warehouse.ask("FROM differences(a := 'a', b := 'c')")
     assert [row["setting"] for row in differences] == [name]
     assert differences[0]["class"] == setting["class"]
     assert differences[0]["verdict"] == ("differs" if STUDY.get(name) else "only b says it")

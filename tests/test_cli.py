@@ -31,7 +31,8 @@ from conftest import answer
 from logs import megatron_line
 from recipes import recipe
 from scalelens.cli import app
-from scalelens.database.ask import ask
+from scalelens.database.ask import call
+from scalelens.database.connect import connect
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
 from scalelens.tables import documented
@@ -398,7 +399,9 @@ def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
     asks_for_sides = {"a", "b"} <= {
         parameter.name for parameter in queries.load()[name].parameters
     } and name != "trace_diff"
-    ask(home, name, {"a": "devices > 0", "b": "devices = 0"} if asks_for_sides else {})
+    statement = f"FROM {call(name, {'a': 'devices > 0', 'b': 'devices = 0'} if asks_for_sides else {})}"
+    connection = connect(home, asked=statement)  # what it reads is found before it is carried out
+    assert connection.sql(statement).columns == [column.name for column in queries.load()[name].columns]
 
 
 def test_the_environment_may_name_the_warehouse(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

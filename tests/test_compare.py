@@ -13,8 +13,9 @@ import scipy.stats
 from command_line import Run, one_line
 from little_warehouse import Row, Warehouse
 from scalelens.cli.compare import exit_code
+from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
-from scalelens.statistics.medians import median_interval
+from scalelens.statistics.medians import median_intervals
 from scalelens.statistics.quantiles import quantile_interval
 from scalelens.statistics.repeats import repeats_to_settle, repeats_to_size
 
@@ -28,16 +29,17 @@ def known(values: Sequence[float] | Values) -> list[RunValue]:
     return [RunValue(float(value), None, None, None, None) for value in values]
 
 
-def runs_of(random: np.random.Generator, n: int, phi: float, shift: float = 0.0, steps: int = 200) -> list[RunValue]:
-    """Runs whose steps are an AR(1) series that scatters by 2 %, and whose levels scatter by 2 %."""
-    noise = scipy.signal.lfilter([1], [1, -phi], random.standard_normal((n, steps + 100)), axis=1)[:, 100:]
-    levels = shift + BETWEEN * random.standard_normal(n)
-    times = np.exp(0.02 * np.sqrt(1 - phi**2) * noise + levels[:, None])
-    around = [median_interval(run) for run in times]
-    return [
+def groups_of(random: np.random.Generator, groups: int, n: int, phi: float, shift: float = 0.0) -> list[list[RunValue]]:
+    """Groups of n runs whose 200 steps are an AR(1) series that scatters by 2 %, and whose levels scatter by 2 %."""
+    noise = scipy.signal.lfilter([1], [1, -phi], random.standard_normal((groups * n, 300)), axis=1)[:, 100:]
+    levels = shift + BETWEEN * random.standard_normal((groups * n, 1))
+    times = np.exp(0.02 * np.sqrt(1 - phi**2) * noise + levels)
+    around = in_blocks(median_intervals, list(times), lambda run: (len(run), True))
+    runs = [
         RunValue(float(np.median(run)), interval.low, interval.high, interval.kind, interval.n_eff)
         for run, interval in zip(times, around, strict=True)
     ]
+    return [runs[first : first + n] for first in range(0, groups * n, n)]
 
 
 def verdict(found: GroupRatio, threshold: float = THRESHOLD) -> str:
@@ -58,7 +60,7 @@ def verdict(found: GroupRatio, threshold: float = THRESHOLD) -> str:
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 3), (5, 5), (10, 10), (1, 5), (2, 10)])
 def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int, phi: float) -> None:
     random = np.random.default_rng(first + 100 * second)
-    pairs = [compare_groups(runs_of(random, first, phi), runs_of(random, second, phi)) for _ in range(1000)]
+    pairs = list(map(compare_groups, groups_of(random, 1000, first, phi), groups_of(random, 1000, second, phi)))
     wrong = sum(verdict(pair) in ("slower", "faster") for pair in pairs)
     assert wrong <= 50
     assert (wrong == 0) if first == second == 1 else all(pair.unit == "runs" for pair in pairs)
@@ -67,7 +69,8 @@ def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int
 @pytest.mark.parametrize("phi", [0.0, 0.9])
 def test_ten_repeats_find_five_percent(phi: float) -> None:
     random = np.random.default_rng(5)
-    pairs = [compare_groups(runs_of(random, 10, phi), runs_of(random, 10, phi, np.log(1.05))) for _ in range(1000)]
+    slower = groups_of(random, 1000, 10, phi, np.log(1.05))
+    pairs = list(map(compare_groups, groups_of(random, 1000, 10, phi), slower))
     assert sum(verdict(pair) == "slower" for pair in pairs) >= 950
 
 

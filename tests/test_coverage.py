@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from conftest import ROOT
-from scalelens.statistics.medians import median_interval
+from scalelens.statistics.blocks import in_blocks
+from scalelens.statistics.medians import median_intervals
 from scalelens.statistics.ratios import ratio_interval
 from simulated_series import PROCESSES
 
@@ -35,7 +36,8 @@ def simulated(name: str, n: int) -> tuple[float, float]:
     """Of many series the share that has a ci95, and of these the share whose ci95 holds the true median."""
     process = PROCESSES[name]
     rng = np.random.default_rng([n, crc32(name.encode())])
-    intervals = [median_interval(values) for values in process.make(rng, SERIES[n], n)]
+    found = in_blocks(median_intervals, list(process.make(rng, SERIES[n], n)), lambda values: (len(values), True))
+    intervals = [interval for interval in found if interval]
     ends = [(interval.low, interval.high) for interval in intervals if interval.kind == "ci95"]
     covered = sum(low <= process.median <= high for low, high in ends if low is not None and high is not None)
     return len(ends) / len(intervals), covered / max(len(ends), 1)

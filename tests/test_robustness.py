@@ -263,6 +263,16 @@ def test_a_number_that_no_column_can_hold_is_a_problem_and_its_row_stays() -> No
     assert result.status == "partial"
 
 
+@each_text
+def test_facts_in_words_are_nothing_to_reckon_with(path: Path) -> None:
+    mllog = ':::MLLOG {"namespace": "", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "%s", "value": "%s"}\n'
+    facts = ("global_batch_size", "max_sequence_length", "number_of_ranks")
+    words = "".join(mllog % (fact, word) for fact in facts for word in ("None", "1e400", "4k")).encode()
+    result, plain = read(words + path.read_bytes()), read(path.read_bytes())
+    assert result.problems == plain.problems
+    assert len(result.tables.get("steps", ())) == len(plain.tables.get("steps", ()))
+
+
 def test_a_stray_zero_costs_no_more_than_its_line() -> None:
     content = "".join(megatron_line(step) for step in range(1, 9)).encode()
     holed = content[:700] + b"\0" + content[701:]

@@ -21,7 +21,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import iso_time, whole
+from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
@@ -65,7 +65,7 @@ class Reader:
         attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place, ts)
         steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
         rows.step, rows.steps_line = step, line.number
-        size, length = (whole(rows.params.get(fact)) for fact in FACTS.values())
+        size, length = (rows.params.get(fact) for fact in FACTS.values())
         speed = values["Tokens per second"]
         row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
         row |= {"step": step, "averaged_steps": steps, "value_kind": "instant" if steps == 1 else "interval_mean"}

@@ -97,7 +97,7 @@ class Reader:
         rows.metrics(line.number, line.rank, line.place, step, metrics)
         if megatron:
             return
-        batch = amount(rows.params.get("global_batch_size")) if place[2] else None
+        batch = rows.params.get("global_batch_size") if place[2] else None
         stamp = STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         if step is not None:

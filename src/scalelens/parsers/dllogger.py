@@ -249,7 +249,7 @@ class Reader:
     def batch(self, log: Log, last: bool = False) -> int | None:
         """The global batch, if it is known by now."""
         params = self.rows.params
-        size, devices = whole(params.get("micro_batch_size")), whole(params.get("devices"))
+        size, devices = params.get("micro_batch_size"), params.get("devices")
         if "global_batch_size" not in params and size:
             if not devices and (last or len(log.batches) >= HELD) and log.batches:
                 count = statistics.median(log.batches) / size
@@ -258,7 +258,7 @@ class Reader:
                 devices = devices if devices and abs(count / devices - 1) < 0.02 else 0
                 self.rows.param("devices", devices or None, origin="inferred")
             self.rows.param("global_batch_size", size * devices if devices else None, origin="inferred")
-        return whole(params.get("global_batch_size"))
+        return params.get("global_batch_size")
 
     def flush(self, log: Log) -> None:
         batch = self.batch(log, last=True)

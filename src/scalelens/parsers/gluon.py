@@ -25,7 +25,6 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import whole
 
 VERSION = 2
 ANCHORS = ("] Batch[", "]\tSpeed: ", "]\tValidation-", "] speed: ", "] training: ", "] validation: ")
@@ -87,7 +86,7 @@ class Reader:
             before = position.before
             steps = at[1] - (before[1] if before and before[0] == epoch else 0)
             rows.step = epoch * self.batches + at[1]
-            size = whole(rows.params.get("global_batch_size"))
+            size = rows.params.get("global_batch_size")
             row |= {
                 "step": rows.step,
                 "averaged_steps": steps,

@@ -195,7 +195,7 @@ class Reader:
         if batch is None and rate and time:
             batch = round(rate * time) if rate * time < 1e12 else None
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
-            batch = whole(self.rows.params.get("global_batch_size"))
+            batch = self.rows.params.get("global_batch_size")
             if kind == "bert" and batch:
                 updates = whole(self.rows.params.get("device_iterations")) or 1
                 batch *= updates
@@ -250,7 +250,7 @@ class Reader:
         epoch, accuracy = self.epoch.get("epoch"), self.epoch.get("accuracy")
         values: dict[str, Any] = {"loss": self.epoch.get("loss")}
         values["accuracy"] = accuracy / 100 if accuracy is not None else None
-        batch = whole(self.rows.params.get("global_batch_size"))
+        batch = self.rows.params.get("global_batch_size")
         rate = float(match["rate"])
         self.rows.add(
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",

@@ -22,7 +22,6 @@ import re
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import whole
 
 VERSION = 1
 ANCHORS = (" iters): ", "]: Eval Time for ", "]: Evaluation, AUC: ", "]: Training batchsize: ")
@@ -70,7 +69,7 @@ class Reader:
         self.rows.put("steps", line.number, {
             "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
             "averaged_steps": steps or None, "value_kind": "interval_mean" if steps > 1 else "instant",
-            "samples": whole(self.rows.params.get("global_batch_size")), "loss": float(loss) if loss else None,
+            "samples": self.rows.params.get("global_batch_size"), "loss": float(loss) if loss else None,
         })  # fmt: skip
 
     def metric(self, name: str, value: float, unit: str | None, line: Line) -> None:

@@ -282,7 +282,7 @@ class Reader:
 
     def writer(self, rank: int | None, place: str | None) -> tuple[int | None, str | None]:
         """Who printed a record.  The last rank prints: another label of `srun -l` is that of a node."""
-        if rank is not None and (devices := self.rows.params.get("devices")) is not None and rank != int(devices) - 1:
+        if rank is not None and (devices := self.rows.params.get("devices")) is not None and rank != devices - 1:
             return None, str(rank)
         return rank, place
 

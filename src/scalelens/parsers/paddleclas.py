@@ -175,5 +175,5 @@ class Reader:
         if "micro_batch_size" not in params and 0.5 < size < 1e6 and abs(size - round(size)) < 0.01 + 1e-4 * size:
             rows.param("micro_batch_size", round(size), line.number, origin="inferred")
             if "devices" in params:
-                rows.param("global_batch_size", round(size) * int(params["devices"]), line.number, origin="inferred")
+                rows.param("global_batch_size", round(size) * params["devices"], line.number, origin="inferred")
         row["samples"] = params.get("global_batch_size")

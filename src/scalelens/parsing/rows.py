@@ -27,7 +27,8 @@ from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
-from scalelens.tables import LONGEST_TEXT, SCHEMAS, SMALL
+from scalelens.parsing.values import whole_valued
+from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
@@ -36,6 +37,8 @@ VALIDATION = pa.scalar("validation", pa.string())  # with its type: else Arrow l
 # Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
+COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
+
 Write = Callable[[str, pa.RecordBatch], None]
 
 
@@ -43,7 +46,8 @@ class Rows:
     """Rows of one file, gathered by table and handed over as Arrow in batches.
 
     `params` holds the facts of the current part, whichever format gave them: a record of one format may need the
-    sequence length from the argument dump of another.
+    sequence length from the argument dump of another.  Facts that count something are whole numbers there: text such
+    as `4k` or `None` is a row, but nothing to reckon with.
     """
 
     def __init__(
@@ -154,7 +158,10 @@ class Rows:
             return
         if self._job_over and origin == "environment" and (line or 0) > self._job_over:
             self.new_part()  # jobs begin by showing where they run
-        self.params[key] = value
+        if key not in COUNTS:
+            self.params[key] = value
+        elif (count := whole_valued(value)) is not None:
+            self.params[key] = count
         if isinstance(value, str):
             value = masked_value(key, value)
         fact = (self.part, key, str(value), origin)

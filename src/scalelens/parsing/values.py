@@ -3,6 +3,7 @@
     number(value)        of text or JSON      json_number(value)   of JSON alone
     amount(value)        not negative         json_whole(value)    whole
     whole(value)         of decimal digits    json_count(value)    whole and not negative
+    whole_valued(value)  64, 64.0 or "64"
     iso_time(text)       as_utc(time, zone)   clock_span(text)
 
 JSON is what Python's reader makes of it: it may hold NaN, infinities, and whole numbers of any length.
@@ -41,6 +42,12 @@ def whole(value: Any, digits: int = 9) -> int | None:
     """A whole number, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
     text = str(value)
     return int(text) if len(text) <= digits and text.isdecimal() else None
+
+
+def whole_valued(value: Any) -> int | None:
+    """A number, as text or not, that is whole and not negative, however it is written: 64.0 is 64."""
+    result = amount(value)
+    return int(result) if result is not None and result.is_integer() else None
 
 
 def json_number(value: Any) -> float | None:

@@ -5,6 +5,7 @@ A user's queries stand in folders that `--queries` or SCALELENS_QUERIES names, i
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from scalelens.errors import UserError
 from scalelens.folders import files_of, users_folders
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_ours, names_in, read_query
 from scalelens.statistics import functions
+
+read_ours = cache(read_query)  # of the package, whose files do not change while it runs
 
 
 def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Query]:
@@ -33,7 +36,7 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
     while wanted:
         name = wanted.pop()
         if name not in queries:
-            queries[name] = read_query(paths[name])
+            queries[name] = (read_ours if is_ours(paths[name]) else read_query)(paths[name])
             graph[name] = sorted(calls(queries[name], paths) & queries[name].reads(asked if ours else None))
             wanted += graph[name]
     try:
@@ -48,8 +51,13 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
 
 def calls(query: Query, others: Mapping[str, object]) -> set[str]:
     """Names among `others` that a query calls."""
-    code = re.sub(r"--[^\n]*", "", query.sql)
-    return {name for name in re.findall(r"(\w+)\s*\(", code) if name in others}
+    return {name for name in called_in(query.sql) if name in others}
+
+
+@cache
+def called_in(sql: str) -> frozenset[str]:
+    """Names of a query before a bracket."""
+    return frozenset(re.findall(r"(\w+)\s*\(", re.sub(r"--[^\n]*", "", sql)))
 
 
 def create_macros(
