@@ -81,7 +81,7 @@ def over(channel: Any, values: Iterable[float | None], page: Page) -> Any:
     if not page.facet or min(known) == max(known):
         return channel
     whole = channel.copy()
-    whole["scale"] = alt.Scale(**(channel["scale"].to_dict() | {"domain": [min(known), max(known)]}))
+    whole["scale"] = alt.Scale(**(channel["scale"].to_dict() | {"domain": [min(known), max(known)], "nice": False}))
     return whole
 
 
