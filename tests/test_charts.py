@@ -20,7 +20,7 @@ import pikepdf
 import polars as pl
 import pytest
 
-from scalelens.charts import axes, batch_cdf, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.page import SINGLE, page_of
 from scalelens.errors import UserError
@@ -36,9 +36,10 @@ NUMBERS = {
     "parameters": pl.Float64, "n_runs": pl.Int64, "n_steps": pl.Int64, "devices": pl.Int64,
     "rank": pl.Int64, "train_step": pl.Int64, "span_ns": pl.Int64, "compute_ns": pl.Int64, "exposed_comm_ns": pl.Int64,
     "exposed_memory_ns": pl.Int64, "idle_ns": pl.Int64, "total_ns": pl.Int64, "calls": pl.Int64,
-    "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
+    "time_s": pl.Float64, "baseline_devices": pl.Int64, "nodes": pl.Int64, "global_batch_size": pl.Int64,
     "call": pl.Int64, "ranks": pl.Int64, "lateness_ns": pl.Int64, "wait_ns": pl.Int64,
     "blame_ns": pl.Int64,
+    "stream": pl.Int64, "begins_ns": pl.Int64, "ends_ns": pl.Int64, "work_ns": pl.Int64, "n_events": pl.Int64,
     "offset_ns": pl.Float64, "kernel_s": pl.Float64, "intensity": pl.Float64, "tflops_per_s": pl.Float64,
     "peak": pl.Float64, "bandwidth": pl.Float64,
     "segment": pl.Int64, "begins_s": pl.Float64, "ends_s": pl.Float64, "power_w": pl.Float64, "readings": pl.Int64,
@@ -194,6 +195,20 @@ def test_growing_model_has_no_efficiency():
     assert "TFLOP/s per GPU" in text and "206 B" in text and "efficiency [%]" not in text
 
 
+def test_three_times_share_their_axes_and_have_bases_of_their_own():
+    spec = spec_of("scaling_times/two_precisions")
+    lines = [mark for mark in marks(spec) if mark["mark"]["type"] == "line"]
+    assert len(lines) == 2, "a panel for each series"
+    for line in lines:
+        times = [row["label"] for row in line["data"]["values"]]
+        assert list(dict.fromkeys(times)) == ["median batch", "training part of the epoch", "epoch"]
+    assert len({json.dumps(line["encoding"][axis]["scale"]) for line in lines for axis in "xy"}) == 2
+    text = text_of("scaling_times/two_precisions")
+    assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
+    batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
+    assert "No log says the training part of the epoch or the epoch." in text_of(draw("scaling_times/x", batches))
+
+
 def test_base_and_counts_stand_in_the_caption():
     text = text_of("scaling/weak_and_strong")
     assert "Base of weak and strong scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)." in text
@@ -218,7 +233,7 @@ def test_kinds_of_interval_are_never_drawn_alike():
 
 def test_repeats_that_scatter_are_drawn_apart_with_their_range():
     spec = spec_of("scaling/scattered")
-    (rings,) = [mark for mark in marks(spec) if mark["mark"].get("size") == scaling.REPEAT_SIZE]
+    (rings,) = [mark for mark in marks(spec) if mark["mark"].get("size") == efficiency_panels.REPEAT_SIZE]
     assert rings["mark"]["filled"] is False
     drawn = [(row["devices"], row["efficiency"]) for row in rings["data"]["values"]]
     assert drawn == [(4, pytest.approx(value)) for value in (100.0, 90.9, 80.0)]

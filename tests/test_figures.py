@@ -377,6 +377,3 @@ def test_what_plot_needs(tmp_path):
     assert "name a chart, or give --sql" in run("plot", "-o", "f.svg")
     assert "no file to draw to" in run("plot", "scaling")
     assert "--x devices --y step_s" in run("plot", "--sql", "FROM runs", "-o", tmp_path / "f.svg")
-    assert "takes no facet; choose runs" in run(
-        "plot", "scaling", "-o", tmp_path / "f.svg", "--facet", "devices", "-w", tmp_path
-    )

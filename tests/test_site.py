@@ -32,6 +32,7 @@ NOT_IN_THE_DEMO = {
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
     "scaling_fit": "a series of four sizes or more",
     "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
+    "step_timeline": "traces of GPUs, one per rank",
     "temporal_breakdown": "a trace of a GPU",
 }
 GALLERY = """# Gallery

@@ -107,7 +107,8 @@ def plot(
 
     `settings` are those of `[figure.NAME]` in a `scalelens.toml`, as the options of `scalelens plot`:
     `{"width": "ieee-single", "height": "60mm", "font_size": 8, "title": "...", "caption": False,
-    "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "ylim": "0:100", "log": "x"}`.
+    "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "ylim": "0:100", "log": "x",
+    "facet": "precision"}`.
     A sidecar is not read.  The result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where nothing is to be drawn.
     """

@@ -18,12 +18,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "accuracy_course"
+FACETS = True
 FACTS = ("name", "model")
 
 SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
@@ -55,15 +56,17 @@ def draw(
     known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
     place = "step" if known["epoch"].has_nulls() else "epoch"
     title = "accuracy [%]" if score == "accuracy" else score
-    low, high = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
-    panels = [
-        style.Panel(_panel(part, field, name, title, (low, high), looks))
-        for field, name in ((place, place), ("elapsed", f"time [{unit}]"))
-        if not (part := known.filter(pl.col(field).is_not_null())).is_empty()
-    ]
-    if not panels:
+    sides = [(field, name) for field, name in ((place, place), ("elapsed", f"time [{unit}]")) if known[field].count()]
+    if not sides:
         raise UserError("the scores have neither a step nor a time", "see: scalelens query accuracy_curve")
-    grid = [panels] if page.is_wide else [[panel] for panel in panels]
+    parts = facets.parts(known.unique("run_id").to_dicts(), page.facet)
+    facets.check(len(parts) * len(sides))
+    grid = []
+    for name, runs in parts.items():
+        part = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs]))
+        charts = [_panel(part, known, field, axis, title, looks) for field, axis in sides]
+        panels = [style.Panel(facets.titled(chart, name, len(sides), page, has_axes=True)) for chart in charts]
+        grid += [panels] if page.is_wide else [[panel] for panel in panels]
     phases = set(known["phase"].unique())
     legend: list[style.Look | style.IntervalLook] = [look._replace(shape=None) for look in looks if len(looks) > 1]
     legend += [VALIDATION] if phases - {"train"} else []
@@ -79,14 +82,16 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panel(
-    rows: pl.DataFrame, field: str, title: str, score: str, ends: tuple[float, float], looks: Sequence[style.Look]
+    rows: pl.DataFrame, known: pl.DataFrame, field: str, title: str, score: str, looks: Sequence[style.Look]
 ) -> Any:
-    """Scores against one of the two axes; both panels have the same y axis."""
-    largest = float(rows[field].max())  # type: ignore[arg-type]
+    """Scores against one of the two axes, which are those of all that is known."""
+    rows = rows.filter(pl.col(field).is_not_null())
+    ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
+    largest = float(known[field].max())  # type: ignore[arg-type]
     x = alt.X(
         f"{field}:Q",
         title=title,
-        scale=alt.Scale(domain=[min(0.0, float(rows[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
+        scale=alt.Scale(domain=[min(0.0, float(known[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
         axis=alt.Axis(tickCount=5, format="~s" if largest >= 10_000 else "~r", labelFlush=True, labelOverlap="greedy"),
     )
     room = (ends[1] - ends[0]) * 0.04 or 1

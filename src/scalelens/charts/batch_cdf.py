@@ -18,18 +18,19 @@ Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Syst
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
+FACETS = True
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
 
@@ -54,52 +55,73 @@ def draw(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
             "see what the runs hold: scalelens query batch_stats",
         )
+    known = known.with_columns(batch=_batch(known))
     labels = _labels(known)
-    medians_s = dict(known.filter(pl.col("cdf") >= 0.5).group_by("run_id").agg(pl.min("step_s")).iter_rows())
+    medians_s = _medians_s(known)
     is_relative = max(medians_s.values()) > RELATIVE_FROM * min(medians_s.values())
     if is_relative:
         labels = {run: f"{label} · {words.short_number(medians_s[run])} s" for run, label in labels.items()}
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
-    looks = style.looks(sorted(labels.values(), key=words.natural), page)
+    runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
+    facets.take_from_labels(runs, page.facet)
+    labels = {run["run_id"]: run["label"] for run in runs}
+    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     extent = _Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
-    curves = [
-        corner | {"label": labels[run[0]]}
-        for run, curve in known.group_by("run_id", maintain_order=True)
-        for corner in _curve(curve, extent, page.points)
-    ]
-    halves = known.filter(pl.col("cdf") >= 0.5).group_by("run_id", maintain_order=True).first()
-    medians = [
-        {"label": labels[row["run_id"]], "step_s": row["step_s"], "percent": 50} for row in halves.iter_rows(named=True)
-    ]
-    elbows = [row | {"label": labels[row["run_id"]]} for row in _elbows(known)]
+    curves = {f"{run}": _curve(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
+    medians: dict[str, list[Row]] = {
+        run: [{"step_s": half_s, "percent": 50}] for run, half_s in _medians_s(known).items()
+    }
+    elbows = _elbows(known)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
+    x, y = facets.over(x, extent, page), facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles stand at one height
+
+    def panel(part: Sequence[Row], y: Any) -> Any:
+        def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
+            return [row | {"label": run["label"]} for run in part for row in rows_of.get(run["run_id"], [])]
+
+        return _panel(of_part(curves), of_part(medians), of_part(elbows), looks, x, y)
+
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [style.INTERVALS[INTERVAL]] if elbows else []
+    caption = [*_caption(known, refused), words.exclusions(left_out)]
+    return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
+
+
+def _panel(
+    curves: Sequence[Row], medians: Sequence[Row], elbows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any
+) -> Any:
+    """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
     lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     points = alt.Chart(style.values(medians)).mark_point()
-    panel = alt.layer(
+    return alt.layer(
         half.encode(y="percent:Q"),
         lines.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "step_s:Q"]),
         *_elbow_marks(elbows, x, y, by["color"]),
     )
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [style.INTERVALS[INTERVAL]] if elbows else []
-    caption = [*_caption(known, refused), words.exclusions(left_out)]
-    return style.figure([[style.Panel(panel)]], legend, caption, page)
 
 
-def _elbows(known: pl.DataFrame) -> list[Row]:
-    """Elbows of the curves; none where the rows do not tell them."""
+def _medians_s(known: pl.DataFrame) -> dict[str, float]:
+    """Of each run the first time that half of its steps take at most."""
+    return dict(known.filter(pl.col("cdf") >= 0.5).group_by("run_id").agg(pl.min("step_s")).iter_rows())
+
+
+def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
+    """Elbows of the curves by run; none where the rows do not tell them."""
     if "elbow_place" not in known.columns:
-        return []
+        return {}
     found = known.filter(pl.col("elbow_place").is_not_null())
     columns = {"percent": "cdf", "percent_low": "elbow_share_low", "percent_high": "elbow_share_high"}
     shares = [(100 * pl.col(share)).alias(name) for name, share in columns.items()]
-    return found.select("run_id", "step_s", *shares).to_dicts()
+    elbows: dict[str, list[Row]] = {}
+    for row in found.select("run_id", "step_s", *shares).to_dicts():
+        elbows.setdefault(row["run_id"], []).append(row)
+    return elbows
 
 
-def _elbow_marks(elbows: list[Row], x: Any, y: Any, colour: Any) -> list[Any]:
+def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, colour: Any) -> list[Any]:
     """Open circles, and bars for the intervals of their shares."""
     if not elbows:
         return []
@@ -180,15 +202,24 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
     }
 
 
+def _batch(known: pl.DataFrame) -> Any:
+    """The batch of each run in words: that of a device where it is the same on different numbers of devices."""
+    if not {"global_batch_size", "devices"} <= set(known.columns):
+        return pl.lit(None, pl.String)
+    of_device = known["global_batch_size"] / known["devices"]
+    if known["devices"].n_unique() > 1 and of_device.n_unique() == 1 and of_device[0] is not None:
+        return pl.lit(f"batch {of_device[0]:g} per {words.unit(known.to_dicts())}")
+    batch = pl.col("global_batch_size")
+    return pl.when(batch.is_not_null()).then(pl.format("batch {}", batch))
+
+
 def _fact(run: Row, fact: str) -> str:
     """A fact of a run in words; empty where the fact is not known."""
-    value = run.get("global_batch_size" if fact == "batch" else fact)
+    value = run.get(fact)
     if value is None:
         return ""
     if fact == "devices":
         return words.devices(run)
-    if fact == "batch":
-        return f"batch {value}"
     return f"run {value[:8]}" if fact == "run_id" else f"{value}"
 
 

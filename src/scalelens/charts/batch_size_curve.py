@@ -17,12 +17,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_size_curve"
+FACETS = True
 
 SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
 KNEE_SIZE = 70  # area of the ring in square points: it lies around a marker
@@ -42,11 +43,21 @@ def draw(
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
     shared = words.name_by_facts(points, SERIES_FACTS)
+    caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
+    facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = axes.of_counts("batch_per_device", "batch of a device [samples]", {row["batch_per_device"] for row in points})
     y = axes.from_zero(
         "device_samples_per_s", "samples/s of a device", max(row["device_samples_per_s"] for row in points)
     )
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [KNEE._replace(shape="circle")] if any(point["is_knee"] for point in points) else []
+    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
+    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -> Any:
+    """Lines and points of the series, rings around the knees."""
     by = style.encodings(looks)
     names = ("batch_per_device", "device_samples_per_s", "label", "n_runs")
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
@@ -55,14 +66,10 @@ def draw(
         chart.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     if knees := [{name: point[name] for name in names} for point in points if point["is_knee"]]:
         ring = alt.Chart(style.values(knees)).mark_point(shape="circle", filled=False, size=KNEE_SIZE, strokeWidth=0.8)
         layers.append(ring.encode(x, y, color=alt.value(style.INK)))
-        legend.append(KNEE._replace(shape="circle"))
-    caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
-    panel = style.Panel(alt.layer(*layers))
-    return style.figure([[panel]], legend, [sentence for sentence in caption if sentence], page)
+    return alt.layer(*layers)
 
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:

@@ -19,12 +19,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "history"
+FACETS = True
 
 TITLES = {
     "step_s": "step time [s]", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "data_s": "wait for data [s]",
@@ -53,24 +54,35 @@ def draw(
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
-    looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
-    by = style.encodings(looks)
+    facets.take_from_labels(points, page.facet)
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
     y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False))
+    x = facets.over(x, (point["run_number"] for point in points), page)
+    y = facets.over(y, (point[end] for point in points for end in ("run_value", "low", "high")), page)
+    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
+    legend += [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]
+    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
+    return style.figure(grid, legend, _caption(points, alone, shared, parameters or {}, left_out), page)
+
+
+def _kinds(points: Sequence[Row]) -> list[str]:
+    return sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -> Any:
+    """Runs with their intervals, levels and changes."""
+    by = style.encodings(looks)
     names = ("run_number", "run_value", "label", "name")
     chart = alt.Chart(style.values([{name: point[name] for name in names} for point in points]))
-    kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
     layers = [_changes(points, is_weak, x) for is_weak in (False, True)]
     layers += [_levels(points, x, by["color"])]
-    for kind in kinds:
+    for kind in _kinds(points):
         of_kind = [point for point in points if point["interval_kind"] == kind]
         layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"])
     layers += [chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"])]
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [style.INTERVALS[kind, "steps"] for kind in kinds]
-    panel = style.Panel(alt.layer(*(layer for layer in layers if layer is not None)))
-    return style.figure([[panel]], legend, _caption(points, alone, shared, parameters or {}, left_out), page)
+    return alt.layer(*(layer for layer in layers if layer is not None))
 
 
 def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:

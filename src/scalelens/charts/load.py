@@ -4,6 +4,7 @@ A chart is a module with
 
     QUERY = "scaling"                  the macro whose rows it draws
     FACTS = ("device_unit",)           optional: columns of `runs` joined to the rows by run_id, to label with
+    FACETS = True                      optional: `draw` makes a panel for each value of the column `page.facet`
     PARAMETERS = {"per": "step"}       optional: given to the query unless the user says otherwise
     def draw(rows: polars.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str], page: Page): ...
 
@@ -60,9 +61,12 @@ def title(chart: ModuleType) -> str:
     return (chart.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
-def rows_statement(chart: ModuleType, call: str) -> str:
-    """SQL for the rows of a chart, given the call of its query, `scaling(runs := '...')`."""
-    facts = getattr(chart, "FACTS", ())
+def rows_statement(chart: ModuleType, call: str, further: Sequence[str] = ()) -> str:
+    """SQL for the rows of a chart, given the call of its query, `scaling(runs := '...')`.
+
+    `further` are columns of `runs` beside those of the chart.
+    """
+    facts = (*getattr(chart, "FACTS", ()), *further)
     if not facts:
         return f"FROM {call}"
     columns = ", ".join(f"r.{fact}" for fact in facts)

@@ -12,14 +12,13 @@ import altair as alt
 import polars as pl
 import polars.selectors as cs
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 MARKS = ("line", "bar", "point")
 MOST_ROWS = 50_000
-MOST_PANELS = 12
 
 
 class Marks(NamedTuple):
@@ -43,11 +42,11 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     if known.is_empty():
         raise UserError(f"no row has both {marks.x} and {marks.y}", "see the rows: scalelens sql")
     limits.check_count(known.height, MOST_ROWS, "rows", "aggregate them in the SQL")
-    points: list[Row] = [row | {"label": _text(row, marks.color)} for row in known.iter_rows(named=True)]
+    points: list[Row] = [row | {"label": facets.text_of(row, marks.color)} for row in known.iter_rows(named=True)]
     _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     kind = _interval_kind(rows, marks.y)
-    parts = _parts(points, marks.facet)
+    parts = facets.parts(points, marks.facet)
     panels = [
         style.Panel(_panel(part, points, marks, looks, kind).properties(title=name)) for name, part in parts.items()
     ]
@@ -72,31 +71,19 @@ def _check(rows: pl.DataFrame, marks: Marks) -> None:
     if not rows[marks.y].dtype.is_numeric():
         raise UserError(f"'{marks.y}' is not a number", "--y takes a column of numbers")
     if marks.facet:
-        limits.check_count(rows[marks.facet].n_unique(), MOST_PANELS, "panels", "choose rows with WHERE")
+        facets.check(rows[marks.facet].n_unique(), "choose rows with WHERE")
 
 
 def _check_single(points: Sequence[Row], marks: Marks) -> None:
     """Raises UserError where a bar would be drawn over another, or a line would run through two values at one place."""
     if marks.mark == "point":
         return
-    places = Counter((point["label"], _text(point, marks.facet), point[marks.x]) for point in points)
+    places = Counter((point["label"], facets.text_of(point, marks.facet), point[marks.x]) for point in points)
     (series, panel, place), count = places.most_common(1)[0]
     if count > 1:
         where = ", ".join(filter(None, (f"{marks.x} {place}", series, panel)))
         remedy = "name what sets them apart with --color or --facet, aggregate them, or draw --mark point"
         raise UserError(f"{count} rows are at {where}: a {marks.mark} can show one", remedy)
-
-
-def _text(row: Row, column: str) -> str:
-    return "" if not column else "unknown" if row[column] is None else f"{row[column]}"
-
-
-def _parts(points: Sequence[Row], facet: str) -> dict[str, list[Row]]:
-    """The rows of each panel by its title."""
-    if not facet:
-        return {"": list(points)}
-    names = sorted({_text(point, facet) for point in points}, key=words.natural)
-    return {f"{facet} {name}": [point for point in points if _text(point, facet) == name] for name in names}
 
 
 def _interval_kind(rows: pl.DataFrame, y: str) -> tuple[str, str] | None:

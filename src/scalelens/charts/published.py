@@ -21,12 +21,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "compare_published"
+FACETS = True
 
 MOST_PANELS = 6
 EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
@@ -52,10 +53,14 @@ def draw(
     looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     quantities = dict.fromkeys((point["quantity"], point["unit"]) for point in points)
     limits.check_count(len(quantities), MOST_PANELS, "quantities", "choose a document, published_name=caraml/gpt-ipu")
-    panels = [
-        style.Panel(_panel([p for p in points if (p["quantity"], p["unit"]) == quantity], *quantity, looks))
-        for quantity in quantities
-    ]
+    panels = []
+    for quantity in quantities:
+        of_quantity = [point for point in points if (point["quantity"], point["unit"]) == quantity]
+        panels += [
+            style.Panel(facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True))
+            for name, part in facets.parts(of_quantity, page.facet).items()
+        ]
+    facets.check(len(panels))
     across = min(2, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     is_any_different = any(point["differs"] for point in points)
@@ -64,9 +69,11 @@ def draw(
     return style.figure(grid, legend, [*_caption(numbers, points), words.exclusions(left_out)], page)
 
 
-def _panel(points: Sequence[Row], quantity: str, unit: str | None, looks: Sequence[style.Look]) -> Any:
-    """The points of one quantity, on two equal axes."""
-    values = [point[side] for point in points for side in ("published", "measured")]
+def _panel(
+    points: Sequence[Row], of_quantity: Sequence[Row], quantity: str, unit: str | None, looks: Sequence[style.Look]
+) -> Any:
+    """Points of one quantity, on two equal axes that hold all of it."""
+    values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
     ticks = _ticks(*ends)
     what = f"{quantity.removesuffix('_per_s').replace('_', ' ')}{f' [{unit}]' if unit else ''}, log."

@@ -22,21 +22,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, efficiency_panels, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "scaling"
+FACETS = True
 FACTS = ("device_unit", "parameters")
 
-PANEL_TITLES = {
-    "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
-}  # fmt: skip
-IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
-WARNING_MARKS = "†‡§¶"
-MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
-REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
 # Of each metric: the statistic, what its records are, the column of its absolute value, and how that value is said.
 METRICS = {
     "t_b": ("median step time", "step record", "step_s", "{} s a step"),
@@ -76,13 +70,14 @@ def draw(
     shared = [
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
-    _judge(points)
-    notes = _mark_warnings(points)
+    efficiency_panels.judge(points)
+    notes = efficiency_panels.mark_warnings(points)
+    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
+    facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [IDEAL] if efficient else []
+    legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
-    caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
     grid = _grid(efficient, growing, looks, page)
     return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
 
@@ -114,130 +109,46 @@ def _grid(
     efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
 ) -> list[list[style.Panel]]:
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
-    panels: list[style.Panel] = []
-    top = max([1.0, *(row[name] for row in efficient for name in ("efficiency", "efficiency_high") if row[name])])
-    top = max([top, *(value for row in efficient for value in row["repeats"])])
-    for kind in ("weak", "strong", "throughput"):
-        if shown := [row for row in efficient if row["scaling"] == kind]:
-            panels.append(style.Panel(_efficiency(shown, looks, top, has_axis=not panels), has_axis=not panels))
-    other = [style.Panel(_throughput(growing, looks))] if growing else []
-    return [[*panels, *other]] if page.is_wide else [row for row in (panels, other) if row]
+    groups = _groups(efficient, page.facet)
+    top = efficiency_panels.highest(efficient)
+    columns = facets.across(max(len(groups), 1), page)
+    charts = []
+    for place, (title, rows) in enumerate(groups):
+        x = axes.of_devices(efficient if page.facet else rows)
+        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=place % columns == 0)
+        charts.append(chart.properties(title=_title(rows, title, columns, page)))
+    others = [
+        _throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page))
+        for title, rows in (facets.parts(growing, page.facet) if growing else {}).items()
+    ]
+    facets.check(len(charts) + len(others))
+    grid = facets.grid(charts, columns)
+    other = [style.Panel(chart) for chart in others]
+    if page.is_wide and not page.facet:
+        return [[*(panel for row in grid for panel in row), *other]]
+    return [*grid, *([panel] for panel in other)]
 
 
-def _efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, has_axis: bool) -> Any:
-    """Panel of weak or of strong series.  The second of the two has no axis and shares that of the first."""
-    measured = ("efficiency", "efficiency_low", "efficiency_high")
-    percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
-    percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
-    bare = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
-    title, options = ("efficiency [%]", {}) if has_axis else (None, bare)
-    y = axes.from_zero("efficiency", title, 100 * top, **options)
-    ideal = alt.Chart(style.values([{"ideal": 100}]))
-    ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
-    layers = [ideal.encode(y="ideal:Q"), *_series(percent, looks, y, "efficiency")]
-    return alt.layer(*layers).properties(title=_title(rows))
+def _groups(efficient: Sequence[Row], facet: str) -> list[tuple[str, list[Row]]]:
+    """The rows of each panel with an efficiency: those of one kind of scaling and one value of the facet."""
+    kinds = ([row for row in efficient if row["scaling"] == kind] for kind in ("weak", "strong", "throughput"))
+    return [part for rows in kinds if rows for part in facets.parts(rows, facet).items()]
 
 
-def _throughput(rows: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Panel of series whose model grows.  They have no efficiency, because no size does the work of another."""
-    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in rows if row["is_fastest"]}
-    highest = max(row["tflops_per_device"] for row in rows)
-    y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(rows)}", highest)
+def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look]) -> Any:
+    """Panel of series whose model grows, with the axes of all of them.
+
+    They have no efficiency, because no size does the work of another.
+    """
+    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in growing if row["is_fastest"]}
+    highest = max(row["tflops_per_device"] for row in growing)
+    y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(growing)}", highest)
     overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
-    size = alt.Chart(_values(text, "tflops_per_device", "size"))
+    size = alt.Chart(efficiency_panels.values_of(text, "tflops_per_device", "size"))
     size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GREY)
-    series = _series(rows, looks, y, "tflops_per_device", overhang)
-    return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N")).properties(title=_title(rows))
-
-
-def _series(
-    rows: Sequence[Row], looks: Sequence[style.Look], y: Any, field: str, overhang: float = axes.OVERHANG
-) -> list[Any]:
-    """Lines, intervals, points and marks of warnings."""
-    x, by = axes.of_devices(rows, overhang), style.encodings(looks)
-    told = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
-    tips = [alt.Tooltip(name, type="nominal") for name in told]
-    tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s")]
-
-    def points(chosen: Sequence[Row]) -> Any:
-        return alt.Chart(_values(chosen, field, *told, "step_s"))
-
-    fastest = points([row for row in rows if row["is_fastest"]])
-    layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
-    ends = (f"{field}_low", f"{field}_high")
-    for kind in style.INTERVALS:
-        of_kind = [row for row in rows if row["interval"] == kind]
-        layers += style.interval_layers(of_kind, kind, x, ends, by["color"])
-    layers.append(fastest.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips))
-    if rivals := [row for row in rows if not row["is_fastest"]]:
-        hollow = points(rivals).mark_point(filled=False, fill="white", strokeWidth=0.8)
-        layers.append(hollow.encode(x, y, by["color"], by["shape"], tooltip=tips))
-    if repeats := [row | {field: value} for row in rows for value in row["repeats"]]:
-        ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
-        layers.append(ring.encode(x, y, by["color"], tooltip=tips))
-    if marked := [row for row in rows if row["mark"]]:
-        mark = alt.Chart(_values(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
-        layers.append(mark.encode(x, y, text="mark:N"))
-    return layers
-
-
-def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
-    """Rows with marks; those of points that lie close together stand at the highest of them, or they would overlap."""
-    close = MARK_HEIGHT * max(row[field] for row in marked)
-    kept: list[Row] = []
-    for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
-        if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
-            marks = "".join(dict.fromkeys(kept[-1]["mark"] + row["mark"]))
-            kept[-1] |= {"mark": marks, "lowest": row[field]}
-        else:
-            kept.append(row | {"lowest": row[field]})
-    return kept
-
-
-def _values(rows: Sequence[Row], *fields: str) -> Any:
-    """The columns that a layer draws, without the others."""
-    return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])
-
-
-def _judge(points: list[Row]) -> None:
-    """Adds to each row whether it is the base, whether the line runs through it, its repeats and its kind of interval.
-
-    Where the base has one run, repeats that differ more than they should have their own range instead of an interval.
-    """
-    series, sizes = set(), set()
-    for row in points:
-        row["is_base"] = row["series"] not in series
-        row["is_fastest"] = (row["series"], row["devices"]) not in sizes
-        row["interval"] = (row["efficiency_kind"], row["interval_of"] or "runs") if row["efficiency_kind"] else None
-        row["repeats"] = row.get("repeat_efficiencies") or []
-        if row["repeats"] and not row["interval"]:
-            row["efficiency_low"], row["efficiency_high"] = min(row["repeats"]), max(row["repeats"])
-            row["interval"] = ("range", "runs")
-        series.add(row["series"])
-        sizes.add((row["series"], row["devices"]))
-
-
-def _mark_warnings(points: list[Row]) -> list[str]:
-    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption."""
-    warned: dict[str, list[tuple[str, Row]]] = {}
-    for row in points:
-        row["mark"] = ""
-        for warning in words.split_notes(row["warning"]):
-            warned.setdefault(re.sub(words.NUMBER, "#", warning), []).append((warning, row))
-    notes, marks = [], 0
-    for alike in warned.values():
-        warning, rows = words.joined([warning for warning, _ in alike]), [row for _, row in alike]
-        kinds = {row["scaling"] for row in rows}
-        if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
-            notes.append(words.sentence(warning))
-            continue
-        mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
-        marks += 1
-        notes.append(f"{mark}\u00a0{words.sentence(warning)}")
-        for row in rows:
-            row["mark"] += mark
-    return notes
+    series = efficiency_panels.series_layers(rows, looks, axes.of_devices(growing, overhang), y, "tflops_per_device")
+    return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N"))
 
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
@@ -274,19 +185,29 @@ def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
             texts.append(f"{time} ({row['label']})" if row["label"] else time)
             size_before = size
         if texts:
-            kinds.setdefault(", ".join(texts), []).append(PANEL_TITLES[kind])
+            kinds.setdefault(", ".join(texts), []).append(efficiency_panels.KINDS[kind])
     names = {text: " and ".join(of).replace(" scaling and", " and") for text, of in kinds.items()}
     return [f"Base of {name}: {text}." for text, name in names.items()]
 
 
-def _title(rows: Sequence[Row]) -> Any:
-    """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`."""
+def _title(rows: Sequence[Row], facet: str, columns: int, page: Page) -> Any:
+    """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`.
+
+    The title of a facet, one of `columns` side by side, has both below it.
+    """
+    kind, batch = efficiency_panels.KINDS[rows[0]["scaling"]], _batch(rows)
+    if facet:
+        return facets.title(facet, (kind, batch), columns, page)
+    return alt.TitleParams(kind, subtitle=batch) if batch else alt.TitleParams(kind)
+
+
+def _batch(rows: Sequence[Row]) -> str:
     batches = sorted({row["batch"] for row in rows}, key=words.natural)
     if all(row["batch"] in row["label"] for row in rows):  # the legend says it
-        return alt.TitleParams(PANEL_TITLES[rows[0]["scaling"]])
+        return ""
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
-    return alt.TitleParams(PANEL_TITLES[rows[0]["scaling"]], subtitle=re.sub(r"[\d.]+", many, batches[0], count=1))
+    return re.sub(r"[\d.]+", many, batches[0], count=1)
 
 
 def _parameters(count: float | None) -> str:

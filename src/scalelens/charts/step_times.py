@@ -20,12 +20,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "step_course"
+FACETS = True
 FACTS = ("name",)
 
 COUNTS = style.Look("record", style.COLOURS[0], "circle", [1, 0], 0)
@@ -46,29 +47,38 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `step_course`.  Raises UserError without steps, or for several runs."""
+    """The figure of the rows of `step_course`.
+
+    Raises UserError without steps, and for several runs, unless each is in a panel of its own.
+    """
     known = rows.filter(pl.col("step_s") > 0).sort("place_in_run")
     if known.is_empty():
         raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
-    limits.check_one_run(known, "step times")
+    for part in known.partition_by(page.facet) if page.facet else [known]:
+        limits.check_one_run(part, "step times")
     points: list[Row] = known.to_dicts()
-    restarted = len({point["attempt"] for point in points}) > 1 or points[0]["step"] is None
+    restarted = points[0]["step"] is None or any(len(_by_attempt(of)) > 1 for of in _by(points, "run_id").values())
     for point in points:
         point["at"] = point["place_in_run"] if restarted else point["step"]
     x, y = _axes(points, "record" if restarted else "step")
-    layers, legend = [], []
-    for look, part in (
+    legend = [look for look, part in _marks(points) if part]
+
+    def panel(part: Sequence[Row], y: Any) -> Any:
+        return alt.layer(*(_layer(look, of_look, x, y) for look, of_look in _marks(part) if of_look))
+
+    return style.figure(facets.panels(points, page, panel, x, y), legend, _caption(points, left_out), page)
+
+
+def _marks(points: Sequence[Row]) -> list[tuple[style.Look, list[Row]]]:
+    """What is drawn of the records of one run or of several, in the order in which it is drawn."""
+    runs = _by(points, "run_id").values()
+    return [
         (COUNTS, [point for point in points if not point["rules"]]),
         (LEFT_OUT, [point for point in points if point["rules"]]),
-        (STEADY, _levels(points)),
-        (CHANGE, _changes(points)),
-        (RESTART, _restarts(points)),
-    ):
-        if part:
-            layers.append(_layer(look, part, x, y))
-            legend.append(look)
-    panel = style.Panel(alt.layer(*layers))
-    return style.figure([[panel]], legend, _caption(points, left_out), page)
+        (STEADY, [level for of in runs for level in _levels(of)]),
+        (CHANGE, [change for of in runs for change in _changes(of)]),
+        (RESTART, [restart for of in runs for restart in _restarts(of)]),
+    ]
 
 
 def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
@@ -95,11 +105,15 @@ def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
     return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
 
 
-def _by_attempt(points: Sequence[Row]) -> dict[Any, list[Row]]:
-    attempts: dict[Any, list[Row]] = {}
+def _by(points: Sequence[Row], column: str) -> dict[Any, list[Row]]:
+    parts: dict[Any, list[Row]] = {}
     for point in points:
-        attempts.setdefault(point["attempt"], []).append(point)
-    return attempts
+        parts.setdefault(point[column], []).append(point)
+    return parts
+
+
+def _by_attempt(of_run: Sequence[Row]) -> dict[Any, list[Row]]:
+    return _by(of_run, "attempt")
 
 
 def _place(of_attempt: Sequence[Row], step: int) -> Any:
@@ -128,13 +142,23 @@ def _restarts(points: Sequence[Row]) -> list[Row]:
 
 
 def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
-    first = points[0]
-    kind = " (means of several steps)" if first["value_kind"] == "interval_mean" else ""
-    lines = [f"{first['name']}."] if first.get("name") else []
-    lines.append(f"{words.counted([first['n_steps']], 'record')}{kind}, {first['n_left_out']} left out.")
-    verdicts = [of[0]["verdict"] for of in _by_attempt(points).values()]
-    said = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
-    lines += [f"{'; '.join(said).capitalize()}."] if said else []
-    if len(points) < first["n_steps"]:
+    """Runs, records, what the pace of each is, what was thinned and left out."""
+    runs = sorted(_by(points, "run_id").values(), key=lambda of: words.natural(f"{of[0].get('name')}"))
+    firsts = [of[0] for of in runs]
+    lines = [f"{firsts[0]['name']}."] if len(runs) == 1 and firsts[0].get("name") else []
+    kind = " (means of several steps)" if firsts[0]["value_kind"] == "interval_mean" else ""
+    records = words.counted([first["n_steps"] for first in firsts], "record")
+    each = f"{len(runs)} runs, each of " if len(runs) > 1 else ""
+    lines.append(f"{each}{records}{kind}, {_range([first['n_left_out'] for first in firsts])} left out.")
+    for of in runs:
+        verdicts = [attempt[0]["verdict"] for attempt in _by_attempt(of).values()]
+        said = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
+        pace = "; ".join(said)
+        lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if said else []
+    if any(len(of) < of[0]["n_steps"] for of in runs):
         lines.append("Drawn: of records at one place the fastest and the slowest.")
     return [*lines, words.exclusions(left_out)]
+
+
+def _range(counts: Sequence[int]) -> str:
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"

@@ -139,6 +139,7 @@ class Panel(NamedTuple):
     chart: Any
     has_axis: bool = True
     height: float | None = None  # else that of all figures of its width
+    columns: int | None = None  # panels side by side for which it is as wide as it is, else those of its row
 
 
 def figure(
@@ -154,13 +155,20 @@ def figure(
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
     usual = WIDE_HEIGHT if page.is_wide else HEIGHT
     for row in grid:
-        inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (len(row) - 1) * GAP - len(row) * STROKES
-        sized = [panel.chart.properties(width=inner / len(row), height=panel.height or usual) for panel in row]
+        columns = row[0].columns or len(row)
+        inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (columns - 1) * GAP - columns * STROKES
+        sized = [panel.chart.properties(width=inner / columns, height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
     heights = [max(panel.height or usual for panel in row) + X_AXIS for row in grid]
     shown = _as_short_as(caption, sum(heights) * CAPTION_SHARE, room) if page.has_caption else ""
     parts.append(_lines_of_text(shown, room, GREY, SMALL))
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
+
+
+def panel_width(count: int, page: Page, has_axes: bool = False) -> float:
+    """Width of each of `count` panels side by side that share one y axis, or have an axis each."""
+    y_axes = count if has_axes else 1
+    return (page.points - 2 * MARGIN - y_axes * Y_AXIS - (count - 1) * GAP) / count - STROKES
 
 
 def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:

@@ -17,12 +17,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "throughput"
+FACETS = True
 FACTS = ("device_unit", "framework", "system")
 SERIES_FACTS = ("system", "framework", "model", "precision")
 
@@ -44,20 +45,23 @@ def draw(
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
     shared = words.name_by_facts(points, SERIES_FACTS)
+    facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     title = f"{work}/s per {words.unit(points)}"
-    y = axes.from_zero(rate, title, max(point[rate] for point in points))
+    x, y = axes.of_devices(points), axes.from_zero(rate, title, max(point[rate] for point in points))
     by = style.encodings(looks)
-    chart = alt.Chart(
-        style.values([{name: point[name] for name in ("devices", rate, "label", "run_id")} for point in points])
-    )
-    marks = chart.mark_point(opacity=0.85).encode(
-        axes.of_devices(points), y, by["color"], by["shape"], tooltip=["label:N", "run_id:N", f"{rate}:Q"]
-    )
+
+    def panel(part: Sequence[Row], y: Any) -> Any:
+        names = ("devices", rate, "label", "run_id")
+        chart = alt.Chart(style.values([{name: point[name] for name in names} for point in part]))
+        tips = ["label:N", "run_id:N", f"{rate}:Q"]
+        return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
+
     hidden = rows.height - known.height
     caption = [shared, *_caption(points, work, hidden), words.exclusions(left_out)]
-    return style.figure([[style.Panel(marks)]], legend, [sentence for sentence in caption if sentence], page)
+    grid = facets.panels(points, page, panel, x, y)
+    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
 def _caption(points: Sequence[Row], work: str, hidden: int) -> list[str]:

@@ -142,18 +142,19 @@ def name_by_facts(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> str
     """Gives each row a `label`, the facts that set its series apart.  Returns a sentence of what all share."""
     said = {fact: {point[fact] for point in points} for fact in facts}
     for point in points:
-        parts = [_fact(point, fact) for fact in facts if len(said[fact]) > 1 and point[fact] is not None]
+        parts = [fact_text(point, fact) for fact in facts if len(said[fact]) > 1 and point[fact] is not None]
         point["label"] = " · ".join(parts)
     for label in {point["label"] for point in points}:
         alike = [point for point in points if point["label"] == label]
         if len({point["series"] for point in alike}) > 1:
             for point in alike:
                 point["label"] = " · ".join(filter(None, (label, f"as run {point['series'][:6]}")))
-    shared = [_fact(points[0], fact) for fact in facts if len(said[fact]) == 1 and points[0][fact] is not None]
+    shared = [fact_text(points[0], fact) for fact in facts if len(said[fact]) == 1 and points[0][fact] is not None]
     return f"{' · '.join(shared)}." if shared else ""
 
 
-def _fact(point: Mapping[str, Any], fact: str) -> str:
+def fact_text(point: Mapping[str, Any], fact: str) -> str:
+    """A fact of a run as labels say it."""
     return devices(point) if fact == "devices" else f"{point[fact]}"
 
 

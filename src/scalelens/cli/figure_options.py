@@ -24,6 +24,10 @@ Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
 ]
 
+Facet = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="A panel for each value of a column.", rich_help_panel=AXES)
+]
+
 Title = Annotated[str | None, typer.Option(help="Text above the figure.", rich_help_panel=TEXTS)]
 Caption = Annotated[
     bool | None, typer.Option("--caption/--no-caption", help="The caption below it.", rich_help_panel=TEXTS)
@@ -41,4 +45,3 @@ Mark = Annotated[str, typer.Option(metavar="line|bar|point", help="What to draw.
 X = Annotated[str | None, typer.Option(metavar="COLUMN", help="Across.", rich_help_panel=OWN)]
 Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]
 Color = Annotated[str, typer.Option(metavar="COLUMN", help="What sets series apart.", rich_help_panel=OWN)]
-Facet = Annotated[str | None, typer.Option(metavar="COLUMN", help="A panel for each value.", rich_help_panel=OWN)]

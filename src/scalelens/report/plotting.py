@@ -10,6 +10,7 @@ import polars as pl
 
 from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
+from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.ask import answer, call, check_call
 from scalelens.database.connect import connect
@@ -52,13 +53,12 @@ def plot(
     """
     chart, settings = find(name), dict(settings or {})
     parameters = parameters_of(chart, parameters or {})
+    page = page_of(settings)
     needed = f"{rows_statement(chart, call(chart.QUERY, parameters))} exclusions {NEEDED_FOR_INPUTS}"
     queries = load(query_folders, needed)
     check_call(chart.QUERY, parameters, queries, query_folders)
-    page = page_of(settings)
-    if page.facet:
-        remedy = "choose runs for one figure each with runs=..., or facet the rows of your own SQL: --sql"
-        raise UserError(f"the chart {name} takes no facet", remedy)
+    if page.facet and not hasattr(chart, "FACETS"):
+        raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
     connection = connect(root, query_folders, needed, queries, closed=True)
     plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
     if path is not None:
@@ -73,16 +73,38 @@ def draw(
     """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
     chart = find(name)
     parameters = parameters_of(chart, parameters)
-    statement = rows_statement(chart, call(chart.QUERY, parameters))
+    page = page_of(settings)
+    further = _columns_of_facet(connection, chart, queries[chart.QUERY], page.facet) if page.facet else ()
+    statement = rows_statement(chart, call(chart.QUERY, parameters), further)
     rows = answer(connection, statement)
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    page = page_of(settings)
     figure = chart.draw(rows, left_out, texts, page)
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
     return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
+
+
+def _with_facets() -> str:
+    return f"these take one: {', '.join(name for name, chart in load_charts().items() if hasattr(chart, 'FACETS'))}"
+
+
+def _columns_of_facet(
+    connection: duckdb.DuckDBPyConnection, chart: ModuleType, query: Query, facet: str
+) -> tuple[str, ...]:
+    """The column of `runs` to join to the rows for a facet; none where the rows have it.
+
+    Raises UserError for a column that is in neither.
+    """
+    known = {column.name for column in query.columns} | set(getattr(chart, "FACTS", ()))
+    if facet in known:
+        return ()
+    of_runs = answer(connection, "FROM runs LIMIT 0").columns
+    if facet not in of_runs or "run_id" not in known:
+        names = sorted(known | set(of_runs if "run_id" in known else ()))
+        raise UserError(f"there is no column '{facet}' to make panels of", f"there are: {', '.join(names)}")
+    return (f'"{facet}"',)
 
 
 def parameters_of(chart: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:

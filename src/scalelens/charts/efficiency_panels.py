@@ -1,0 +1,128 @@
+"""A panel of efficiencies against the number of devices: its marks, and what its points are judged to be.
+
+Charts of `scaling` and of `scaling_times` draw it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from scalelens.charts import axes, facets, style, words
+from scalelens.charts.style import Row
+
+KINDS = {
+    "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
+}  # fmt: skip
+IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
+WARNING_MARKS = "†‡§¶"
+MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
+LEVEL_TOP = 1.03  # up to this efficiency the axis ends above 100 %: the next tick would leave a sixth of it empty
+REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
+
+
+def judge(points: list[Row]) -> None:
+    """Adds to each row whether it is the base, whether the line runs through it, its repeats and its kind of interval.
+
+    Where the base has one run, repeats that differ more than they should have their own range instead of an interval.
+    """
+    series, sizes = set(), set()
+    for row in points:
+        row["is_base"] = row["series"] not in series
+        row["is_fastest"] = (row["series"], row["devices"]) not in sizes
+        row["interval"] = (row["efficiency_kind"], row["interval_of"] or "runs") if row["efficiency_kind"] else None
+        row["repeats"] = row.get("repeat_efficiencies") or []
+        if row["repeats"] and not row["interval"]:
+            row["efficiency_low"], row["efficiency_high"] = min(row["repeats"]), max(row["repeats"])
+            row["interval"] = ("range", "runs")
+        series.add(row["series"])
+        sizes.add((row["series"], row["devices"]))
+
+
+def mark_warnings(points: list[Row]) -> list[str]:
+    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption."""
+    warned: dict[str, list[tuple[str, Row]]] = {}
+    for row in points:
+        row["mark"] = ""
+        for warning in words.split_notes(row["warning"]):
+            warned.setdefault(re.sub(words.NUMBER, "#", warning), []).append((warning, row))
+    notes, marks = [], 0
+    for alike in warned.values():
+        warning, rows = words.joined([warning for warning, _ in alike]), [row for _, row in alike]
+        kinds = {row["scaling"] for row in rows}
+        if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
+            notes.append(words.sentence(warning))
+            continue
+        mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
+        marks += 1
+        notes.append(f"{mark}\u00a0{words.sentence(warning)}")
+        for row in rows:
+            row["mark"] += mark
+    return notes
+
+
+def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: Any, has_axis: bool = True) -> Any:
+    """Panel of weak or of strong series, up to the efficiency `top`.  One without an axis shares that on its left."""
+    measured = ("efficiency", "efficiency_low", "efficiency_high")
+    percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
+    percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
+    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
+    y = y if has_axis else facets.without_axis(y)
+    ideal = alt.Chart(style.values([{"ideal": 100}]))
+    ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
+    return alt.layer(ideal.encode(y="ideal:Q"), *series_layers(percent, looks, x, y, "efficiency"))
+
+
+def highest(rows: Sequence[Row]) -> float:
+    """The highest efficiency that is drawn of the rows, at least the ideal."""
+    ends: list[float] = [row[name] for row in rows for name in ("efficiency", "efficiency_high") if row[name]]
+    repeats: list[float] = [value for row in rows for value in row["repeats"]]
+    return max([1.0, *ends, *repeats])
+
+
+def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any, field: str) -> list[Any]:
+    """Lines, intervals, points and marks of warnings."""
+    by = style.encodings(looks)
+    told = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
+    tips = [alt.Tooltip(name, type="nominal") for name in told]
+    tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s") if name in rows[0]]
+
+    def points(chosen: Sequence[Row]) -> Any:
+        return alt.Chart(values_of(chosen, field, *told, *(["step_s"] if "step_s" in rows[0] else [])))
+
+    fastest = points([row for row in rows if row["is_fastest"]])
+    layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
+    ends = (f"{field}_low", f"{field}_high")
+    for kind in style.INTERVALS:
+        of_kind = [row for row in rows if row["interval"] == kind]
+        layers += style.interval_layers(of_kind, kind, x, ends, by["color"])
+    layers.append(fastest.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips))
+    if rivals := [row for row in rows if not row["is_fastest"]]:
+        hollow = points(rivals).mark_point(filled=False, fill="white", strokeWidth=0.8)
+        layers.append(hollow.encode(x, y, by["color"], by["shape"], tooltip=tips))
+    if repeats := [row | {field: value} for row in rows for value in row["repeats"]]:
+        ring = points(repeats).mark_point(filled=False, fill="white", strokeWidth=0.6, size=REPEAT_SIZE, shape="circle")
+        layers.append(ring.encode(x, y, by["color"], tooltip=tips))
+    if marked := [row for row in rows if row["mark"]]:
+        mark = alt.Chart(values_of(_marks_apart(marked, field), field, "mark")).mark_text(align="left", dx=3, dy=-4)
+        layers.append(mark.encode(x, y, text="mark:N"))
+    return layers
+
+
+def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
+    """Rows with marks; those of points that lie close together stand at the highest of them, or they would overlap."""
+    close = MARK_HEIGHT * max(row[field] for row in marked)
+    kept: list[Row] = []
+    for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
+        if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:
+            marks = "".join(dict.fromkeys(kept[-1]["mark"] + row["mark"]))
+            kept[-1] |= {"mark": marks, "lowest": row[field]}
+        else:
+            kept.append(row | {"lowest": row[field]})
+    return kept
+
+
+def values_of(rows: Sequence[Row], *fields: str) -> Any:
+    """The columns that a layer draws, without the others."""
+    return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])

@@ -1,0 +1,110 @@
+"""Panels side by side: one for each value of a column (`--facet`), or for each series.
+
+All panels of a figure have the same axes, because they are compared.  Those of a row share the y axis of the first.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import altair as alt
+
+from scalelens.charts import style, words
+from scalelens.charts.limits import check_count
+from scalelens.charts.page import Page
+from scalelens.charts.style import Row
+
+MOST_PANELS = 12
+NARROW, WIDE = 2, 4  # panels side by side, at most
+BARE = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
+
+
+def text_of(row: Row, column: str) -> str:
+    """A value as text; empty without a column."""
+    return "" if not column else "unknown" if row[column] is None else f"{row[column]}"
+
+
+def parts(points: Sequence[Row], column: str) -> dict[str, list[Row]]:
+    """The rows of each panel by its title; without a column all of them.  Raises UserError for too many panels."""
+    if not column:
+        return {"": list(points)}
+    names = sorted({text_of(point, column) for point in points}, key=words.natural)
+    check(len(names))
+    name_of = column.replace("_", " ")
+    return {f"{name_of} {name}": [point for point in points if text_of(point, column) == name] for name in names}
+
+
+def check(count: int, hint: str = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"") -> None:
+    """Raises UserError for more panels than a page can show."""
+    check_count(count, MOST_PANELS, "panels", hint)
+
+
+def take_from_labels(points: Sequence[Row], column: str) -> None:
+    """Takes the value of the column out of each row's label: the title of its panel says it."""
+    for point in points if column else ():
+        said = words.fact_text(point, column)
+        point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != said)
+
+
+def across(count: int, page: Page, x_title: str = "") -> int:
+    """How many panels stand side by side: as many as have room for the title below them, in rows of equal length."""
+    most = WIDE if page.is_wide else NARROW
+    wide = words.text_width(x_title) * style.LARGE / style.SMALL
+    most = next((n for n in range(most, 1, -1) if wide <= style.panel_width(n, page)), 1)
+    rows = -(-count // most)
+    return -(-count // rows)
+
+
+def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: bool = False) -> Any:
+    """Title of a panel, one of `columns` side by side, with smaller lines below it: none is wider than the panel."""
+    width = style.panel_width(columns, page, has_axes)
+    shown = [words.shorten(line, width) for line in lines if line]
+    large = words.shorten(text, width * style.SMALL / style.LARGE)
+    return alt.TitleParams(large, subtitle=shown) if shown else alt.TitleParams(large)
+
+
+def titled(chart: Any, name: str, columns: int, page: Page, has_axes: bool = False) -> Any:
+    """A panel with its name above it, where it has one."""
+    return chart.properties(title=title(name, (), columns, page, has_axes)) if name else chart
+
+
+def without_axis(y: Any) -> Any:
+    """A y axis of a panel that shares that of the panel on its left."""
+    bare = y.copy()
+    axis = {} if bare["axis"] is alt.Undefined else bare["axis"].to_dict()
+    bare["axis"], bare["title"] = alt.Axis(**(axis | BARE)), None
+    return bare
+
+
+def over(channel: Any, values: Iterable[float | None], page: Page) -> Any:
+    """An axis from the lowest to the highest of the values of all panels; as it is where there is one panel."""
+    known = [value for value in values if value is not None]
+    if not page.facet or min(known) == max(known):
+        return channel
+    whole = channel.copy()
+    whole["scale"] = alt.Scale(**(channel["scale"].to_dict() | {"domain": [min(known), max(known)], "nice": False}))
+    return whole
+
+
+def grid(charts: Sequence[Any], columns: int) -> list[list[style.Panel]]:
+    """Charts as rows of panels, of which the first has the axis; those of a row that is not full are as wide."""
+    rows = [charts[n : n + columns] for n in range(0, len(charts), columns)]
+    return [
+        [style.Panel(chart, n == 0, columns=None if len(row) == columns else columns) for n, chart in enumerate(row)]
+        for row in rows
+    ]
+
+
+def panels(
+    points: Sequence[Row], page: Page, panel: Callable[[Sequence[Row], Any], Any], x: Any, y: Any
+) -> list[list[style.Panel]]:
+    """Panels for the values of the page's facet; one without a title where the page has none.
+
+    `panel` draws the rows of one with the y axis that it is given.  `x` is the axis of all.
+    """
+    groups = parts(points, page.facet)
+    columns = across(len(groups), page, x["title"])
+    charts = []
+    for place, (name, rows) in enumerate(groups.items()):
+        chart = panel(rows, without_axis(y) if place % columns else y)
+        charts.append(titled(chart, name, columns, page))
+    return grid(charts, columns)

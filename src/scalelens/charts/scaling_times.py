@@ -1,0 +1,103 @@
+"""Scaling efficiency by three times: the median batch, the training part of an epoch, the whole epoch.
+
+Shows: where scaling loses: what the median batch loses is communication, what the training part loses beyond it are
+    stalls and the beginning of epochs, what the epoch loses beyond that is validation; a panel for each series.
+Query: scaling_times
+Encodings:
+    panel    a series, named by what sets it apart
+    x        devices, logarithmic, a tick at each size that was run
+    y        efficiency in percent from 0, the ideal marked
+    line     one of the three times, by colour, shape and dash; hollow points, bars and rings as in the chart scaling
+    †        a warning of the query, spelled out in the caption
+    caption  what the series share, runs, the base of each time, warnings, what was left out
+Source: EPICURE, Best Practice Guide on Artificial Intelligence on EuroHPC Systems (2026), figure 5-1
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from scalelens.charts import axes, efficiency_panels, facets, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "scaling_times"
+FACTS = ("device_unit",)
+
+TIMES = {"t_b": "median batch", "t_tr": "training part of the epoch", "t_ep": "epoch"}
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `scaling_times`.  Raises UserError where no series has an efficiency."""
+    known = rows.filter(pl.col("efficiency").is_not_null())
+    if known.is_empty():
+        raise UserError(
+            "there is no series with an efficiency to draw", "see the column warning of: scalelens query scaling_times"
+        )
+    times = list(TIMES)
+    points: list[Row] = known.sort(
+        "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
+    ).to_dicts()
+    shared = words.name_series(points)
+    panels = _panels(points)
+    facets.check(len(panels))
+    efficiency_panels.judge(points)
+    notes = efficiency_panels.mark_warnings(points)
+    looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
+    top, x = efficiency_panels.highest(points), axes.of_devices(points)
+    charts, columns = [], facets.across(len(panels), page)
+    for place, ((name, kind), part) in enumerate(panels.items()):
+        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=place % columns == 0)
+        first, *further = filter(None, (name, kind, part[0]["batch"]))
+        title = facets.title(first, further, columns, page)
+        charts.append(panel.properties(title=title))
+    intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
+    caption = [*filter(None, [shared]), *_caption(points, panels, notes, rows.height - known.height)]
+    legend: list[style.Look | style.IntervalLook] = [*looks, efficiency_panels.IDEAL, *intervals]
+    return style.figure(facets.grid(charts, columns), legend, [*caption, words.exclusions(left_out)], page)
+
+
+def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """The rows of each series, by its name and its kind of scaling.  Each time is a line, and has a base of its own."""
+    panels: dict[tuple[str, str], list[Row]] = {}
+    for row in points:
+        panels.setdefault((row["label"], efficiency_panels.KINDS[row["scaling"]]), []).append(row)
+        row["series"], row["label"] = f"{row['series']} · {row['metric']}", TIMES[row["metric"]]
+    return panels
+
+
+def _caption(
+    points: Sequence[Row], panels: Mapping[tuple[str, str], Sequence[Row]], notes: Sequence[str], hidden: int
+) -> list[str]:
+    """Counts, what marks stand for, the bases of the lines of each panel, intervals."""
+    most_runs = max(row["n_runs"] for row in points)
+    lines = [f"Each point: {words.counted([row['n_runs'] for row in points], 'run')}.", *notes]
+    lines.append(f"Bases, in the order of the legend: {'; '.join(_bases(panels))}.")
+    if any(row["efficiency_kind"] for row in points):
+        lines.append("Bars join the intervals of the point and of its base.")
+    else:
+        without = "One run per size" if most_runs == 1 else "No repeats of both a size and its base"
+        lines.append(f"{without}: no interval for the efficiency.")
+    if any(row["repeats"] for row in points):
+        lines.append("Rings: single repeats that differ more than they should, with their range.")
+    if missing := [said for metric, said in TIMES.items() if all(row["metric"] != metric for row in points)]:
+        lines.append(f"No log says the {' or the '.join(missing)}.")
+    if hidden:
+        lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")
+    return lines
+
+
+def _bases(panels: Mapping[tuple[str, str], Sequence[Row]]) -> list[str]:
+    """`fp32 on 8 GCDs 0.5004, 319.2, 323.8 s` of each panel."""
+    texts = []
+    for (name, _), part in panels.items():
+        times = ", ".join(words.short_number(row["time_s"]) for row in part if row["is_base"])
+        texts.append(f"{name} on {words.devices(part[0])} {times} s".strip())
+    return texts
