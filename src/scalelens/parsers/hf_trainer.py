@@ -1,6 +1,6 @@
 """Hugging Face Trainer: the dictionaries it prints, and its tables of metrics.
 
-Tool: transformers, Trainer, and what is built on it (TRL, axolotl, ms-swift, LLaMA-Factory)
+Tool: transformers, Trainer, and what is built on it (TRL, axolotl, ms-swift, LLaMA-Factory, optimum-habana)
 Versions: 2 and 3 (with the step), 4 (numbers), 5 (every value a string)
 Yields: steps, phases, metrics, params
 Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_metrics()
@@ -10,7 +10,8 @@ include_num_input_tokens_seen (since 4.50) it has the time since the start, and 
 between, with evaluations and checkpoints.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
 several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
-only its throughput, tokens per second since the start of all ranks, is read.
+only its throughput, tokens per second since the start of all ranks, is read.  Peaks of memory are those of ms-swift,
+axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
 
 Samples:
     {'loss': 2.1607, 'grad_norm': 0.5, 'learning_rate': 6.3e-06, 'epoch': 0.03}
@@ -18,6 +19,8 @@ Samples:
     {'eval_loss': 1.9, 'eval_runtime': 12.5, 'eval_samples_per_second': 80.25, 'epoch': 1.0}
     {'loss': 0.4375, 'memory(GiB)': 61.25, 'train_speed(iter/s)': 0.125, 'epoch': 0.26, 'global_step/max_steps': '12/94', 'elapsed_time': '1m 36s'}
     [INFO|2026-01-02 03:04:05] llamafactory.train.callbacks:157 >> {'loss': 2.1607, 'learning_rate': 6.3000e-06, 'epoch': 0.03, 'throughput': 1812.25}
+    {'loss': 1.8125, 'epoch': 0.16, 'memory_allocated (GB)': 13.5, 'max_memory_allocated (GB)': 48.75, 'total_memory_available (GB)': 94.5}
+    {'loss': 1.4375, 'memory/max_allocated (GiB)': 21.25, 'memory/device_reserved (GiB)': 23.5, 'tokens/total': 131072, 'epoch': 0.01}
     {'train_runtime': 919.097, 'train_samples_per_second': 1.088, 'train_steps_per_second': 0.017, 'epoch': 1.0}
     [INFO|trainer_pt_utils.py:907] 2026-01-02 06:53:45,862 >> ***** train metrics *****
     ***** eval metrics *****
@@ -29,7 +32,7 @@ from typing import Any
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
 N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -47,6 +50,8 @@ TABLE = re.compile(INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$"
 ENTRY = re.compile(INFO + r"  (\w+)\s+= +(\S+)\s*$")
 AMOUNT = re.compile(rf"({N})(GF|MB)?$")
 SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
+OF_HABANA = "max_memory_allocated (GB)"
+PEAKS = ("memory(GiB)", "memory/max_allocated (GiB)", OF_HABANA)  # all in GiB
 COLUMNS = ("loss", "learning_rate", "grad_norm")
 UNITS = {
     "samples_per_second": "samples/s",
@@ -123,7 +128,10 @@ class Reader:
         if position.begins and position.attempt:
             rows.step, self.before = None, None
         self.summarised = 0
-        memory, time, timed = values.pop("memory(GiB)", None), values.pop("train_runtime", None), dict[str, Any]()
+        if OF_HABANA in values:
+            rows.param("device_unit", "hpu", line.number, origin="inferred")
+        memory = next((values.pop(name) for name in PEAKS if name in values), None)
+        time, timed = values.pop("train_runtime", None), dict[str, Any]()
         if time is not None and rows.step is not None:
             if self.before and rows.step > self.before[0] and time > self.before[1]:
                 steps = rows.step - self.before[0]

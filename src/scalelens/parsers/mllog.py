@@ -39,7 +39,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 6
+VERSION = 7
 ANCHORS = (":::MLLOG",)
 # Samples or steps, of the host or of the devices: a later line tells.
 LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")
@@ -59,6 +59,8 @@ PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
 SECONDS = ("_time", "_timing", "_duration")
 POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
+EPOCH = datetime(1970, 1, 1)
+RANKS_APART_MS = 10_000  # ranks of one launch begin within seconds, and another launch takes longer
 COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
 POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
 decode = json.JSONDecoder().raw_decode
@@ -120,7 +122,7 @@ class Reader:
             self.settle()
             self.rows.new_part()
             self.begin()
-        if key == "run_start" and self.stepped:
+        if key == "run_start" and (self.stepped or self.is_relaunch(time_ms)):
             self.settle()
             self.rows.attempt, self.open, self.stepped = self.rows.attempt + 1, {}, False
         row: Row = {
@@ -129,7 +131,7 @@ class Reader:
             "place": None if line.rank is not None else line.place,
         }
         if time_ms:
-            row |= {"ts": datetime(1970, 1, 1) + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
+            row |= {"ts": EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
         name, _, edge = key.rpartition("_")
         if name in SPANS and edge in ("start", "stop"):
             if samples := number(about.get("samples_count")):
@@ -154,6 +156,11 @@ class Reader:
                 self.stated[fact] = count
             if key == "submission_platform":
                 self.platform(str(value), line.number)
+
+    def is_relaunch(self, time_ms: float | None) -> bool:
+        """Whether the run that is open was killed before its first step, so that its spans never end."""
+        began = self.open.get("run", {}).get("ts")
+        return bool(time_ms and began and time_ms - (began - EPOCH).total_seconds() * 1000 > RANKS_APART_MS)
 
     def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
         """One end of a span; the row is written at its second one."""

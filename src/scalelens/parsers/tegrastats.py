@@ -18,6 +18,7 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.jetson_rails import scope_of_rail
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt
@@ -28,8 +29,6 @@ ANCHORS = ("MB (lfb ",)
 HEAD = re.compile(r"(?:(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) )?RAM \d+/\d+MB \(lfb \d+x\d+[kM]B\) ")
 RAIL = re.compile(r" ([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/\d{1,7}(?:mW)?(?:/\d{1,7})?(?= |\Z)")
 CELSIUS = re.compile(r" (\w{1,20})@(-?\d{1,3}(?:\.\d+)?)C(?= |\Z)")
-MODULE = ("VDD_IN", "POM_5V_IN", "VIN")
-SCOPES = (("GPU", "gpu"), ("CPU", "cpu"), ("DDR", "memory"), ("MEM", "memory"))
 
 
 class Reader:
@@ -50,7 +49,7 @@ class Reader:
             except ValueError:
                 self.rows.problem(line.number, "the line begins with no date", text)
         for rail in RAIL.finditer(text, head.end() - 1):
-            watts, scope = int(rail[2]) / 1000, scope_of(rail[1])
+            watts, scope = int(rail[2]) / 1000, scope_of_rail(rail[1])
             self.rows.add(
                 "power", line.number, device=rail[1], scope=scope, power_w=watts, flag=doubt(watts, scope), ts=ts,
                 ts_origin="naive" if ts else None,
@@ -58,11 +57,3 @@ class Reader:
         celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in CELSIUS.finditer(text)]
         self.rows.metrics(line.number, line.rank, line.place, None, celsius)
         return True
-
-
-def scope_of(rail: str) -> str:
-    """What a rail feeds; `sysio` is the rest, among it a rail of both CPU and GPU."""
-    if rail in MODULE:
-        return "board"
-    scopes = {scope for word, scope in SCOPES if word in rail}
-    return scopes.pop() if len(scopes) == 1 else "sysio"
