@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from ranks import start_ranks
 from scalelens.parsers import scalelens_run
 from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.rows import Rows
@@ -43,6 +45,19 @@ def start(script: str, *options: object, ranks: int = 1, **environment: str) -> 
     return subprocess.Popen(
         command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **environment}, preexec_fn=confine
     )
+
+
+def carried_out(script: str, *options: object, ranks: int = 1, **environment: str) -> str:
+    """What the ranks of a runner print until all have ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        words = [str(RUNNERS / script), "--device", "cpu", *map(str, options)]
+        started = start_ranks(words, ranks, {"MASTER_PORT": str(free_port()), **environment}, out, err)
+        for process in started:
+            process.join(240)
+            process.kill()
+        assert [process.exitcode for process in started] == [0] * ranks, err.read_text()
+        return out.read_text()
 
 
 def finished(process: subprocess.Popen[str]) -> str:

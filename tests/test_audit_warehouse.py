@@ -334,7 +334,12 @@ def test_either_rounding_of_a_5_and_a_cut_digit(study: Auditor) -> None:
 
 def test_a_hedged_number_is_not_accused(study: Auditor) -> None:
     step = 1.05 * value_of(study.warehouse, "batch_stats", "step_s", 8)
-    assert only(f"The step time of gpt-n8 is about {step:.3f} s.", study, f"{step:.3f}").kind == "untraceable"
+    for words, kind in (
+        ("The step time of gpt-n8 is about {} s.", "untraceable"),
+        ("The expected step time of gpt-n8 is {} s.", "untraceable"),
+        ("As expected, the step time of gpt-n8 is {} s, in line with expectations.", "stale"),
+    ):
+        assert only(words.format(f"{step:.3f}"), study, f"{step:.3f}").kind == kind, words
 
 
 @pytest.mark.parametrize(

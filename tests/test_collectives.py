@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from little_warehouse import Row, Warehouse
+from scalelens.statistics import spans
 from scalelens.statistics.significance import binomial_tail
-from scalelens.statistics.spans import innermost
+from scalelens.statistics.spans import innermost, launch_paths
 
 ARRIVALS = [[10.0, 30.0, 25.0], [120.0, 100.0, 115.0], [200.0, 201.0, 260.0], [300.0, 340.0, 310.0]]  # by call, rank
 TAKES = 5.0  # a collective ends so long after the last has come
@@ -335,3 +336,26 @@ def test_innermost_is_the_shortest_span_around(seed: int) -> None:
             latest = max(starts[n] for n in around)
             assert starts[place - 1] == latest
             assert place - 1 in around
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 9))
+def test_a_path_holds_the_spans_around_a_launch(seed: int, block: int) -> None:
+    starts, ends = (np.array(edges) for edges in nested(seed))
+    lines, names, times = np.arange(len(starts)), np.arange(len(starts)) % 5, np.arange(0, 420, 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "BLOCK", block)
+        path_of_time, paths = launch_paths(lines, starts, ends, names, times)
+    for time, path in zip(times, path_of_time, strict=True):
+        around = sorted((n for n in lines if starts[n] <= time <= ends[n]), key=lambda n: (starts[n], -ends[n], n))
+        found = []
+        while path >= 0:
+            path, name = paths[path]
+            found.append(name)
+        assert found[::-1] == [names[n] for n in around]
+
+
+def test_of_ranges_that_cross_neither_is_within_the_other() -> None:
+    starts, ends, times = np.array([0, 5, 6]), np.array([10, 15, 12]), np.array([3, 8, 11, 14, 20])
+    path_of_time, paths = launch_paths(np.arange(3), starts, ends, np.arange(3), times)
+    assert [paths[path] if path >= 0 else None for path in path_of_time] == [(-1, 0), (1, 2), (1, 2), (-1, 1), None]

@@ -12,7 +12,7 @@ import pytest
 
 import scalelens
 from conftest import FIXTURES, answer
-from running import finished, of, records, runner_module, start, wait_for
+from running import carried_out, finished, of, records, runner_module, start, wait_for
 from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
@@ -48,8 +48,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ("--steps", STEPS, "--global-batch-size", 4, "--warmup-steps", 0, "--lr", 3e-3, "--timing-log-level", 1)
     for name, (dp, tp, pp) in SIZES.items():
         interval = ("--profile-steps", 3, "--log-interval", 1 if tp * pp == 1 else 5)
-        printed = finished(language_run(folder / name, *options, *interval, dp=dp, tp=tp, pp=pp))
-        (folder / name / "job.out").write_text(printed)
+        words = ("--out", folder / name, "--tp", tp, "--pp", pp, *options, *interval)
+        (folder / name / "job.out").write_text(carried_out("language.py", *words, ranks=dp * tp * pp))
     return folder
 
 
@@ -218,7 +218,8 @@ def test_shapes_have_the_sizes_of_their_names(shapes: ModuleType) -> None:
 @pytest.mark.parametrize(("shape", "parameters", "tp"), [("toy-llama", 287_296, 2), ("toy-moe", 1_493_568, 1)])
 def test_llama_and_a_mixture_of_experts_learn(tmp_path: Path, shape: str, parameters: int, tp: int) -> None:
     options = ("--shape", shape, "--steps", 12, "--warmup-steps", 5, "--profile-steps", 0, "--lr", 3e-3)
-    printed = finished(language_run(tmp_path / "logs/run", *options, "--global-batch-size", 4, tp=tp))
+    options += ("--out", tmp_path / "logs/run", "--global-batch-size", 4, "--tp", tp)
+    printed = carried_out("language.py", *options, ranks=tp)
     (tmp_path / "logs/job.out").write_text(printed)  # beside the folder, where Slurm writes unless it is told otherwise
     (tmp_path / "logs/run/tee.out").write_text(f"the same once more\n{printed}")
     seen = losses(tmp_path / f"logs/run/rank{tp - 1}.log")

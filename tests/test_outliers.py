@@ -388,6 +388,22 @@ def test_clock_is_evidence_beside_who_is_slow(warehouse: Warehouse) -> None:
     assert evidence[5].endswith(told)
 
 
+def test_a_detector_in_the_training_is_evidence_beside_the_times_of_each_rank(warehouse: Warehouse) -> None:
+    seconds = noise(8, 12, 12)
+    seconds[5] *= 1.3
+    compute(warehouse, seconds)
+    score = {"run_id": "r", "file_id": "log", "name": "GPU relative performance", "stat": "value"}
+    scores = [
+        {**score, "line": line, "rank": rank, "value": 1 / (1.25 if rank == 5 else 1)}
+        for line, rank in enumerate((5, 0))
+    ]
+    warehouse.insert("metrics", scores)
+    rows = {row["rank"]: (row["verdict"], row["evidence"]) for row in warehouse.ask("FROM outlier_gpus()")}
+    assert [rank for rank, (_, evidence) in rows.items() if "NVRx" in evidence] == [5]
+    assert rows[5][0] == "slow"
+    assert rows[5][1].endswith("NVRx: kernels slower than the fastest rank by 25 % in 1 of 1 reports")
+
+
 # Not named, and why
 
 

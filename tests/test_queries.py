@@ -131,6 +131,19 @@ def inspected_operations(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def reports_of_detectors(little: Warehouse) -> None:
+    """Megatron names rank 7 in both of its reports; NVRx gives it the worst score, and one to rank 0."""
+    little.insert("runs", [{"run_id": "watched"}])
+    told = [(line, name, stat, rank, value) for line in (5, 9) for name, stat, rank, value in (
+        ("straggler Rtt", "min", 1, 3000.0), ("straggler Rtt", "max", 7, 3600.0), ("straggler Clk", "min", 7, 1500.0),
+        ("straggler Clk", "max", 0, 1980.0), ("straggler DRtt", "min", 2, 10.0), ("straggler DRtt", "max", 3, 30.0),
+    )]  # fmt: skip
+    told += [(13, "GPU relative performance", "value", 7, 0.8), (14, "GPU relative performance", "value", 0, 1.0)]
+    names = ("line", "name", "stat", "rank", "value")
+    common = {"run_id": "watched", "file_id": "log"}
+    little.insert("metrics", [common | dict(zip(names, row, strict=True)) for row in told])
+
+
 def pipeline_of_two_ranks(little: Warehouse) -> None:
     """A description of the process group of the traced ranks."""
     little.connection.execute("""UPDATE events SET args = replace(args, '"Process Group Name"',
@@ -148,6 +161,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
+    "straggler_reports": reports_of_detectors,
     "compare_published": runs_like_published_ones,
 }  # fmt: skip
 

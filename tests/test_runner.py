@@ -11,15 +11,18 @@ from types import ModuleType
 import pytest
 
 import scalelens
-from running import RUNNERS, finished, free_port, of, records, rows_of, runner_module, start, wait_for
+from running import RUNNERS, carried_out, finished, free_port, of, records, rows_of, runner_module, start, wait_for
 from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed")
 
 
+SMALL_IMAGES = ("--image-size", 32)
+
+
 def vision_run(out: Path, *options: object, ranks: int = 1, **environment: str) -> subprocess.Popen[str]:
-    return start("vision.py", "--image-size", 32, "--out", out, *options, ranks=ranks, **environment)
+    return start("vision.py", *SMALL_IMAGES, "--out", out, *options, ranks=ranks, **environment)
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +40,15 @@ def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("one")
     secrets = {"HF_TOKEN": "hidden1", "SLURM_JWT": "hidden2", "NCCL_API_KEY": "hidden3", "SLURM_JOB_ACCOUNT": "hidden4"}
     variables = {"SLURM_JOB_ID": "4242", "NCCL_DEBUG": "INFO", "NCCL_PROXY": "http://me:hidden5@proxy", **secrets}
-    finished(vision_run(out, *ONE_RANK, **variables))
+    carried_out("vision.py", *SMALL_IMAGES, "--out", out, *ONE_RANK, **variables)
     return out
 
 
 @pytest.fixture(scope="module")
 def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("two")
-    finished(vision_run(out, "--global-batch-size", 8, "--steps", 6, "--profile-steps", 2, "--lr", 0, ranks=2))
+    options = ("--global-batch-size", 8, "--steps", 6, "--profile-steps", 2, "--lr", 0)
+    carried_out("vision.py", *SMALL_IMAGES, "--out", out, *options, ranks=2)
     return out
 
 
@@ -221,7 +225,7 @@ def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path)
     log = tmp_path / "rank0.log"
     whole = (one_rank / "rank0.log").read_text()
     log.write_text(whole[: whole.index('"step": 5')])
-    finished(vision_run(tmp_path, *ONE_RANK))
+    carried_out("vision.py", *SMALL_IMAGES, "--out", tmp_path, *ONE_RANK)
     tables = rows_of(log)
     assert [(row["attempt"], row["step"]) for row in tables["steps"] if row["phase"] != "validation"] == [
         (0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6),
@@ -268,7 +272,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_losses_fall_on_a_folder_of_images(pictures: Path, tmp_path: Path) -> None:
     options = ("--data", pictures, "--workers", 0, "--batch-per-device", 8, "--epochs", 3, "--validation-steps", -1)
-    finished(vision_run(tmp_path, *options, "--profile-steps", 0, "--lr", 0.3))
+    carried_out("vision.py", *SMALL_IMAGES, "--out", tmp_path, *options, "--profile-steps", 0, "--lr", 0.3)
     events = records(tmp_path / "rank0.log")
     assert (events[0]["dataset"], events[0]["steps_per_epoch"]) == (pictures.name, 6)
     steps = of(events, "step")

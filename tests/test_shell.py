@@ -103,8 +103,9 @@ def test_the_file_of_connect_has_every_table(warehouse: Path, tmp_path: Path, ru
     file = tmp_path / "study.duckdb"
     assert run("connect", "-o", file, "-w", warehouse, *(["--copy"] if copy else [])).code == 0
     with duckdb.connect(file, read_only=True) as connection:
+        opened = scalelens.connect(warehouse)
         for table in documented():
-            expected = scalelens.connect(warehouse).sql(f"FROM {table}").columns
+            expected = opened.sql(f"FROM {table}").columns
             assert connection.sql(f"FROM {table}").columns == expected, table
         assert connection.execute("SELECT count(*) FROM step_times").fetchall() == [(5,)]
         assert pl.from_arrow(connection.sql("SELECT step FROM steps ORDER BY step").to_arrow_table())[

@@ -4,6 +4,7 @@ The database has no index, so names are looked up here and not joined there, and
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +24,9 @@ STEP = re.compile(r"(?:ProfilerStep|step|iteration|iter)[ _#:=.]*(\d{1,18})\Z", 
 STEP_GLOBS = ("ProfilerStep#[0-9]*", "[Ss][Tt][Ee][Pp]*[0-9]", "[Ii][Tt][Ee][Rr]*[0-9]")
 DRIVER = 1  # eventClass of a call
 SINCE_1970 = 10**17  # larger times are absolute already
+
+AS_THEY_ARE = {"stream": "stream", "message_bytes": "size"}  # fields by their columns
+TEXT = pa.string()
 
 Numbers = npt.NDArray[np.int64]
 
@@ -44,73 +48,92 @@ class Capture:
         columns, first = self.database.columns.get(selection.table, set()), self.line
         if "start" not in columns:
             return 0
-        for records in self.database.batches(query(selection, columns)):
-            self._add(selection, [*zip(*records, strict=True)], is_device="globalTid" not in columns)
+        sql, fields = query(selection, columns)
+        for records in self.database.batches(sql):
+            self._add(selection, dict(zip(fields, zip(*records, strict=True), strict=True)), "globalTid" not in columns)
         return self.line - first
 
-    def _add(self, selection: Selection, fields: list[tuple[Any, ...]], is_device: bool) -> None:
-        starts, ends, owners, names, devices, streams, correlations, sizes, kinds, arguments = fields
-        first, count, is_nvtx = self.line + 1, len(starts), selection.category == "nvtx"
-        self.line += count
-        start, owner = np.array(starts, np.int64), np.array([number or 0 for number in owners], np.int64)
+    def _add(self, selection: Selection, fields: dict[str, tuple[Any, ...]], is_device: bool) -> None:
+        start, count = np.array(fields["start"], np.int64), len(fields["start"])
+        owners = integers(fields.get("owner", (0,) * count)).fill_null(0).to_numpy()
         if self.base is None:
             self.base = self._session_start(int(start[0]))
-        end = np.array([begun if ended is None else ended for begun, ended in zip(starts, ends, strict=True)], np.int64)
-        keys, which = np.unique(owner >> 24, return_inverse=True)
-        processes = [self.processes.get(int(key)) or Process(0, int(key) & 0xFFFFFF, None, 0) for key in keys]
-        texts, args = self._named(selection.category, names, owner, arguments)
-        raised = np.array([process.number << 32 for process in processes], np.int64)[which]
-        columns = {
-            "line": pa.array(np.arange(first, first + count)),
-            "ph": pa.array(["i" if is_nvtx and kind == MARK else "X" for kind in kinds]),
-            "name": pa.array(texts, pa.string()),
-            "category": pa.array(categories(selection.category, kinds)),
+        callers, which = np.unique(owners, return_inverse=True)
+        keys = [caller >> 24 for caller in callers.tolist()]
+        processes = [self.processes.get(key) or Process(0, key & 0xFFFFFF, None, 0) for key in keys]
+        of_caller = pa.array(which)
+        columns = {column: integers(fields[name]) for column, name in AS_THEY_ARE.items() if name in fields}
+        columns |= self._words(selection.category, fields, owners)
+        columns |= {
+            "line": pa.array(np.arange(self.line + 1, self.line + 1 + count)),
             "start_ns": pa.array(start + self.base),
-            "duration_ns": pa.array(end - start, mask=np.array([ended is None for ended in ends]) | (end < start)),
-            "rank": pa.array([process.rank for process in processes], pa.int32()).take(pa.array(which)),
-            "stream": pa.array(streams, pa.int64()),
-            "correlation": pc.add(pa.array(correlations, pa.int64()), pa.array(raised)),
-            "message_bytes": pa.array(sizes, pa.int64()),
-            "train_step": self._step_at(start, keys, which),
-            "args": pa.array(args, pa.string()),
+            "rank": pa.array([process.rank for process in processes], pa.int32()).take(of_caller),
+            "train_step": self._step_at(start, owners >> 24),
         }
+        self.line += count
+        if "end" in fields:
+            lasted = pc.subtract(integers(fields["end"]), pa.array(start))
+            columns["duration_ns"] = pc.if_else(pc.less(lasted, 0), None, lasted)
+        if "correlation" in fields:
+            raised = pa.array([process.number << 32 for process in processes], pa.int64()).take(of_caller)
+            columns["correlation"] = pc.add(integers(fields["correlation"]), raised)
         pids = [process.pid for process in processes]
         if is_device:
-            named = [self.device_names.get((pids[p], d)) for p, d in zip(which.tolist(), devices, strict=True)]
-            columns["process"] = pa.array(named, pa.string())
+            devices = zip(which.tolist(), fields.get("device", (None,) * count), strict=True)
+            columns["process"] = pa.array([self.device_names.get((pids[k], device)) for k, device in devices], TEXT)
         else:
-            columns["process"] = pa.array([str(pid) for pid in pids]).take(pa.array(which))
-            columns["thread"] = pc.cast(pa.array(owner & 0xFFFFFF), pa.string())
+            columns["process"] = pa.array([str(pid) for pid in pids]).take(of_caller)
+            columns["thread"] = pa.array([str(caller & 0xFFFFFF) for caller in callers.tolist()]).take(of_caller)
         self._put(columns, np.array([process.part for process in processes])[which])
 
     def _put(self, columns: dict[str, pa.Array], parts: Numbers) -> None:
-        for part in np.unique(parts).tolist():
-            self.rows.part = part
-            chosen = pa.array(parts == part)
-            self.rows.put_columns("events", {name: column.filter(chosen) for name, column in columns.items()})
+        if (parts == parts[0]).all():
+            self.rows.part = int(parts[0])
+            self.rows.put_columns("events", columns)
+        else:
+            for part in np.unique(parts).tolist():
+                self.rows.part = part
+                chosen = pa.array(parts == part)
+                self.rows.put_columns("events", {name: column.filter(chosen) for name, column in columns.items()})
         self.rows.part = 0
 
-    def _named(
-        self, category: str, names: tuple[Any, ...], owner: Numbers, arguments: tuple[Any, ...]
-    ) -> tuple[list[str | None], list[str | None] | tuple[Any, ...]]:
-        """Names and arguments of records; a name is a text or the number of one."""
-        texts = [name if name is None or type(name) is str else self.texts.get(name) for name in names]
-        if category == "cuda_runtime":
+    def _words(self, category: str, fields: dict[str, tuple[Any, ...]], owners: Numbers) -> dict[str, pa.Array]:
+        """Name, category, phase and arguments of records; a name is a text or the number of one."""
+        texts = [name if type(name) is str else self.texts.get(name) for name in fields["name"]]
+        count = len(texts)
+        kinds, nothing = np.array(fields.get("kind", (None,) * count)), (None,) * count
+        args: Sequence[str | None] = fields.get("args", nothing)
+        if category == "nvtx":
+            args = self._range_args(texts, fields.get("domain", nothing), owners)
+        elif category == "cuda_runtime":
             short = {text: CALL_SUFFIX.sub("", text) for text in {*texts} if text}
-            return [short.get(text) for text in texts], arguments  # type: ignore[arg-type]
-        if category != "nvtx":
-            return texts, arguments
-        whole = texts.copy()
+            texts = [short.get(text) for text in texts]  # type: ignore[arg-type]
+        of_driver = pa.array((kinds == DRIVER) & (category == "cuda_runtime"))
+        is_mark = pa.array((kinds == MARK) & (category == "nvtx"))
+        return {
+            "ph": pc.if_else(is_mark, "i", "X"),
+            "name": pa.array(texts, TEXT),
+            "category": pc.if_else(of_driver, "cuda_driver", category),
+            "args": pa.array(args, TEXT),
+        }
+
+    def _range_args(self, texts: list[str | None], domains: Sequence[Any], owners: Numbers) -> list[str | None]:
+        """Arguments of ranges: a domain other than the default one, and the whole text of PyTorch's ranges.
+
+        In `texts` the latter lose their numbers.
+        """
         args: list[str | None] = [None] * len(texts)
-        for k, text in enumerate(whole):
+        if not any(domains) and not any(", " in text for text in {*texts} if text):
+            return args
+        for k, (text, domain) in enumerate(zip(texts, domains, strict=True)):
             said: dict[str, str] = {}
-            if arguments[k]:
-                said["domain"] = self.domains.get((int(owner[k]) >> 24, arguments[k])) or str(arguments[k])
+            if domain:
+                said["domain"] = self.domains.get((int(owners[k]) >> 24, domain)) or str(domain)
             if text and ", " in text and (operator := OPERATOR.match(text)):
                 texts[k], said["text"] = operator[1], text
             if said:
                 args[k] = msgspec.json.encode(said).decode()
-        return texts, args
+        return args
 
     def _session_start(self, first: int) -> int:
         """Nanoseconds since 1970 at which times of the capture begin; 0 where that is not known."""
@@ -154,27 +177,25 @@ class Capture:
         if not {"text", "textId", "end"} <= self.database.columns.get("NVTX_EVENTS", set()):
             return {}
         ids = ", ".join(str(number) for number, text in self.texts.items() if text and STEP.match(text)) or "NULL"
-        named = " OR ".join(f"text GLOB '{glob}'" for glob in STEP_GLOBS)
-        ranges = 'SELECT globalTid >> 24, start, "end", coalesce(text, textId) FROM NVTX_EVENTS WHERE "end" >= start'
+        # A text that is NULL is three calls of GLOB for nothing.
+        globs = " OR ".join(f"text GLOB '{glob}'" for glob in STEP_GLOBS)
+        named = f"(text IS NOT NULL AND ({globs}) OR textId IN ({ids}))"
+        ranges = 'SELECT globalTid >> 24, start, "end", coalesce(text, textId) FROM NVTX_EVENTS'
         spans: dict[int, list[tuple[int, int, int]]] = {}
-        for key, start, end, text in self.database.rows(f"{ranges} AND ({named} OR textId IN ({ids}))"):
+        for key, start, end, text in self.database.rows(f'{ranges} WHERE {named} AND "end" >= start'):
             if step := STEP.match(str(self.texts.get(text, text))):
                 spans.setdefault(key, []).append((start, end, int(step[1])))
         return {key: np.array(sorted(of_key), np.int64).T for key, of_key in spans.items()}
 
-    def _step_at(self, start: Numbers, keys: Numbers, which: Numbers) -> pa.Array:
+    def _step_at(self, start: Numbers, keys: Numbers) -> pa.Array:
         """The step of its process in which something starts."""
         step, inside = np.zeros(len(start), np.int64), np.zeros(len(start), bool)
-        for place, key in enumerate(keys.tolist()):
-            if key in self.steps:
-                begins, ends, numbers = self.steps[key]
-                k = np.searchsorted(begins, start, "right") - 1
-                within = (which == place) & (k >= 0) & (start < ends[k])
-                step, inside = np.where(within, numbers[k], step), inside | within
+        for key, (begins, ends, steps) in self.steps.items():
+            k = np.searchsorted(begins, start, "right") - 1
+            within = (keys == key) & (k >= 0) & (start < ends[k])
+            step, inside = np.where(within, steps[k], step), inside | within
         return pa.array(step, mask=~inside)
 
 
-def categories(category: str, kinds: tuple[Any, ...]) -> list[str]:
-    if category != "cuda_runtime":
-        return [category] * len(kinds)
-    return ["cuda_driver" if kind == DRIVER else category for kind in kinds]
+def integers(values: Sequence[Any]) -> pa.Array:
+    return pa.array(values, pa.int64())

@@ -55,14 +55,20 @@ MAY_LACK = (
 )  # fmt: skip
 
 
-def query(selection: Selection, columns: set[str]) -> str:
-    """SQL for start, end, owner, name, device, stream, correlation, bytes, kind and arguments of a table's records."""
+def query(selection: Selection, columns: set[str]) -> tuple[str, list[str]]:
+    """SQL for the records of a table, and what its columns are; what the table lacks is left out."""
     lacking = [f'NULL AS "{column}"' for column in MAY_LACK if column not in columns]
     table = f"(SELECT {', '.join(['*', *lacking])} FROM {selection.table})"
     pairs = ", ".join(f"'{name}', {name}" for name in selection.args if name in columns)
-    arguments = "domainId" if selection.category == "nvtx" else f"json_object({pairs})" if pairs else "NULL"
-    owner = next((column for column in ("globalTid", "globalPid") if column in columns), "NULL")
-    kind = {"nvtx": "eventType", "cuda_runtime": "eventClass"}.get(selection.category, "NULL")
-    size = selection.size if selection.size in columns else "NULL"
-    chosen = f'start, "end", {owner}, {selection.name}, deviceId, streamId, correlationId, {size}, {kind}, {arguments}'
-    return f"SELECT {chosen} FROM {table} WHERE start IS NOT NULL AND ({selection.where})"
+    by_column = {
+        "start": "start", "end": "end", "owner": "globalTid" if "globalTid" in columns else "globalPid",
+        "device": "deviceId", "stream": "streamId", "correlation": "correlationId", "size": selection.size,
+        "kind": {"nvtx": "eventType", "cuda_runtime": "eventClass"}.get(selection.category),
+        "domain": "domainId" if selection.category == "nvtx" else None,
+    }  # fmt: skip
+    chosen = {name: f'"{column}"' for name, column in by_column.items() if column in columns}
+    chosen["name"] = selection.name
+    if pairs:
+        chosen["args"] = f"json_object({pairs})"
+    where = f"start IS NOT NULL AND ({selection.where})"
+    return f"SELECT {', '.join(chosen.values())} FROM {table} WHERE {where}", [*chosen]

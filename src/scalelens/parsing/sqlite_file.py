@@ -10,7 +10,7 @@ from typing import Any
 from scalelens.parsing.source import Source
 
 MAGIC = b"SQLite format 3\0"
-BATCH = 50_000  # rows
+BATCH = 10_000  # rows: more would leave the cache between fetching and converting them
 
 
 class Database:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.pipeline_replay import Question, table_of, what_if
-from scalelens.statistics.spans import class_spans, innermost, nested
+from scalelens.statistics.spans import class_spans, innermost, launch_paths, nested
 
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
@@ -21,6 +21,27 @@ def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.Chunked
     """`innermost` of Arrow columns of lists."""
     rows = zip(starts.to_pylist(), ends.to_pylist(), times.to_pylist(), strict=True)
     return pa.array([innermost(*row) if all(row) else None for row in rows], type=pa.list_(pa.int64()))
+
+
+def _launch_paths(
+    lines: pa.ChunkedArray,
+    starts: pa.ChunkedArray,
+    ends: pa.ChunkedArray,
+    names: pa.ChunkedArray,
+    times: pa.ChunkedArray,
+) -> pa.Array:
+    """`launch_paths` of Arrow columns of lists: of each thread a list with the path of each time, in words."""
+    threads = []
+    for line, start, end, name, time in zip(lines, starts, ends, names, times, strict=True):
+        coded = name.values.dictionary_encode()
+        line, start, end, time = (column.values.to_numpy() for column in (line, start, end, time))
+        path_of_time, paths = launch_paths(line, start, end, coded.indices.to_numpy(), time)
+        words, texts = coded.dictionary.to_pylist(), list[str]()
+        for before, last in paths:
+            texts.append(f"{texts[before]} / {words[last]}" if before >= 0 else words[last])
+        threads.append(pa.array(texts, pa.string()).take(pa.array(path_of_time, mask=path_of_time < 0)))
+    ends_of = np.cumsum([0, *map(len, threads)], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends_of, pa.concat_arrays([pa.array([], pa.string()), *threads]))
 
 
 def _nested(
@@ -73,6 +94,7 @@ def _pipeline_what_if(
 FUNCTIONS_OF_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "class_spans": (_class_spans, ["BIGINT[]"] * 3, "BIGINT[]"),
     "innermost": (_innermost, ["BIGINT[]"] * 3, "BIGINT[]"),
+    "launch_paths": (_launch_paths, [*["BIGINT[]"] * 3, "VARCHAR[]", "BIGINT[]"], "VARCHAR[]"),
     "nested": (_nested, ["BIGINT[]"] * 5, f"STRUCT({' BIGINT, '.join(_NESTED)} BIGINT)[]"),
     "pipeline_what_if": (
         _pipeline_what_if,

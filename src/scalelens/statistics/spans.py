@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
+BLOCK = 100_000  # spans that are Python's numbers at a time
+OUTSIDE = (0, -1, -1)  # end, place and path of what is around the outermost span
 
 
 def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
@@ -28,6 +30,39 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
             opened.pop()
         places[place] = opened[-1] + 1 if opened else None
     return places
+
+
+def launch_paths(
+    lines: Places, starts: Places, ends: Places, names: Places, times: Places
+) -> tuple[Places, list[tuple[int, int]]]:
+    """The spans around each time, from the outermost to the innermost, as a path: of each time the place of its path.
+
+    One line, start, end and name for each span, shape (n,), in any order; one result for each of `times`, -1 where
+    there is no span around.  A path is the place of the path that it goes on, or -1, and a name.  Of two spans that
+    cross, the later start is the inner one, but not within the other; of two that are alike the first line is the outer
+    one.  Spans may be tens of millions: the loop holds those that are open and the paths met so far.
+    """
+    order = np.lexsort((lines, -ends, starts))
+    starts, ends = starts[order], ends[order]
+    parents, paths = np.full(len(starts), -1), np.full(len(starts), -1)
+    known: dict[tuple[int, int], int] = {}
+    opened: list[tuple[int, int, int]] = []  # end, place and path
+    for first in range(0, len(starts), BLOCK):
+        block = slice(first, first + BLOCK)
+        found = []
+        spans = zip(starts[block].tolist(), ends[block].tolist(), names[order[block]].tolist(), strict=True)
+        for place, (start, end, name) in enumerate(spans, first):
+            while opened and opened[-1][0] < start:
+                opened.pop()
+            around = next((span for span in reversed(opened) if span[0] >= end), OUTSIDE)
+            path = known.setdefault((around[2], name), len(known))
+            opened.append((end, place, path))
+            found.append((around[1], path))
+        parents[block], paths[block] = np.array(found).T
+    owner = np.searchsorted(starts, times, "right") - 1
+    while len(over := np.flatnonzero((owner >= 0) & (ends[owner] < times))):
+        owner[over] = parents[owner[over]]
+    return np.where(owner >= 0, paths[owner], -1), [*known]
 
 
 def nested(

@@ -18,7 +18,8 @@
 --   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers, three steps).
 --   Evidence comes from compute times, waiting for data, arrival at collectives, power and clocks.  Devices whose power
 --   or clock stands out (power_scores, clock_scores) are named beside ranks that are slow, intermittent or unknown.
---   These files do not say which rank has such a device.
+--   These files do not say which rank has such a device.  A rank that the training's own straggler detector names
+--   (straggler_reports) has that as evidence too; where nothing else is recorded of it, it stays unknown.
 --
 -- Formula:
 --   x = compute time / median of the stage in that step; z = (median x - 1) / max(1.4826 MAD, 0.02) among the peers;
@@ -39,7 +40,7 @@
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
 --   node_ratio reason
 --
--- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, clock_scores, events, steps, runs, selected_runs
+-- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, clock_scores, straggler_reports, events, steps, runs, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -64,7 +65,7 @@
 --   q                DOUBLE      the same over all ranks of the run
 --   node_ratio       DOUBLE      its node over the other nodes, NULL where nodes are not compared
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, power, clock
+--   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, detectors, power, clock
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
 own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
@@ -104,6 +105,11 @@ sensed AS (
             concat_ws(':', node, device), ratio, coalesce(' (' || limited_by || ')', '')), ', ' ORDER BY z, node, device)
         FROM clock_scores(runs := runs) WHERE stands_out GROUP BY run_id)
     GROUP BY run_id),
+reported AS (
+    SELECT run_id, rank, any_value(node) AS node, string_agg(format('{}: {} {} by {:.0f} % in {} of {} reports', tool,
+        measure, CASE measure WHEN 'clock' THEN 'lower' WHEN 'own kernels' THEN 'slower than at its best'
+            ELSE 'slower than the fastest rank' END, 100 * excess, n_named, n_reports), '; ' ORDER BY tool, measure) AS tools_say
+    FROM straggler_reports(runs := runs, threshold := threshold) WHERE stands_out GROUP BY run_id, rank),
 differing AS (
     SELECT run_id, stage, count(*) AS peers, max(n_steps) AS n_steps, arg_max(rank, ratio) AS slowest,
         max(ratio) AS ratio, true_spread(list(level), any_value(noise), max(n_steps)) AS apart
@@ -127,7 +133,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             100 * loads_s / lateness_s, 100 * upstream_s / lateness_s) END,
         CASE WHEN network_ratio IS NOT NULL THEN format('collectives of its group take {:.2f} times as long as those of '
             || 'other groups', network_ratio) END,
-        CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END), '') AS evidence,
+        tools_say, CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END), '') AS evidence,
     nullif(concat_ws('; ',
         CASE WHEN no_stages THEN 'ranks send to each other and the pipeline stages are not known, so that the peers are '
             || 'not: label the run with pp' END,
@@ -150,6 +156,12 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
             WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
 FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN sensed USING (run_id)
+    LEFT JOIN reported USING (run_id, rank)
+UNION ALL BY NAME
+SELECT run_id, rank, coalesce(t.node, p.node) AS node, p.device, 'unknown' AS verdict, tools_say AS evidence,
+    'a detector in the training names it; its compute time in each step is not recorded' AS reason
+FROM reported AS t LEFT JOIN places AS p USING (run_id, rank)
+WHERE (run_id, rank) NOT IN (SELECT (run_id, rank) FROM verdicts WHERE rank IS NOT NULL)
 UNION ALL BY NAME
 SELECT run_id, NULL AS rank, 'ordinary' AS verdict, stage, peers, n_steps, ratio, apart.p AS p,
     format('ranks differ by {:.1f} % in their compute time (one standard deviation, 95 % {:.1f} to {:.1f} %) beyond the '

@@ -36,12 +36,12 @@
 --   unknown            VARCHAR     settings that one side does not say
 --   note               VARCHAR     what to doubt
 WITH
-rates AS (
+rates AS MATERIALIZED (
     SELECT run_id, samples_per_s, tokens_per_s FROM throughput(runs := runs, epochs := epochs, warmup := warmup,
         exclude := exclude)),
-energies AS (
+energies AS MATERIALIZED (
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
-efficiencies AS (
+efficiencies AS MATERIALIZED (
     FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 -- Values are in the units of number_unit: 3600 J are 1 Wh.
 measures AS (

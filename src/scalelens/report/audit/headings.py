@@ -7,9 +7,9 @@ from scalelens.report.audit.units import DEVICES, ITEMS, PER, base, canonical
 
 BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
 LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
-RATE_OF_SUFFIX = re.compile(r"^(\w+?)_per_(s|sec|second|step)$", re.IGNORECASE)
-COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
 ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
+RATE_OF_SUFFIX = re.compile(rf"^(\w+?)_per_(s|sec|second|step)(?:_per_({ONE_DEVICE}))?$", re.IGNORECASE)
+COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
 COUNTS = {
     "micro_batch": rf"(?:micro|mini|local).?batch|\bmbs\b|batch.*(?:per|/)\s?{ONE_DEVICE}",
     "batch": r"batch.?size|\bbatch\b|\bgbs\b",
@@ -61,10 +61,12 @@ def name_and_unit(heading: str) -> tuple[str, str]:
         for part in (inner, *re.split(r"\s+or\s+|,\s*", inner)):
             if unit := canonical(part):
                 return heading.replace(inner, ""), unit
+    if heading.startswith("% of "):
+        return heading, "%"
     if whole := canonical(heading):
         return heading, whole
     column = RATE_OF_SUFFIX.match(heading)
-    if column and (unit := canonical(f"{column[1]}/{column[2]}")):
+    if column and (unit := canonical("/".join(part for part in column.groups() if part))):
         return heading, unit
     last = LAST_WORD.search(heading)
     unit = unit_of_suffix(last[1]) if last else ""
@@ -96,7 +98,7 @@ def kind_of_unit(unit: str) -> str:
 
 def kind_of_words(name: str) -> str:
     """Kind by what the heading says, where the unit does not tell."""
-    plain = name.strip(" ()[]")
+    plain = name.replace("_", " ").strip(" ()[]")
     if "/" in plain:
         return ""
     for kind, words in COUNTS.items():
@@ -104,7 +106,9 @@ def kind_of_words(name: str) -> str:
             return kind
     if re.search(r"\bspeed.?up\b", plain):
         return "speedup"
-    if re.search(r"\befficiency\b|^e\(n\)$", plain) and not re.search(r"energy|power|memory|compute", plain):
+    if re.search(r"\befficiency\b|\beff\b|^e(?:\(n\))?$", plain) and not re.search(
+        r"energy|power|memory|compute", plain
+    ):
         return "efficiency"
     return "ratio" if re.fullmatch(r"ratio|relative.*|normali[sz]ed.*", plain) else ""
 

@@ -31,7 +31,7 @@ NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
-YEAR = re.compile(r"(?:19|20)\d\d")
+YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
 MOST_CHARACTERS = 24  # a longer one is an identifier
 WORDS_BEFORE = 40  # characters
 HEDGES = {

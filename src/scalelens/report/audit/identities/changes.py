@@ -13,7 +13,7 @@ from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import exact, value
-from scalelens.report.audit.units import base
+from scalelens.report.audit.units import DEVICES, base
 from scalelens.report.audit.wording import about, matters, middle, shown
 
 BETWEEN = r"(?:(?!<\d+>)[^.;:]){0,40}?"
@@ -23,9 +23,17 @@ PAIR = (
 )
 AMOUNT = (
     rf"(?:{FOLLOWS}|,? by )"
-    r"(?:a |an |only |just |by )*"
+    r"(?:a |an |only |just |by |it is )*"
     r"(?:(?:speed-?up|factor|increase|decrease|reduction|gain|drop|rise|improvement|change|growth|loss|slowdown) of )?"
     r"<(?P<change>\d+)>"
+)
+# "by 20 %, from 100 W to 80 W", "compared with 100 W it draws 80 W, 20 % less"
+CHANGE_FIRST = re.compile(
+    rf"\b(?:by|of) (?:a factor of )?<(?P<change>\d+)>,? \(?from <(?P<a>\d+)>{BETWEEN} to <(?P<b>\d+)>(?P<c>)(?P<d>)"
+)
+COMPARED = re.compile(
+    r"compared (?:to|with) <(?P<a>\d+)>,(?:(?!<\d+>)[^.;:]){0,60}? <(?P<b>\d+)>,? \(?(?:a |an )?<(?P<change>\d+)> "
+    r"(?:more|less|higher|lower|faster|slower|speed-?up)(?P<c>)(?P<d>)"
 )
 LINKED = re.compile(PAIR + r"(?: on <\d+> devices)?" + AMOUNT)
 SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
@@ -35,7 +43,7 @@ IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose change or ratio is none of their two values."""
     for sentence in document.sentences:
-        for pattern in (LINKED, SHARE):
+        for pattern in (LINKED, SHARE, CHANGE_FIRST, COMPARED):
             for linked in pattern.finditer(sentence.marked):
                 yield from of_pair(sentence, linked)
 
@@ -51,6 +59,8 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         return
     a, b = in_one_unit(first, second)
     if not a or not b:
+        return
+    if second.unit in (*DEVICES, "nodes"):  # what changed is another quantity: "from 4 to 8 GPUs, 1.9 times faster"
         return
     claimed = value(change)
     ways = [a / b, b / a] if IS_RATIO.search(linked[0]) else ways_to_count(a, b, points=second.unit == "%")

@@ -1,8 +1,8 @@
 """Energy / time = mean power.
 
 In a table: where most rows follow, up to a number of devices that all share, and a row does not.  In a sentence: where
-it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W".  A sentence that only names the three is left
-alone: its energy may be of another part of the run.
+it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W" or "ran for 2 h and used 350 Wh (175 W on
+average)".  A sentence that only names the three is left alone: its energy may be of another part of the run.
 """
 
 import re
@@ -12,13 +12,20 @@ from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import is_multiplied
+from scalelens.report.audit.linking import is_hedged, is_multiplied
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.quantities import unit_is, value
 from scalelens.report.audit.wording import about, matters, middle, shown
 
-LINKED = re.compile(r"<(\d+)> (?:\w+ ){0,2}?(?:in|over|during|within|for) (?:the |a |its )?(?:\w+ )?<(\d+)>[^.;]*?"
-                    r"(?:mean|average)(?:d)? (?:power|draw)[^<>;]{0,20}<(\d+)>")  # fmt: skip
+MEAN = (
+    r"(?:[^.;]*?(?:mean|average)(?:d)? (?:power|draw)[^<>;]{0,20}<(?P<power>\d+)>|,? averaging <(?P<averaged>\d+)>|"
+    r",? \(?<(?P<bracketed>\d+)> on average)"
+)
+IN = r"(?:in|over|during|within|for) (?:the |a |its )?(?:\w+ )?"
+LINKED = re.compile(rf"<(?P<energy>\d+)> (?:\w+ ){{0,2}}?{IN}<(?P<time>\d+)>{MEAN}")
+TIME_FIRST = re.compile(
+    rf"{IN}<(?P<time>\d+)>,? (?:and |it |they )?(?:consum|us|draw|drew|need|took)\w* <(?P<energy>\d+)>{MEAN}"
+)
 SAID = "energy / time = mean power"
 
 
@@ -38,14 +45,18 @@ def quotient(given: list[Interval]) -> Interval:
 
 
 def of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    for linked in LINKED.finditer(sentence.marked):
-        energy, time, power = (sentence.numbers[int(place)] for place in linked.groups())
+    for linked in (*LINKED.finditer(sentence.marked), *TIME_FIRST.finditer(sentence.marked)):
+        power_place = linked["power"] or linked["averaged"] or linked["bracketed"]
+        energy, time, power = (
+            sentence.numbers[int(place)] for place in (linked["energy"], linked["time"], power_place)
+        )
         if is_multiplied(sentence.marked, linked.start()):
             continue
         if unit_is(energy, "J") and unit_is(time, "s") and unit_is(power, "W") and value(time).low > 0:
             right = value(energy) / value(time)
             room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
-            if room.apart(value(power)) and not (energy.hedge or time.hedge or power.hedge):
+            exact = not (energy.hedge or power.hedge or is_hedged(sentence, int(linked["time"])))
+            if exact and room.apart(value(power)):
                 yield Finding(
                     "inconsistent",
                     (power, energy, time),

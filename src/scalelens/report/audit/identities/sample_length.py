@@ -10,14 +10,21 @@ from collections.abc import Iterator
 from scalelens.report.audit.columns import rows_against
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS, is_multiplied
+from scalelens.report.audit.linking import FOLLOWS, SAME, is_multiplied
 from scalelens.report.audit.printed import Interval
 from scalelens.report.audit.wording import about, matters, middle
 
 LINKED = re.compile(
-    r"<(\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?<(\d+)>"
-    rf"(?: each)?{FOLLOWS}<(\d+)>( (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
+    r"<(?P<batch>\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?"
+    rf"<(?P<length>\d+)>(?: each)?(?:(?P<same>{SAME})|{FOLLOWS})<(?P<tokens>\d+)>"
+    r"(?P<per_step> (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
 )
+LENGTH_FIRST = re.compile(
+    r"length of <(?P<length>\d+)>(?: tokens)? and (?:a )?(?:global )?batch size (?:of )?<(?P<batch>\d+)>,"
+    r"(?P<per_step> (?:each|every|one|a) (?:step|batch|iteration|update) (?:processes|has|holds|contains|is)) "
+    r"<(?P<tokens>\d+)>(?P<same>)"
+)
+EACH_BATCH = re.compile(r"\b(?:each|every|one|a) (?:global )?(?:batch|step|iteration|update)\b")
 SAID = "tokens = sequences × length"
 
 
@@ -45,9 +52,11 @@ def product(given: list[Interval]) -> Interval:
 
 
 def of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    for linked in LINKED.finditer(sentence.marked):
-        batch, length, tokens = (sentence.numbers[int(place)] for place in linked.groups()[:3])
-        of_a_step = bool(linked[4]) or tokens.unit in ("tokens/steps", "tokens/batches")
+    for linked in (*LINKED.finditer(sentence.marked), *LENGTH_FIRST.finditer(sentence.marked)):
+        places = (linked["batch"], linked["length"], linked["tokens"])
+        batch, length, tokens = (sentence.numbers[int(place)] for place in places)
+        of_a_step = bool(linked["per_step"]) or tokens.unit in ("tokens/steps", "tokens/batches")
+        of_a_step |= bool(linked["same"] and tokens.unit == "tokens" and EACH_BATCH.search(sentence.marked))
         of_a_step &= not is_multiplied(sentence.marked, linked.start())
         right = batch.interval * length.interval
         if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):

@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS, is_multiplied
+from scalelens.report.audit.linking import FOLLOWS, SAME, is_multiplied
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import DEVICES
@@ -20,7 +20,7 @@ from scalelens.report.audit.wording import about, matters, middle, shown
 SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
 WORK = re.compile(
     r"<(\d+)> (?:of|with|at) (?:a )?(?:global )?(?:batch size of |batch size )?<(\d+)>"
-    rf"{FOLLOWS}<(\d+)>(?: in total| altogether)"
+    rf"(?:{FOLLOWS}<(\d+)>(?: in total| altogether)|{SAME}<(\d+)>)"
 )
 COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
 LARGEST = 1000
@@ -56,10 +56,11 @@ def is_small(count: Number) -> bool:
 
 def work(sentence: Sentence) -> Iterator[Finding]:
     for match in WORK.finditer(sentence.marked):
-        steps, batch, total = (sentence.numbers[int(place)] for place in match.groups())
+        steps, batch, total = (sentence.numbers[int(place)] for place in match.groups() if place)
         right = steps.interval * batch.interval
         known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)
         known &= not is_multiplied(sentence.marked, match.start())
+        known &= bool(match[3]) or total.unit in ("samples", "images", "sequences", batch.unit or "samples")
         if known and right.apart(total.interval):
             yield Finding(
                 "inconsistent",

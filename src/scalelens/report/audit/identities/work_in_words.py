@@ -9,30 +9,34 @@ from collections.abc import Iterator
 from scalelens.report.audit.agreement import MEASURED_TWICE
 from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.linking import FOLLOWS, is_multiplied
+from scalelens.report.audit.linking import FOLLOWS, SAME, is_hedged, is_multiplied
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
 from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, shown
 
-LINKED = re.compile(rf"<(\d+)> (?:for|over|during|in) <(\d+)>{FOLLOWS}<(\d+)>")
+LINKED = re.compile(
+    rf"<(\d+)> (?:for|over|during|in) <(\d+)>(?:{FOLLOWS}|,? (?:processing|thus processing) (?:a total of )?)<(\d+)>"
+)
+AT = re.compile(rf"\bat <(\d+)>, <(\d+)>(?: of training)?{SAME}<(\d+)>")
 INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose work is not their rate times their time."""
     for sentence in document.sentences:
-        for pattern in (LINKED, INVERSE):
+        for pattern in (LINKED, AT, INVERSE):
             for match in pattern.finditer(sentence.marked):
                 if not is_multiplied(sentence.marked, match.start()):
                     first, time, last = (sentence.numbers[int(place)] for place in match.groups())
-                    rate, work = (first, last) if pattern is LINKED else (last, first)
+                    rate, work = (last, first) if pattern is INVERSE else (first, last)
                     yield from judged(sentence, rate, time, work, accused=last)
 
 
 def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
     fits = base(rate.unit)[0] == f"{work.unit}/s" and base(time.unit)[0] == "s" and work.unit
-    if not fits or rate.hedge or time.hedge or work.hedge or "each" in sentence.marked:
+    hedged = rate.hedge or work.hedge or is_hedged(sentence, sentence.numbers.index(time))
+    if not fits or hedged or "each" in sentence.marked:
         return
     done = value(rate) * value(time)
     room = Interval(done.low * (1 - MEASURED_TWICE), done.high * (1 + MEASURED_TWICE))

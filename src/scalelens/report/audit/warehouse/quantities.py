@@ -54,7 +54,7 @@ QUALIFIERS = {
     "part": r"\b(forward|backward|optimi[sz]er|data[ -](load\w*|wait\w*|time)|input|idle|communicat\w+|comput\w+|"
     r"checkpoint\w*|evaluat\w+|validat\w+|compil\w+|cop(y|ies))\b",
     "spread": r"\b(standard deviation|std|variance|jitter|minimum|maximum|max|fastest|slowest|shortest|longest)\b",
-    "supposed": r"\b(theoretical\w*|expect\w+|predict\w+|estimat\w+|target|would)\b",
+    "supposed": r"\b(theoretical\w*|(?<!as )(?<!than )expect(?:s|ed)?|predict\w+|estimat\w+|target|would)\b",
 }  # fmt: skip
 PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in QUALIFIERS.items()}
 WORD_OF_COLUMN = {"unit": "device"}
