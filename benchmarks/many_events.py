@@ -3,7 +3,7 @@
     python benchmarks/many_events.py FOLDER [--events 100000000] [--only QUERY ...]
 
 The traces of ten runs of `growth.py` are read once.  Each copy of their rows has file ids and a folder of its own, so it
-counts as ten more runs.  FOLDER keeps the warehouse, about 1 GB for 10^8 events, and the script goes on where it was
+counts as ten more runs.  FOLDER keeps the warehouse, 0.3 GB for 10^8 events, and the script goes on where it was
 stopped.  Printed are the processor seconds, seconds and most memory of each thing, in a process of its own.
 """
 
