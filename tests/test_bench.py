@@ -333,7 +333,7 @@ def test_on_this_machine(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "r/rank0.log").read_text().count('"event": "step"') == 2
     assert "next: scalelens ingest" in done.stderr
-    wrong = bench("vision", "--out", tmp_path / "r", "--precision", "fp64")
+    wrong = bench("vision", "--nproc", 1, "--out", tmp_path / "r", "--precision", "fp64")
     assert wrong.returncode == 1
     assert "invalid choice: 'fp64'" in wrong.stderr
 

@@ -1,5 +1,7 @@
 """Comparing runs: how often a verdict is wrong, what is never said of one run, what makes two sides incomparable."""
 
+import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -116,7 +118,7 @@ def test_of_two_runs_nothing_is_said_but_within_them(warehouse: Warehouse) -> No
     assert row["verdict"] == "inconclusive"
     assert row["interval_of"] == "steps"
     assert row["ratio_low"] < 2 < row["ratio_high"]
-    assert row["sentence"].startswith("within these runs b is ")
+    assert row["sentence"].startswith("within these runs b takes 2 times as long as a (1.99 to 2.01 times)")
     assert "one run a side cannot tell" in row["sentence"]
     assert exit_code(row, 0.03, strict=False) == 0
     assert exit_code(row, 0.03, strict=True) == 1
@@ -138,6 +140,14 @@ def test_a_side_without_a_value_says_where_to_look(warehouse: Warehouse) -> None
     row = compared(warehouse)
     assert row["ratio"] is None
     assert "1 run has no value of this measure: exclusions say why" in row["note"]
+
+
+def test_large_differences_are_told_as_times(warehouse: Warehouse) -> None:
+    """`2124.2 % slower` is read by nobody."""
+    for run, level in (("a", 1.0), ("b", 3.0)):
+        warehouse.run(run, [level * (1 + 0.001 * (k % 3)) for k in range(60)])
+    assert compared(warehouse)["sentence"].startswith("within these runs b takes 3 times as long as a (")
+    assert compared(warehouse, "b", "a")["sentence"].startswith("within these runs b is 3 times as fast as a (")
 
 
 def test_one_run_against_repeats_scatters_as_they_do() -> None:
@@ -196,6 +206,7 @@ def test_sizes_mixed_on_a_side_have_no_verdict(warehouse: Warehouse) -> None:
     row = compared(warehouse, "precision=fp32", "precision=bf16")
     assert row["verdict"] == "inconclusive" and not row["comparable"]
     assert "devices (4, 8)" in row["note"]
+    assert row["sentence"] == "b cannot be compared with a"
     assert exit_code(row, 0.0, strict=True) == 1
 
 
@@ -263,6 +274,71 @@ def test_the_command(demo_runs: Path, run: Run) -> None:
     assert plan.code == 0
     assert "scalelens bench vision --nproc 1" in plan.err
     assert "--precision bf16" in plan.err
+
+
+def test_the_command_it_prints_runs(demo_runs: Path, run: Run) -> None:
+    ran = run("compare", "precision = 'fp32'", "bf16-r1", "quantile=0.9", "-w", demo_runs, "--format", "table")
+    assert "columns in all: --format csv" in ran.err
+    hint = command_in(ran.err, "how many repeats would tell: ")
+    assert hint == ["next-runs", "precision = 'fp32'", "bf16-r1", "quantile=0.9", "-w", str(demo_runs)]
+    assert run(*hint).code == 0
+
+
+def test_records_that_rules_leave_out_are_told_with_the_command_that_compares_them(tmp_path: Path, run: Run) -> None:
+    """Every iteration of bigscience's repeats on 64 GPUs was skipped: the loss scale overflowed."""
+    line = (
+        " iteration {k:8}/ 10 | consumed samples: 16 | elapsed time per iteration (ms): {ms} | learning rate: 0.0 |"
+        " global batch size: 4 | loss scale: 65536.0 | number of skipped iterations: 1 | number of nan iterations: 0 |"
+    )
+    for name, ms in (("first", 1000.0), ("run again", 1020.0)):
+        text = "\n".join(line.format(k=k, ms=ms + k) for k in range(1, 5))
+        (tmp_path / f"{name}.out").write_text(text + "\n")
+    warehouse = tmp_path / "warehouse"
+    assert run("ingest", tmp_path, "-w", warehouse).code == 0
+    ran = run("compare", "first", "run again", "-w", warehouse)
+    assert "b cannot be compared with a" in ran.err
+    assert "a: all 4 records are left out: skipped 4, warmup 2" in ran.err
+    anyway = command_in(ran.err, "compare them anyway: ")
+    assert anyway == ["compare", "first", "run again", "exclude=none", "-w", str(warehouse)]
+    missing = run(*anyway, "measure=data_s")
+    assert "b: none of its 4 records has data_s" in missing.err
+
+
+def test_unlike_work_prints_the_comparison_of_rates(tmp_path: Path, run: Run) -> None:
+    for name, samples in (("small", 8), ("large", 16)):
+        rows = "".join(f"{step},0.5,{samples}\n" for step in range(60))
+        (tmp_path / f"{name}.csv").write_text("step,step_time_s,global_batch_size\n" + rows)
+    warehouse = tmp_path / "warehouse"
+    assert run("ingest", tmp_path, "-w", warehouse).code == 0
+    ran = run("compare", "small", "large", "-w", warehouse)
+    rates = command_in(ran.err, "the same of work done: ")
+    assert rates[:4] == ["compare", "small", "large", "measure=samples_per_s"]
+    assert "b is 2 times as fast as a" in run(*rates).err
+
+
+def test_traces_of_both_sides_are_evidence(tmp_path: Path, run: Run) -> None:
+    """Traces without annotated steps; names of kernels are held against each other by the command that is printed."""
+    for name, lasts in (("before", 100), ("after", 160)):
+        kernel = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}
+        events = [kernel | {"name": "sgemm", "ts": 1000 * k, "dur": lasts} for k in range(3)]
+        events += [kernel | {"name": "ncclDevKernel_AllReduce_Sum", "ts": 1000 * k + 500, "dur": 50} for k in range(3)]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+        assert run("ingest", tmp_path / f"{name}.json", "-w", tmp_path / "warehouse").code == 0
+    told = run("compare", "before", "after", "-w", tmp_path / "warehouse").err
+    assert "class compute: 0.300 -> 0.480 ms (+0.180) per step" in told
+    assert "collective ncclDevKernel_AllReduce_Sum: 0.150 -> 0.150 ms (+0.000) per step" in told
+    assert "kernel sgemm: 0.300 -> 0.480 ms (+0.180) per step" in told
+    assert "traces without annotated steps count as one step" in told
+    ran = run(*command_in(told, "name by name: "))
+    assert "device,sgemm,unchanged,3,3,0,300000,480000,180000,1.6" in ran.out
+
+
+def command_in(text: str, before: str) -> list[str]:
+    """Words of a printed command, as the shell would take them, without the program."""
+    line = next(line for line in text.splitlines() if line.startswith(before))
+    program, *words = shlex.split(line.removeprefix(before))
+    assert program == "scalelens"
+    return words
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,12 @@ def test_a_block_fits_any_width(texts: list[str], width: int) -> None:
     ]
 
 
+def test_names_that_differ_behind_hundreds_of_characters_are_still_shown() -> None:
+    names = ["kernel<" + 200 * "a" + end + 200 * "a" + ">" for end in "xy"]
+    fitting, dropped = fitted(Block("", [Shown("name", "name", names, False)], {}, 2), 100)
+    assert [column.name for column in fitting.columns] == ["name"] and not dropped
+
+
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1))
 def test_numbers_of_a_column_keep_four_digits_or_the_largest_keeps_six(sizes: list[float]) -> None:
     decimals = decimals_of(sizes, 6)

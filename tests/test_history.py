@@ -12,6 +12,7 @@ import scipy.stats
 
 from command_line import Run
 from little_warehouse import Row, Warehouse
+from scalelens.cli.history import told
 from scalelens.statistics.histories import change_points, energy_statistics, t_test
 
 Values = npt.NDArray[np.float64]
@@ -174,6 +175,12 @@ def test_earlier_runs_count_but_are_not_shown(warehouse: Warehouse) -> None:
 
 
 # The command
+
+
+@pytest.mark.parametrize(("slowdown", "said"), [(4.964, "5.96 times as long"), (-0.75, "4 times as fast")])
+def test_large_changes_are_told_as_times(slowdown: float, said: str) -> None:
+    row = {"series": "lumi", "name": "nightly", "started_at": datetime(2026, 11, 7), "measure": "step_s"}
+    assert said in told(row | {"slowdown": slowdown, "change": "strong", "p_value": 0.001, "changed": "tp 2 -> 4"})
 
 
 @pytest.mark.parametrize(

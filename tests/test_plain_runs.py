@@ -146,12 +146,20 @@ def test_a_usual_log_is_plain(
     assert len(answers(connection, "plain_runs()")) == 1 and not answers(by_rules, "plain_runs()")
 
 
+def test_a_step_without_a_time_keeps_its_line(connection: duckdb.DuckDBPyConnection) -> None:
+    rows: list[Row] = [{"step": 1}, {"step": 2, "rank": 0, "averaged_steps": 5}, {"step": 2, "rank": 1, "step_s": 1.0}]
+    filled(connection, rows, {})
+    found = answers(connection, "(SELECT line, step, step_s, averaged_steps FROM step_times ORDER BY step)")
+    assert [tuple(row.values()) for row in found] == [(1, 1, None, 1), (3, 2, 1.0, 1)]
+
+
 @pytest.mark.parametrize(
     "odd",
     [
         {"epoch": 1.0}, {"phase": "warmup"}, {"value_kind": "interval_mean"}, {"value_kind": None}, {"averaged_steps": 10},
         {"attempt": 1}, {"attempt": None}, {"samples": 64.0}, {"samples": None}, {"tokens": 4.0},
-        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"file_id": "g"}, {"part": 1},
+        {"tflops_per_device": 50.0}, {"step_s": None}, {"step_s": float("inf")}, {"step": None}, {"step": 2**31},
+        {"file_id": "g"}, {"part": 1},
     ],
 )  # fmt: skip
 def test_a_run_with_an_odd_record_is_not_plain(connection: duckdb.DuckDBPyConnection, odd: Row) -> None:
@@ -213,7 +221,7 @@ def test_runs_asked_together_are_judged_one_by_one(connection: duckdb.DuckDBPyCo
         ("[1, 2, 3]", "[1, 'inf'::DOUBLE, 1]"), ("[1, NULL, 3]", times), ("[NULL]", "[0.1]"), ("[4]", "[0.1]"), ("[5, 6, 7]", times),
     ]  # fmt: skip
     rows = ", ".join(
-        f"({place}, {steps}::BIGINT[], {seconds}::DOUBLE[])" for place, (steps, seconds) in enumerate(lists)
+        f"({place}, {steps}::INTEGER[], {seconds}::DOUBLE[])" for place, (steps, seconds) in enumerate(lists)
     )
     asked = "SELECT step_statistics(steps, times, NULL, NULL, NULL, 0, false) AS said FROM (VALUES {}) t(place, steps, times)"
     together = connection.sql(f"{asked.format(rows)} ORDER BY place").fetchall()

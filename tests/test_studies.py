@@ -18,24 +18,32 @@ from scalelens.report.provenance import provenance_of
 
 STUDIES = ROOT / "docs" / "studies"
 PAGES = sorted(path.name for path in STUDIES.glob("*.md"))
+WORDS, CODE = " 2>&1", "; echo $?"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 OF_THE_CORPUS = [
     name for name in PAGES if name.startswith("real-")
 ]  # real logs of others, which lie beside the project
-AT_NIGHT = ["epicure.md", *(name for name in OF_THE_CORPUS if name != "real-nvidia.md")]  # above two seconds
+AT_NIGHT = [
+    "epicure.md",
+    "slower.md",
+    *(name for name in OF_THE_CORPUS if name != "real-nvidia.md"),
+]  # above two seconds
 
 
 def ran(command: str) -> str:
-    """What a command of a page prints for people, 100 columns wide."""
+    """What a command of a page prints for people, 100 columns wide; with `2>&1` and `echo $?` as a shell would."""
+    command, shows_code = command.removesuffix(CODE), command.endswith(CODE)
+    command, with_words = command.removesuffix(WORDS), command.endswith(WORDS)
     words = shlex.split(command)
     if words[0] == "python":
         subprocess.run([sys.executable, ROOT / words[1], *words[2:]], check=True)
         return ""
     assert words.pop(0) == "scalelens", command
-    is_answer = words[0] in ("query", "sql", "compare")
+    is_answer = words[0] in ("query", "sql", "compare", "history", "next-runs")
     result = typer.testing.CliRunner().invoke(app, [*words, *(["--format", "table"] if is_answer else [])])
-    assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception}"
-    return re.sub(r" +$", "", result.stdout.strip("\n"), flags=re.MULTILINE) + "\n" if is_answer else ""
+    assert result.exit_code == 0 or shows_code, f"{command}\n{result.output}\n{result.exception}"
+    text = (result.output if with_words else result.stdout).strip("\n") + f"\n{result.exit_code}" * shows_code
+    return re.sub(r" +$", "", text, flags=re.MULTILINE) + "\n" if is_answer else ""
 
 
 def printed(block: re.Match[str]) -> str:

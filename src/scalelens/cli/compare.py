@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scalelens.cli.compare_hints import print_next, print_trace_diff
 from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors, few_of
@@ -47,7 +48,6 @@ def compare(
     """Say whether b is slower than a, by how much, how sure that is, and which settings differ.
 
     With --published, runs stand beside published numbers; a is a condition that chooses the runs.
-
     With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt only warns.
 
     Examples:
@@ -74,8 +74,9 @@ def compare(
     show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"), parameters=given)
     answer = row.row(0, named=True)
     print_answer(answer)
-    if answer["measure"] == "step_s":
-        print_traces(ask(warehouse, "compared_traces", sides, asked))
+    print_next(answer, [*sides.values(), *(parameters or ())], warehouse, asked)
+    if answer["measure"] == "step_s" and print_traces(ask(warehouse, "compared_traces", sides, asked)):
+        print_trace_diff(ask(warehouse, "two_sides", sides, asked), warehouse)
     print_evidence(ask(warehouse, "compare_evidence", sides, asked))
     if limit is not None:
         raise typer.Exit(exit_code(answer, limit, strict))
@@ -117,21 +118,23 @@ def print_answer(row: dict[str, Any]) -> None:
     errors.print(f"{row['verdict']}: {row['sentence']}", style="bold", markup=False)
     if row["note"]:
         errors.print(row["note"], markup=False)
-    if row["verdict"] == "inconclusive" and row["ratio"] is not None:
-        errors.print("how many repeats would tell: scalelens next-runs A B", style="dim", markup=False)
 
 
-def print_traces(rows: "pl.DataFrame") -> None:
-    """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators."""
-    if rows["diff_ns"].null_count():
-        return  # a side has no trace
+def print_traces(rows: "pl.DataFrame") -> bool:
+    """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators.
+
+    Returns whether both sides have traces.
+    """
+    if rows.is_empty() or rows["diff_ns"].null_count():
+        return False
     shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN, "operator": KERNELS_SHOWN}
     for part, group in rows.group_by("part", maintain_order=True):
         for row in group.head(shown[str(part[0])]).iter_rows(named=True):
             times = f"{row['a_step_ns'] / 1e6:.3f} -> {row['b_step_ns'] / 1e6:.3f} ms ({row['diff_ns'] / 1e6:+.3f})"
             errors.print(f"{row['part']} {row['name'][:60]}: {times} per step", markup=False)
-    if not rows.is_empty():
-        errors.print("name by name: scalelens query trace_diff", style="dim")
+    for note in rows["note"].drop_nulls().unique():
+        errors.print(note, markup=False)
+    return True
 
 
 def print_evidence(rows: "pl.DataFrame") -> None:

@@ -62,5 +62,7 @@ def told(row: dict[str, Any]) -> str:
     if row["measure"] in ("step_s", "samples_per_s", "tokens_per_s"):
         share = row["slowdown"] if row["slowdown"] > 0 else 1 / (1 + row["slowdown"]) - 1
         how = f"{share:.1%} {'slower' if row['slowdown'] > 0 else 'faster'}"
+        if share >= 1:
+            how = f"{1 + share:.3g} times as {'long' if row['slowdown'] > 0 else 'fast'}"
     changed = row["changed"] or "no setting that is known"
     return f"{row['series']}: {row['change']} change at {name}: {how} (p {row['p_value']:.2g}); changed: {changed}"

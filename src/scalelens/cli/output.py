@@ -95,10 +95,14 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
 
 def show_at_a_glance(
     rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    most: int | None = None,
+    most: int | None = None, has_options: bool = True,
 ) -> None:  # fmt: skip
-    """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal."""
+    """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal.
+
+    `has_options`: whether the command has --limit and --all; else --format csv is what shows the rest.
+    """
     console = Console(highlight=False)
+    rest = "--all" if has_options else "--format csv"
     most = ROWS_AT_A_GLANCE if most is None else most
     folds = any("~" in name for name in names)
     shown = rows.head(ROWS_FOLDED) if folds else first_rows(rows, names, most)
@@ -113,20 +117,20 @@ def show_at_a_glance(
             console.print(Text(given.heading, style="bold"))
         if fitting.columns:
             console.print(table_of(fitting))
-        print_remarks(console, given)
+        print_remarks(console, given, rest)
     if more:
-        errors.print(f"{more:,} more rows: --limit {rows.height}", style="dim")
+        errors.print(f"{more:,} more rows: {f'--limit {rows.height}' if has_options else rest}", style="dim")
     hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
-    errors.print(f"{hidden}{len(rows.columns)} columns in all: --all", style="dim", markup=False)
+    errors.print(f"{hidden}{len(rows.columns)} columns in all: {rest}", style="dim", markup=False)
 
 
-def print_remarks(console: Console, given: Block) -> None:
+def print_remarks(console: Console, given: Block, rest: str) -> None:
     """Prints each sentence once, behind the rows that it is about, unless it is about all of them."""
     for text, keys in list(given.remarks.items())[:REMARKS_AT_A_GLANCE]:
         about = f"{few_of(list(dict.fromkeys(keys)))}: " if len(keys) < given.height else ""
         console.print(Text(f"{about}{text}", style="dim"))
     if len(given.remarks) > REMARKS_AT_A_GLANCE:
-        console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: --all", style="dim"))
+        console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
 
 
 def table_of(given: Block) -> Table:

@@ -69,7 +69,8 @@ def show_answer(
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if query.glance and for_people and not rows.is_empty():
         columns = {column.name: column for column in query.columns}
-        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, names_of_runs(root, query), limit)
+        runs, has_options = names_of_runs(root, query), parameters is None  # `query` shows where rows come from itself
+        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options)
     else:
         show(rows, format)
 

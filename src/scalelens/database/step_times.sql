@@ -4,12 +4,12 @@
 -- as `selected_runs` does, before it gathers their steps: DuckDB would gather those of all runs first.
 CREATE $what AS $kind
 SELECT run_id,
-       coalesce(arg_max(file_id, step_s), any_value(file_id)) AS file_id,
-       coalesce(arg_max(line, step_s), any_value(line)) AS line,
+       arg_max(file_id, coalesce(step_s, '-inf'::DOUBLE)) AS file_id,
+       arg_max(line, coalesce(step_s, '-inf'::DOUBLE)) AS line,
        attempt, min(epoch) AS epoch, step,
        max(step_s) AS step_s,
-       coalesce(arg_max(averaged_steps, step_s), any_value(averaged_steps)) AS averaged_steps,
-       coalesce(arg_max(value_kind, step_s), any_value(value_kind)) AS value_kind,
+       arg_max(averaged_steps, coalesce(step_s, '-inf'::DOUBLE)) AS averaged_steps,
+       arg_max(value_kind, coalesce(step_s, '-inf'::DOUBLE)) AS value_kind,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, list_unique(list(rank))::BIGINT AS ranks, min(ts) AS ts
 FROM main.steps

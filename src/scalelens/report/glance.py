@@ -21,6 +21,7 @@ REMARKS = (  # sentences: they stand below the table
 )  # fmt: skip
 SHORTEST = 12  # characters that a text keeps
 SHORTEST_NAME = 20  # of the names that tell rows apart
+MOST_NAME = 48  # that no name needs more than to be shown
 NAMES = ("run_id", "name", "operators", "sequence", "series")
 LEAST_OF_GROUP = 5  # rows of a series or run that are shown, where all have no room
 UNREMARKABLE = {  # what needs no mention where it holds for all rows
@@ -193,12 +194,19 @@ def narrowed(columns: list[Shown], width: int) -> list[Shown] | None:
 
 
 def room_to_tell_apart(column: Shown) -> int:
-    """Characters that a column of texts needs at least, so that no two of them look alike."""
+    """Characters that a column of texts needs at least, so that no two of them look alike.
+
+    Names of kernels may differ behind hundreds of characters: from MOST_NAME on they may look alike.
+    """
     texts = {*column.texts}
     shortest = SHORTEST_NAME if column.name in NAMES else SHORTEST
     least, longest = max(shortest, len(column.header)), max(map(len, texts))
-    rooms = (room for room in range(least, longest) if len({shortened(text, room) for text in texts}) == len(texts))
-    return next(rooms, max(least, longest))
+    rooms = (
+        room
+        for room in range(least, min(longest, MOST_NAME))
+        if len({shortened(text, room) for text in texts}) == len(texts)
+    )
+    return next(rooms, max(least, min(longest, MOST_NAME)))
 
 
 def shortened(text: str, room: int) -> str:

@@ -119,12 +119,15 @@ def correlation_time(values: Values, n: Lengths | None = None) -> Values:
     the first that is not positive, which is noise (Geyer, Statistical Science 7, 1992, section 3.3).  Autocovariances
     around the series' own mean add up to 0: what is missing at each lag, 1 / n of the sum, is given back.
     """
-    rows, lengths = rows_of(values, n)
-    total, n_pairs = sums_of_pairs(rows, lengths)
-    variance = sums_of_squares(rows, lengths)
+    return correlation_time_of_rows(*rows_of(values, n)).reshape(values.shape[:-1])
+
+
+def correlation_time_of_rows(rows: Values, n: Lengths) -> Values:
+    """The same of rows that are zero behind their ends, (rows,) of shape (rows, widest)."""
+    total, n_pairs = sums_of_pairs(rows, n)
+    variance = sums_of_squares(rows, n)
     time = np.divide(2 * total, variance, out=np.zeros(len(rows)), where=variance > 0) - 1
-    time = np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / lengths, 0.05), 1.0)
-    return np.asarray(time.reshape(values.shape[:-1]))
+    return np.asarray(np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / n, 0.05), 1.0))
 
 
 def sums_of_squares(rows: Values, n: Lengths) -> Values:
@@ -170,21 +173,25 @@ def sum_of_all_pairs(centred: Values) -> tuple[float, int]:
     return float(np.cumsum(np.minimum.accumulate(pairs[:n_positive]))[-1]), n_positive
 
 
-def block_effective_share(values: Values, blocks: int, worth: float, n: Lengths | None = None) -> Values:
-    """n_eff / n by the variance of the means of equal blocks, (...) of shape (..., n), at most 1.
+def block_effective_share(values: Values, blocks: int, worth: float) -> float:
+    """n_eff / n by the variance of the means of equal blocks, of a series of shape (n,), at most 1.
 
     What is left over at the end is in no block.
     """
-    rows, lengths = rows_of(values, n)
-    length = lengths // blocks
-    upto = np.zeros((len(rows), rows.shape[1] + 1))  # sums of all values before a place
-    np.cumsum(rows, axis=1, out=upto[:, 1:])
-    sums = np.diff(np.take_along_axis(upto, length[:, None] * np.arange(blocks + 1), axis=1), axis=1)
+    return float(block_effective_shares(*rows_of(values, None), blocks, worth)[0])
+
+
+def block_effective_shares(rows: Values, n: Lengths, blocks: int, worth: float) -> Values:
+    """The same of rows that are zero behind their ends, (rows,) of shape (rows, widest)."""
+    length = n // blocks
+    ended = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)  # what is left over begins before the end of a row
+    starts = np.arange(len(rows))[:, None] * ended.shape[1] + length[:, None] * np.arange(blocks + 1)
+    sums = np.add.reduceat(ended.ravel(), starts.ravel()).reshape(starts.shape)[:, :blocks]
     sums -= np.add.reduce(sums, axis=1, keepdims=True) / blocks
     variance_of_sums = products(sums, sums) / (blocks - 1)
-    of_independent = worth * length * (sums_of_squares(rows, lengths) / lengths)
+    of_independent = worth * length * (sums_of_squares(rows, n) / n)
     share = np.divide(of_independent, variance_of_sums, out=np.ones(len(rows)), where=variance_of_sums > 0)
-    return np.where(length > 0, np.minimum(share, 1.0), 1.0).reshape(values.shape[:-1])
+    return np.where(length > 0, np.minimum(share, 1.0), 1.0)
 
 
 def effective_size(
@@ -196,14 +203,15 @@ def effective_size(
     values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     alike = np.maximum(likeness, 0.0)
-    signs, lengths = rows_of(np.sign(values - np.asarray(median)[..., None]), n)
+    signs = values - np.asarray(median)[..., None]
+    signs, lengths = rows_of(np.sign(signs, out=signs), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
-    share = np.minimum(share, 1 / correlation_time(signs, lengths))
+    share = np.minimum(share, 1 / correlation_time_of_rows(signs, lengths))
     for blocks, worth in BLOCKS:
-        share = np.minimum(share, block_effective_share(signs, blocks, worth, lengths))
+        share = np.minimum(share, block_effective_shares(signs, lengths, blocks, worth))
     rows = np.flatnonzero(share < PERSISTENT)
     if len(rows):
         for blocks, worth in BLOCKS_WHERE_PERSISTENT:
-            of_blocks = block_effective_share(signs[rows], blocks, worth, lengths[rows])
+            of_blocks = block_effective_shares(signs[rows], lengths[rows], blocks, worth)
             share[rows] = np.minimum(share[rows], of_blocks)
     return np.asarray((lengths * share).reshape(values.shape[:-1]))

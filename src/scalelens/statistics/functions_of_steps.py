@@ -115,7 +115,7 @@ FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_INTERVAL})"),
     "step_statistics": (
         _step_statistics,
-        ["BIGINT[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN"],
+        ["INTEGER[]", *["DOUBLE[]"] * 3, "BIGINT[]", "BIGINT", "BOOLEAN"],
         "STRUCT(n_steps BIGINT, n_excluded BIGINT, first_step BIGINT, last_step BIGINT, timed_s DOUBLE, "
         f"around STRUCT({_SQL_INTERVAL}), "
         "percentiles DOUBLE[], tflops_per_device DOUBLE)",

@@ -106,14 +106,19 @@ judged AS (
             WHEN slowdown_high <= least_of_interest AND 1 / (1 + slowdown_low) - 1 <= least_of_interest THEN 'equivalent'
             ELSE 'inconclusive' END AS verdict
     FROM estimated),
--- In percent: `faster` compares speeds, `less` compares amounts.
+-- In percent: `faster` compares speeds, `less` compares amounts.  From 100 % on they are told as times.
 ends AS (
     SELECT *, [if(share < 0, 100 * if(is_speed, 1 / (1 + share) - 1, -share), 100 * share)
             FOR share IN [slowdown, slowdown_low, slowdown_high]] AS percent,
-        [if(share < 0, word[2], word[1]) FOR share IN [slowdown, slowdown_low, slowdown_high]] AS direction
+        [if(share < 0, word[2], word[1]) FOR share IN [slowdown, slowdown_low, slowdown_high]] AS direction,
+        [if(is_speed AND slowdown < 0, 1 / (1 + share), 1 + share)
+            FOR share IN [slowdown, slowdown_low, slowdown_high]] AS times
     FROM judged),
 worded AS (
-    SELECT *, CASE WHEN slowdown IS NULL THEN 'b cannot be compared with a'
+    SELECT *, CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL THEN 'b cannot be compared with a'
+        WHEN list_max(percent) >= 100 THEN format(CASE WHEN NOT is_speed THEN 'b has {:.3g} times the ' || measure || ' of a'
+                WHEN slowdown < 0 THEN 'b is {:.3g} times as fast as a' ELSE 'b takes {:.3g} times as long as a' END, times[1])
+            || if(found.kind IS NULL, '', format(' ({:.3g} to {:.3g} times)', list_min(times[2:]), list_max(times[2:])))
         ELSE format('b {} {:.1f} % {}', if(is_speed, 'is', 'has'), percent[1], direction[1])
             || if(is_speed, '', ' ' || measure)
             || CASE WHEN found.kind IS NULL THEN ''
@@ -126,9 +131,9 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
     found.high AS ratio_high, found.kind AS interval_kind, found.unit AS interval_of, slowdown, slowdown_low,
     slowdown_high, found.between_runs AS between_runs, found.within_runs AS within_runs,
     no_verdict IS NULL AS comparable, verdict,
-    CASE WHEN found.unit = 'steps' THEN 'within these runs ' || difference
-            || '; whether that repeats, one run a side cannot tell'
-        WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR found.unit IS NULL THEN difference
+    CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR found.unit IS NULL THEN difference
+        WHEN found.unit = 'steps'
+            THEN 'within these runs ' || difference || '; whether that repeats, one run a side cannot tell'
         WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * least_of_interest)
         WHEN verdict = 'inconclusive'
             THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)

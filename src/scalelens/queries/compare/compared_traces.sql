@@ -43,7 +43,7 @@ parts AS (
     FROM gpu_events(steps := steps) AS e JOIN traces USING (file_id)
     UNION ALL
     SELECT side, 'operator', e.name, duration_ns FROM events AS e JOIN traces USING (file_id)
-    WHERE e.category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL),
+    WHERE e.category IN ('cpu_op', 'operator') AND duration_ns IS NOT NULL AND NOT starts_with(e.name, 'ProfilerStep#')),
 sums AS (
     SELECT part, p.name, sum(ns / n_steps) FILTER (side = 'a') AS a_ns, sum(ns / n_steps) FILTER (side = 'b') AS b_ns
     FROM parts AS p JOIN weights USING (side) GROUP BY part, p.name),

@@ -140,7 +140,8 @@ outside AS (
     UNION ALL
     SELECT run_id, 'data wait', wait_s, 'the wait of the slowest rank, as logged' FROM fitted
     UNION ALL
-    SELECT run_id, part, lost_s, format('{} records beyond the usual step of {:.4g} s', n_records, usual_s)
+    SELECT run_id, part, lost_s,
+        format('{} record{} beyond the usual step of {:.4g} s', n_records, if(n_records = 1, '', 's'), usual_s)
             || CASE WHEN n_periodic > 0 THEN format(', {} of them every {}th step', n_periodic, period_steps) ELSE '' END
     FROM within JOIN trained USING (run_id)),
 parts AS (

@@ -18,7 +18,7 @@
 --
 -- Glance: run_id step energy_j power_w sensors energy_kind averaged_steps left_out line
 --
--- Sources: selected_steps, power_intervals, steps, runs
+-- Sources: selected_steps, power_intervals, power, steps, runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -40,9 +40,11 @@
 --   place_in_run      BIGINT          place of the record among those of the run, from 1, in the order taken
 --   left_out          VARCHAR[]       rules that leave the record out; NULL where none does
 WITH
+-- Only runs with power, and below only those with printed energy: millions of records of the others fill the memory.
 records AS (
     SELECT *, epoch_ns(ts) AS until_ns, until_ns - (step_s * averaged_steps * 1e9)::BIGINT AS since_ns
-    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
+        runs := concat('run_id IN (SELECT run_id FROM main.power)', ' AND (' || nullif(trim(runs), '') || ')'))
     WHERE ts IS NOT NULL AND step_s > 0 AND NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
 parts AS (
     SELECT r.run_id, place_in_run, sensor, scope, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
@@ -74,7 +76,9 @@ FROM integrated JOIN records USING (run_id, place_in_run)
 UNION ALL
 SELECT r.run_id, r.file_id, r.line, r.attempt, r.step, r.averaged_steps, 'printed', NULL, s.energy_j * devices,
     s.energy_j * devices / r.step_s, place_in_run, left_out
-FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS r
+FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
+    runs := concat('run_id IN (SELECT run_id FROM main.steps WHERE energy_j > 0)',
+        ' AND (' || nullif(trim(runs), '') || ')')) AS r
 JOIN steps AS s ON s.run_id = r.run_id AND s.file_id = r.file_id AND s.line = r.line
     AND NOT contains(coalesce(left_out, []), 'logged_warmup')
 JOIN runs AS facts ON facts.run_id = r.run_id

@@ -49,7 +49,7 @@ others AS (
     GROUP BY run_id HAVING min(file_id) < max(file_id) OR min(part) < max(part)),
 -- By part, without asking for the run: then DuckDB joins no run to each of millions of records (views.py).
 of_parts AS (
-    SELECT file_id, part, list(step) AS steps, list(step_s) AS times_s, list(epoch) FILTER (WHERE epoch IS NOT NULL) AS epoch_of_steps,
+    SELECT file_id, part, list(try_cast(step AS INTEGER)) AS steps, list(step_s) AS times_s, list(epoch) FILTER (WHERE epoch IS NOT NULL) AS epoch_of_steps,
         list(tflops_per_device) FILTER (WHERE tflops_per_device IS NOT NULL) AS tflops,
         coalesce(min(attempt), 0) AS attempt, min(samples) AS samples, min(tokens) AS tokens, count(ts) AS n_ts
     FROM main.steps

@@ -39,15 +39,16 @@
 WITH
 series AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, count(*) AS n_steps,
-        list(step ORDER BY epoch, step, file_id, line) AS steps,
-        steadiness(list(step_s ORDER BY epoch, step, file_id, line)) AS state
+        -- one list, and no order by file and line: DuckDB sorts each list, and a file's name for each step fills gigabytes
+        list({step: step, step_s: step_s} ORDER BY epoch, step, attempt) AS records,
+        steadiness([record.step_s FOR record IN records]) AS state
     FROM step_times
     WHERE run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s) AND step IS NOT NULL
         AND coalesce(value_kind, 'instant') IN ('instant', 'interval_mean')
     GROUP BY run_id, coalesce(attempt, 0))
-SELECT run_id, attempt, n_steps, state.verdict AS verdict, steps[state.first + 1] AS steady_from_step,
+SELECT run_id, attempt, n_steps, state.verdict AS verdict, records[state.first + 1].step AS steady_from_step,
     state.level AS steady_s, state.before AS before_s, state.first AS n_before,
-    nullif(array_to_string([steps[place + 1] FOR place IN state.changes], ' '), '') AS change_steps,
+    nullif(array_to_string([records[place + 1].step FOR place IN state.changes], ' '), '') AS change_steps,
     state.reason AS note
 FROM series
 ORDER BY run_id, attempt
