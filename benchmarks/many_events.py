@@ -1,0 +1,108 @@
+"""Opening and queries of traces over as many events as asked, without as many traces: their rows are written directly.
+
+    python benchmarks/many_events.py FOLDER [--events 100000000] [--only QUERY ...]
+
+The traces of ten runs of `growth.py` are read once.  Each copy of their rows has file ids and a folder of its own, so it
+counts as ten more runs.  FOLDER keeps the warehouse, 0.3 GB for 10^8 events, and the script goes on where it was
+stopped.  Printed are the processor seconds, seconds and most memory of each thing, in a process of its own.
+"""
+
+import argparse
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from growth import LIMIT_S, OPENING, measured, write_run
+from scalelens.database.ask import ask
+from scalelens.database.connect import connect
+from scalelens.ingestion.ingest import ingest
+from scalelens.tables import SCHEMAS
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
+from scalelens.warehouse.writer import BatchWriter
+
+BASE_RUNS = 10
+COPIES_OF_A_SEGMENT = 10  # a segment has a million events
+QUERIES = ("kernel_summary", "temporal_breakdown", "comm_overlap", "collectives", "annotation_summary", "run_matrix")
+
+
+def base(folder: Path) -> tuple[list[Entry], dict[str, pa.Table]]:
+    """The entries of the traces of ten runs, and their rows by table."""
+    logs, home = folder / "logs", folder / "base"
+    if not home.exists():
+        shutil.rmtree(logs, ignore_errors=True)
+        for number in range(BASE_RUNS):
+            write_run(logs / f"run{number}", number)
+        ingest([logs], home, jobs=1)
+    live = Warehouse(home).live()
+    entries = [entry for entry in live.paths.values() if entry.path.endswith(".json")]
+    of_traces = pa.array([entry.file_id for entry in entries])
+    tables = {}
+    for name in sorted({name for batch in live.batches.values() for name in batch.tables}):
+        paths = sorted((home / "segments").glob(f"{name}-*.parquet"))
+        rows = pa.concat_tables(pq.read_table(path).cast(SCHEMAS[name]) for path in paths)
+        tables[name] = rows.filter(pc.is_in(rows["file_id"], value_set=of_traces)).combine_chunks()
+    return entries, {name: rows for name, rows in tables.items() if rows.num_rows}
+
+
+def write_copies(home: Path, entries: list[Entry], tables: dict[str, pa.Table], copies: int) -> None:
+    """Commits copies of the rows, ten a segment, as far as they are not there."""
+    warehouse = Warehouse(home)
+    warehouse.create()
+    for first in range(len(warehouse.names()) * COPIES_OF_A_SEGMENT, copies, COPIES_OF_A_SEGMENT):
+        writer = BatchWriter(warehouse)
+        written: list[Entry] = []
+        for copy in range(first, min(first + COPIES_OF_A_SEGMENT, copies)):
+            for name, rows in tables.items():
+                for part in copied(rows, copy).to_batches():
+                    writer.write(name, part)
+            written += [
+                msgspec.structs.replace(
+                    entry, path=entry.path.replace("/logs/", f"/logs/copy{copy}/"),
+                    file_id=file_id_of(entry.file_id, copy), batch=writer.id, order=0,
+                )
+                for entry in entries
+            ]  # fmt: skip
+        writer.commit(written)
+
+
+def copied(rows: pa.Table, copy: int) -> pa.Table:
+    """The rows with the file ids of a copy."""
+    ids = rows["file_id"].combine_chunks().dictionary_encode()
+    new = pa.array([file_id_of(text, copy) for text in ids.dictionary.to_pylist()], pa.string())
+    place = rows.schema.get_field_index("file_id")
+    return rows.set_column(place, rows.schema.field(place), new.take(ids.indices))
+
+
+def file_id_of(file_id: str, copy: int) -> str:
+    return hashlib.sha256(f"{file_id} {copy}".encode()).hexdigest()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--events", type=int, default=10**8)
+    parser.add_argument("--only", nargs="+", default=QUERIES)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    home = given.folder / f"warehouse-{given.events}"
+    entries, tables = base(given.folder)
+    copies = -(-given.events // tables["events"].num_rows)
+    write_copies(home, entries, tables, copies)
+    size = sum(path.stat().st_size for path in home.rglob("*.parquet")) / 1e9
+    print(f"{copies * tables['events'].num_rows:,} events of {copies * len(entries):,} traces in {size:.1f} GB")
+    del tables
+    things = {"opening": lambda: connect(home, asked=OPENING).execute(OPENING).fetchall()}
+    things |= {name: lambda name=name: ask(home, name) for name in given.only}
+    for what, act in ({"opening without what is kept": things["opening"]} | things).items():
+        print(what, measured(act, LIMIT_S), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
