@@ -37,7 +37,7 @@ def test_no_column_of_the_drawing_changes(warehouse: Warehouse) -> None:
             events.append(rng.choice([gemm, kernel])(rank, begin, at))
     warehouse.insert("runs", [{"run_id": "r"}])
     warehouse.insert("events", events)
-    rows = warehouse.ask("FROM step_timeline(slots := 200)")
+    rows = warehouse.ask("FROM step_timeline(step_slots := 200)")
     assert {row["clock"] for row in rows} == {"own"}, "collectives of unequal times tell no clock"
     zeros = {rank: min(event["start_ns"] for event in events if event["rank"] == rank) for rank in range(2)}
     singles = [
@@ -55,7 +55,7 @@ def test_no_column_of_the_drawing_changes(warehouse: Warehouse) -> None:
     assert sum(row["n_events"] for row in rows) == len(events)
     assert sum(row["work_ns"] for row in rows) == sum(event["duration_ns"] for event in events)
     assert {row["begins_ns"] for row in rows} <= {row["begins_ns"] for row in singles}
-    assert len(warehouse.ask("FROM step_timeline(slots := 1000000)")) > 790, "far finer than the gaps: little is joined"
+    assert len(warehouse.ask("FROM step_timeline(step_slots := 1000000)")) > 790, "far finer than the gaps: little is joined"
 
 
 def test_clocks_that_are_known_are_taken_off(warehouse: Warehouse) -> None:

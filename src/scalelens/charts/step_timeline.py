@@ -125,5 +125,5 @@ def _caption(named: pl.DataFrame, lanes: pl.DataFrame, shown: pl.DataFrame, para
     if hidden := lanes.height - shown.height:
         share = 1 - int(shown["work"].sum()) / (int(lanes["work"].sum()) or 1)
         lines.append(f"Not drawn: {words.counted([hidden], 'stream')} with {100 * share:.2g} % of the work.")
-    slots = parameters.get("slots", "1000")
+    slots = parameters.get("step_slots", "1000")
     return [*lines, f"Work of one class is one bar unless a whole {slots}th of the step lies idle between."]

@@ -23,7 +23,7 @@
 --
 -- Parameters:
 --   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   threshold := 0.1    share by which a rank must be slower to stand out
+--   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
 --
 -- Columns:
 --   run_id        VARCHAR    run

@@ -1,7 +1,7 @@
 -- One step of a trace across its ranks: when each stream computes, communicates or moves memory.
 --
 -- Answers: What did the devices do at the same time within one step?
---   A step of a run is cut into `slots` slots.  Work of one class on one stream becomes one row as long as no whole slot
+--   A step of a run is cut into `step_slots` slots.  Work of one class on one stream becomes one row as long as no whole slot
 --   between lies idle: a drawing of that many columns shows the same.  A row keeps its true begin and end.
 --   Without `step_number` the step is the one of median length among the complete steps that most ranks have.  Traces
 --   without annotated steps are taken whole.
@@ -19,7 +19,7 @@
 -- Parameters:
 --   runs := ''             SQL condition over the columns of `runs`, as text; empty takes all
 --   step_number := NULL    the step; NULL takes one of median length
---   slots := 1000          pieces of the step of which gaps are kept
+--   step_slots := 1000     pieces of the step of which gaps are kept
 --
 -- Columns:
 --   run_id        VARCHAR       run
@@ -68,7 +68,7 @@ zeroed AS (
     FROM events_of_step),
 placed AS (
     SELECT *, greatest(max(ends_ns) OVER (PARTITION BY run_id), 1) AS whole_ns,
-        begins_ns * slots // whole_ns AS first_slot, ends_ns * slots // whole_ns AS last_slot
+        begins_ns * step_slots // whole_ns AS first_slot, ends_ns * step_slots // whole_ns AS last_slot
     FROM zeroed),
 numbered AS (
     SELECT *, sum(coalesce(is_apart, true)::INT) OVER lane AS island
