@@ -22,9 +22,14 @@ BLOCKS = ((10, 0.7507),)
 BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
 PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
-
-
+MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
 NOTHING = 1e-13  # of the sum of squares: a variance below it is what rounding leaves of none
+
+
+def signs_of(values: Values, medians: Values) -> Values:
+    """-1 below the median, 1 above it and 0 at it, in half the memory as long as sums of them stay exact there."""
+    signs = (values > medians).view(np.int8) - (values < medians).view(np.int8)
+    return signs.astype(np.float32 if values.shape[-1] < MOST_IN_SINGLE_PRECISION else np.float64)
 
 
 def products(first: Values, second: Values) -> Values:
@@ -72,7 +77,7 @@ def ordered_with_ranks(values: Values, n: Lengths | None = None) -> tuple[Values
     if n is not None:
         is_new |= behind_end(ordered, n)[:, 1:]
     if is_new.all():
-        rank[order.ravel()] = np.tile(np.arange(1.0, widest + 1), values.size // widest)
+        rank[order] = np.arange(1.0, widest + 1)
         return ordered, rank.reshape(values.shape)
     is_first = np.concatenate([np.ones((*values.shape[:-1], 1), bool), is_new], axis=-1)
     first = np.append(np.flatnonzero(is_first), values.size)  # of each value, and behind the last
@@ -132,13 +137,13 @@ def correlation_time_of_rows(rows: Values, n: Lengths) -> Values:
 
 def sums_of_squares(rows: Values, n: Lengths) -> Values:
     """Sums of squares around the mean, (rows,) of shape (rows, widest)."""
-    total = np.add.reduce(rows, axis=1)
+    total = np.add.reduce(rows, axis=1).astype(np.float64)
     return np.asarray(products(rows, rows) - total * total / n)
 
 
 def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
     """Sum and number of the pairs of `correlation_time`."""
-    totals, last_pair = np.add.reduce(rows, axis=1), n // 2 * 2
+    totals, last_pair = np.add.reduce(rows, axis=1).astype(np.float64), n // 2 * 2
     mean = totals / n
     cut = np.zeros(len(rows))  # sum of the first values and of the last ones, as many as the lag
 
@@ -160,7 +165,7 @@ def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
         total += least * is_positive
         n_pairs += is_positive
     for row in np.flatnonzero(is_positive & (n_pairs < n // 2)):
-        total[row], n_pairs[row] = sum_of_all_pairs(rows[row, : n[row]] - mean[row])
+        total[row], n_pairs[row] = sum_of_all_pairs(rows[row, : n[row]].astype(np.float64) - mean[row])
     return total, n_pairs
 
 
@@ -184,9 +189,10 @@ def block_effective_share(values: Values, blocks: int, worth: float) -> float:
 def block_effective_shares(rows: Values, n: Lengths, blocks: int, worth: float) -> Values:
     """The same of rows that are zero behind their ends, (rows,) of shape (rows, widest)."""
     length = n // blocks
-    ended = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)  # what is left over begins before the end of a row
+    behind = np.zeros((len(rows), 1), rows.dtype)  # what is left over begins before the end of a row
+    ended = np.concatenate([rows, behind], axis=1)
     starts = np.arange(len(rows))[:, None] * ended.shape[1] + length[:, None] * np.arange(blocks + 1)
-    sums = np.add.reduceat(ended.ravel(), starts.ravel()).reshape(starts.shape)[:, :blocks]
+    sums = np.add.reduceat(ended.ravel(), starts.ravel()).reshape(starts.shape)[:, :blocks].astype(np.float64)
     sums -= np.add.reduce(sums, axis=1, keepdims=True) / blocks
     variance_of_sums = products(sums, sums) / (blocks - 1)
     of_independent = worth * length * (sums_of_squares(rows, n) / n)
@@ -203,8 +209,7 @@ def effective_size(
     values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     alike = np.maximum(likeness, 0.0)
-    signs = values - np.asarray(median)[..., None]
-    signs, lengths = rows_of(np.sign(signs, out=signs), n)
+    signs, lengths = rows_of(signs_of(values, np.asarray(median)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
     share = np.minimum(share, 1 / correlation_time_of_rows(signs, lengths))
     for blocks, worth in BLOCKS:
