@@ -55,7 +55,9 @@ def test_no_column_of_the_drawing_changes(warehouse: Warehouse) -> None:
     assert sum(row["n_events"] for row in rows) == len(events)
     assert sum(row["work_ns"] for row in rows) == sum(event["duration_ns"] for event in events)
     assert {row["begins_ns"] for row in rows} <= {row["begins_ns"] for row in singles}
-    assert len(warehouse.ask("FROM step_timeline(step_slots := 1000000)")) > 790, "far finer than the gaps: little is joined"
+    assert len(warehouse.ask("FROM step_timeline(step_slots := 1000000)")) > 790, (
+        "far finer than the gaps: little is joined"
+    )
 
 
 def test_clocks_that_are_known_are_taken_off(warehouse: Warehouse) -> None:

@@ -9,7 +9,7 @@
 --
 -- Glance: study configuration devices state n_done n_runs why
 --
--- Sources: runs, step_times, held_settings, params, selected_runs, labels
+-- Sources: runs, step_times, phases, held_settings, params, selected_runs, labels
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -18,21 +18,23 @@
 --   study            VARCHAR      system, or folders with numbers masked
 --   configuration    VARCHAR      model, number format, framework, and how it scales
 --   devices          INTEGER      devices
---   state            VARCHAR      done (a run of this size has steps and did not fail), failed or missing
+--   state            VARCHAR      done (a run of this size timed its steps, epochs or itself, and did not fail), failed or missing
 --   n_runs           BIGINT       runs of this size
 --   n_done           BIGINT       those that are done
---   why              VARCHAR      outcome of each failed run with its line: oom (line 812); `no step was logged`
+--   why              VARCHAR      outcome of each failed run with its line: oom (line 812); `no time was logged`
 --   run_ids          VARCHAR[]    these runs
 WITH
-timed AS (SELECT run_id, count(step_s) AS n_records FROM step_times GROUP BY run_id),
+timed AS (
+    SELECT run_id FROM step_times WHERE step_s IS NOT NULL
+    UNION SELECT run_id FROM phases WHERE phase IN ('epoch', 'train', 'run') AND span_s > 0),
 scalings AS (SELECT run_id, min(value) AS scaling FROM params WHERE key = 'scaling' GROUP BY run_id),
 judged AS (
     SELECT r.run_id, coalesce(system, study, '') AS study, held, r.devices, outcome, outcome_line,
         concat_ws(' · ', model, r.precision, framework, scaling, labels) AS configuration,
-        coalesce(n_records, 0) > 0 AND outcome IN ('completed', 'unknown', 'time_limit', 'cancelled') AS is_done,
-        CASE WHEN coalesce(n_records, 0) = 0 AND outcome IN ('completed', 'unknown') THEN 'no step was logged'
+        t.run_id IS NOT NULL AND outcome IN ('completed', 'unknown', 'time_limit', 'cancelled') AS is_done,
+        CASE WHEN t.run_id IS NULL AND outcome IN ('completed', 'unknown') THEN 'no time was logged'
             ELSE outcome || coalesce(format(' (line {})', outcome_line), '') END AS why
-    FROM held_settings(runs := runs) JOIN runs AS r USING (run_id) LEFT JOIN timed USING (run_id)
+    FROM held_settings(runs := runs) JOIN runs AS r USING (run_id) LEFT JOIN timed AS t USING (run_id)
     LEFT JOIN scalings USING (run_id) LEFT JOIN labels() USING (run_id)
     WHERE r.devices > 0 AND r.run_id IN (FROM selected_runs(runs := runs))),
 doublings AS (
