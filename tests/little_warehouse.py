@@ -43,6 +43,13 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) ->
     connection.unregister("arrow")
 
 
+def fill_catalogs(connection: duckdb.DuckDBPyConnection) -> None:
+    """They stay from test to test."""
+    for name in CATALOGS:
+        connection.execute(f"DELETE FROM {name}")
+        insert(connection, name, catalog.table(name))
+
+
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
     """The documented tables without a row, and the queries."""
     connection = duckdb.connect(config={"threads": 4})
@@ -50,8 +57,7 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")
         connection.unregister("arrow")
-    for name in CATALOGS:
-        insert(connection, name, catalog.table(name))
+    fill_catalogs(connection)
     connection.execute(STEP_TIMES_OF_RUNS)
     queries.create_macros(connection, QUERIES)
     return connection

@@ -158,6 +158,15 @@ def test_a_table_that_was_changed_by_hand(run: "Run", home: Path, format: str) -
     said(verify(run, path), 1, "different", "the rows are the same, and line")
 
 
+def test_rows_in_another_order_are_the_same(run: "Run", home: Path) -> None:
+    path = home / "steps.md"
+    path.write_text(run("sql", "SELECT step, step_s FROM steps", "-w", home / "w", "--format", "markdown").out)
+    *before, first, second = path.read_text().splitlines(keepends=True)[:4]
+    rest = path.read_text().splitlines(keepends=True)[4:]
+    path.write_text("".join([*before, second, first, *rest]))
+    said(verify(run, path), 0, "same", "another order")
+
+
 def test_a_picture_that_was_changed(run: "Run", home: Path) -> None:
     path = home / "cdf.svg"
     run("plot", "batch_cdf", "-o", path, "-w", home / "w")

@@ -21,6 +21,7 @@ from scalelens.warehouse.records import Entry
 
 THREADED = {"duckdb", "polars", "torch"}  # libraries with threads, which a copy of the process lacks
 POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
+MOST_WAITED_S = 5  # for the thread of a pool whose workers were ended
 
 
 def in_parallel(
@@ -52,7 +53,10 @@ def in_parallel(
         except BaseException as error:
             for process in list(pool._processes.values()):  # terminate workers before shutdown closes their queues
                 process.terminate()
+            manager: Any = pool._executor_manager_thread
             pool.shutdown(wait=False, cancel_futures=True)
+            if manager is not None:
+                manager.join(MOST_WAITED_S)  # else it closes its pipe while Python writes to it at its own end
             if isinstance(error, concurrent.futures.process.BrokenProcessPool):
                 raise UserError(
                     "a worker process was ended from outside, perhaps for its memory",

@@ -103,4 +103,4 @@ SELECT name, entry, part, row_of, quantity, coalesce(printed, number::BIGINT::VA
         AS follows,
     formula, meaning
 FROM checked LEFT JOIN cells USING (name, entry, quantity) LEFT JOIN settings USING (name, entry)
-ORDER BY place, entry
+ORDER BY place, entry, part, quantity, formula, expected, number
