@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -13,8 +14,9 @@ from typer.testing import CliRunner
 
 import scalelens
 from scalelens.cli import app
+from scalelens.errors import UserError
 from scalelens.report.column_texts import Shown
-from scalelens.report.content import MOST_ROWS, Content, Table, content_of
+from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
 from scalelens.report.findings import (
     contradictions,
     device_time,
@@ -27,7 +29,8 @@ from scalelens.report.findings import (
     stuck,
 )
 from scalelens.report.glance import Block
-from scalelens.report.page import page, table
+from scalelens.report.page import listed, page, table
+from scalelens.report.wording import MOST, Sentence, few
 
 DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
 GOLDEN = Path(__file__).parent / "fixtures" / "report" / "demo.txt"
@@ -114,6 +117,10 @@ def test_sentences_of_pace_and_slow_steps() -> None:
               "n_steps": 400, "note": None, "change_steps": "300"}  # fmt: skip
     said = pace.sentences(pl.DataFrame([slower]), NAMES)
     assert said[0].text == "job A is 10.0 % slower from step 300 on: 0.55 s a step."
+    unsteady = slower | {"verdict": "unsteady", "steady_s": None, "change_steps": "26 45"}
+    said = pace.sentences(pl.DataFrame([unsteady]), NAMES)
+    assert said[0].text == "job A has no steady pace: other levels begin at steps 26, 45."
+    assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log has the time of a step."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
             "slowest_s": 1.0, "period_steps": 100}  # fmt: skip
     said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}]), NAMES)
@@ -133,7 +140,29 @@ def test_a_growing_model_has_no_efficiency() -> None:
 def test_device_time_is_total_over_total() -> None:
     rows = pl.DataFrame({"run_id": ["a", "a"], "span_ns": [300, 100], "compute_ns": [300, 0], "exposed_comm_ns": [0, 50],
                          "exposed_memory_ns": [0, 0], "idle_ns": [0, 50], "idle_share": [0.0, 0.5]})  # fmt: skip
-    assert "compute in 75.0 %" in device_time.sentences(rows, NAMES)[0].text
+    assert device_time.sentences(rows, NAMES)[0].text == (
+        "job A: the devices compute in 75.0 %, communicate without computing in 12.5 %, are idle in 12.5 % "
+        "of the traced time."
+    )
+
+
+def test_a_doubt_that_all_sentences_share_is_said_once() -> None:
+    one, other = Sentence("a is slow.", "1 traced rank."), Sentence("b is slow.", "1 traced rank.")
+    shown = listed(few([one, other] * MOST))
+    assert shown.count("1 traced rank.") == 1 and "For each of them: 1 traced rank." in shown
+    assert "For each" not in listed([one])
+    assert "For each" not in listed([one, other._replace(doubt="2 traced ranks.")])
+
+
+def test_a_chart_that_refuses_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise UserError("15 lines are more than one chart can show (12)", "choose runs")
+
+    monkeypatch.setattr("scalelens.report.content.draw", refuse)
+    assert chart(Mock(), "batch_cdf").refusal == (
+        "No chart batch_cdf: 15 lines are more than one chart can show (12); choose runs. "
+        "The command is: scalelens plot batch_cdf -o batch_cdf.pdf"
+    )
 
 
 def test_same_input_same_bytes(content: Content, tmp_path: Path) -> None:

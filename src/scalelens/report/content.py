@@ -149,7 +149,7 @@ def chart(asking: Asking, name: str) -> Chart:
     try:
         drawn = draw(asking.connection, asking.root, name, {}, asking.queries, WIDE, asking.query_folders)
     except UserError as refusal:
-        return Chart("", f"No chart {name}: {refusal}.")
+        return Chart("", f"No chart {name}: {refusal}. The command is: scalelens plot {name} -o {name}.pdf")
     svg = rendering.drawing(drawn.chart, drawn.provenance)
     if len(svg) > MOST_CHART_BYTES:
         return Chart("", f"The chart {name} is too large for this page: scalelens plot {name} -o {name}.pdf")

@@ -55,11 +55,13 @@ for (const button of all("th button")) {
 // A mark says in its aria-label what it shows; those of legends and captions begin with their place on the paper.
 const tip = byId("tip");
 const hide = () => { tip.hidden = true; };
+const short = (value) => Number(value).toLocaleString("en", { maximumSignificantDigits: 6 });
+const rounded = (part) => part.replace(/: (-?\d+\.\d+)$/, (_, value) => `: ${short(value)}`);
 document.addEventListener("pointermove", (event) => {
   const mark = event.target.closest?.("figure [role=graphics-symbol][aria-label]");
   const label = mark?.getAttribute("aria-label");
   if (!label || /^[xy]2?: /.test(label) || label.includes("-axis")) return hide();
-  tip.textContent = label.split("; ").filter((part) => !part.endsWith(": ")).join("\n");
+  tip.textContent = label.split("; ").filter((part) => !part.endsWith(": ")).map(rounded).join("\n");
   tip.hidden = false;
   tip.style.left = `${Math.max(0, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
   tip.style.top = `${Math.max(0, Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 8))}px`;

@@ -15,7 +15,7 @@ from scalelens.inert import visible
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import Article, Content, Table
 from scalelens.report.glance import Block
-from scalelens.report.wording import plural
+from scalelens.report.wording import Sentence, plural
 from scalelens.version import __version__
 
 FOLDER = Path(__file__).parent
@@ -71,9 +71,6 @@ def findings(content: Content) -> str:
 
 
 def finding(article: Article) -> str:
-    sentences = "".join(
-        f'<li>{inert(said.text)} <span class="doubt">{inert(said.doubt)}</span></li>' for said in article.sentences
-    )
     figure = ""
     if article.chart:
         svg, refusal = article.chart
@@ -81,10 +78,21 @@ def finding(article: Article) -> str:
     made_from = f"Of {plural(article.n_inputs, 'file')}; sha256 of their ids: {article.inputs_sha256}"
     return (
         f"<article{' class=wrong' if article.is_fault else ''}><h3>{inert(article.question)}</h3>\n"
-        f"<ul>{sentences}</ul>\n{figure}\n"
+        f"{listed(article.sentences)}\n{figure}\n"
         f"{folded('Table', table(article.table), printed=True)}"
         f"{folded('SQL', f'<pre>{inert(article.table.sql)}</pre><p class=remark>{made_from}</p>')}</article>"
     )
+
+
+def listed(sentences: Sequence[Sentence]) -> str:
+    """The sentences of a finding.  A doubt that all of them share is said once, so that the sentences stand out."""
+    doubts = [said.doubt for said in sentences if said.doubt]
+    shared = doubts[0] if len(doubts) > 1 and len(set(doubts)) == 1 else ""
+    items = "".join(
+        f'<li>{inert(said.text)} <span class="doubt">{inert("" if shared else said.doubt)}</span></li>'
+        for said in sentences
+    )
+    return f"<ul>{items}</ul>" + (f'<p class="doubt">For each of them: {inert(shared)}</p>' if shared else "")
 
 
 def answers(content: Content) -> str:

@@ -14,7 +14,8 @@ GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", 
 CHART = "temporal_breakdown"
 ABOUT_TRACES = True
 SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
-         "exposed_memory_ns": "copy without either", "idle_ns": "are idle"}  # fmt: skip
+         "exposed_memory_ns": "copy without computing or communicating", "idle_ns": "are idle"}  # fmt: skip
+LEAST_SHARE = 0.0005  # below it a share would be printed as 0.0 %
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
@@ -24,11 +25,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         span_ns = sum(group["span_ns"].to_list())
         if not span_ns:
             continue
-        shares = (f"{words} in {percent(sum(group[column].to_list()) / span_ns)}" for column, words in SPENT.items())
+        shares = {words: sum(group[column].to_list()) / span_ns for column, words in SPENT.items()}
+        spent = ", ".join(f"{words} in {percent(share)}" for words, share in shares.items() if share >= LEAST_SHARE)
         idle = group["idle_share"].drop_nulls().to_list()
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
-        said.append(Sentence(f"{names[str(run)]}: the devices {', '.join(shares)} of the traced time.", doubt))
+        said.append(Sentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
     return few(said)
 
 

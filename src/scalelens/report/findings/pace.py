@@ -24,9 +24,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     name = names[row["run_id"]]
     if row["verdict"] == "unsteady" or row["steady_s"] is None or row["before_s"] is None:
-        return (
-            f"{name} has no steady pace: another level begins at step {(row['change_steps'] or '').replace(' ', ', ')}."
-        )
+        steps = (row["change_steps"] or "").split()
+        begin = "other levels begin at steps" if len(steps) > 1 else "another level begins at step"
+        return f"{name} has no steady pace: {begin} {', '.join(steps)}."
     change = row["steady_s"] / row["before_s"] - 1
     slower = f"{percent(abs(change))} {'slower' if change > 0 else 'faster'}"
     return f"{name} is {slower} from step {row['steady_from_step']} on: {seconds(row['steady_s'])} a step."
@@ -38,6 +38,8 @@ def doubt_of(row: Mapping[str, Any]) -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
+    if rows.is_empty():
+        return "No log has the time of a step."
     counts = Counter(rows["verdict"])
     return (
         f"No change of pace is found: {plural(counts['steady'], 'attempt')} steady, "
