@@ -7,7 +7,7 @@ def megatron_log(
     arguments: dict[str, object], devices: int, parallel: tuple[int, int], step_s: float, tflops: float | None = None,
     interval: int = 1,
 ) -> str:
-    """The argument dump and the records of `interval` steps each; `parallel` is the tensor and the pipeline parallelism."""
+    """The argument dump and the records of `interval` steps each; `parallel` is tensor and pipeline parallelism."""
     tensor, pipeline = parallel
     batch = int(str(arguments["global_batch_size"]))
     throughput = f" throughput per GPU (TFLOP/s/GPU): {tflops:.2f} |" if tflops else ""

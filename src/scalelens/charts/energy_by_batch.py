@@ -78,7 +78,7 @@ def _add_token_ranges(point: Row) -> None:
 
 
 def _share_rates(points: Sequence[Row]) -> str:
-    """Divides the rates by the devices, in which series may differ.  Returns ` per GPU`, or nothing if one is unknown."""
+    """Divides the rates by the devices, as series may differ in them.  Returns ` per GPU`, or nothing if unknown."""
     if not all(point["devices"] for point in points):
         return ""
     for point in points:
