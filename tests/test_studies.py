@@ -24,6 +24,7 @@ OF_THE_CORPUS = [
     name for name in PAGES if name.startswith("real-")
 ]  # real logs of others, which lie beside the project
 AT_NIGHT = [
+    "caraml.md",
     "epicure.md",
     "slower.md",
     *(name for name in OF_THE_CORPUS if name != "real-nvidia.md"),
