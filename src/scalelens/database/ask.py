@@ -180,7 +180,8 @@ def rows_of(connection: Any, statement: str) -> pa.Table:
     By `execute`, which plans a statement once: `sql` does so to describe it and again to carry it out, and planning is
     half of the time of many questions.
     """
-    if connection.execute(statement).description is None:
+    done = connection.execute(statement)
+    if done is None or done.description is None:  # nothing but a comment; nothing to say
         return pa.table({})
     fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
