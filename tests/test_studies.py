@@ -26,7 +26,9 @@ OF_THE_CORPUS = [
 AT_NIGHT = [
     "caraml.md",
     "epicure.md",
+    "frontier.md",
     "slower.md",
+    "tamu.md",
     *(name for name in OF_THE_CORPUS if name != "real-nvidia.md"),
 ]  # above two seconds
 

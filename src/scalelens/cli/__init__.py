@@ -13,6 +13,7 @@ from types import ModuleType
 import typer
 
 from scalelens.cli.output import errors
+from scalelens.cli.plain_arguments import Command, Group
 from scalelens.errors import UserError
 from scalelens.folders import modules_of
 from scalelens.version import __version__
@@ -21,6 +22,7 @@ PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; a
 
 app = typer.Typer(
     name="scalelens",
+    cls=Group,
     help="Training logs, power logs and profiler traces to Parquet, SQL and figures.\n\n"
     "First: scalelens ingest logs/      then: scalelens query runs_overview",
     no_args_is_help=True,
@@ -35,13 +37,14 @@ def add_commands(group: typer.Typer, package: ModuleType) -> None:
     for name, module in sorted(commands.items(), key=lambda command: (panel_place(command[1]), command[0])):
         group.command(
             name.replace("_", "-"),
+            cls=Command,
             context_settings=getattr(module, "CONTEXT_SETTINGS", None),
             rich_help_panel=getattr(module, "PANEL", None),
         )(getattr(module, name))
     for folder in pkgutil.iter_modules(package.__path__):
         if folder.ispkg:
             inner = importlib.import_module(f"{package.__name__}.{folder.name}")
-            commands_of_folder = typer.Typer(help=inner.__doc__, no_args_is_help=True)
+            commands_of_folder = typer.Typer(cls=Group, help=inner.__doc__, no_args_is_help=True)
             add_commands(commands_of_folder, inner)
             group.add_typer(commands_of_folder, name=folder.name, rich_help_panel=getattr(inner, "PANEL", None))
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from scalelens.database.connect import connect
 from scalelens.database.views import sql_text
@@ -147,10 +149,7 @@ def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool =
         statement.encode()
         if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
             raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
-        relation = connection.sql(statement)
-        if relation is None:
-            return pl.DataFrame()
-        frame = pl.from_arrow(for_polars(relation).to_arrow_table())
+        frame = pl.from_arrow(rows_of(connection, statement))
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except UnicodeEncodeError:
@@ -175,14 +174,26 @@ def only_reads(statement: duckdb.Statement) -> bool:
     return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
 
 
-def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """A relation that polars can take: no two columns have the same name, and intervals are text."""
+def rows_of(connection: Any, statement: str) -> pa.Table:
+    """Rows of a statement as polars can take them: no two columns have the same name, and intervals are text.
+
+    By `execute`, which plans a statement once: `sql` does so to describe it and again to carry it out, and planning is
+    half of the time of many questions.
+    """
+    done = connection.execute(statement)
+    if done is None or done.description is None:  # nothing but a comment; nothing to say
+        return pa.table({})
+    fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
+        rows: pa.Table = fetch()
     names: list[str] = []
-    for name in relation.columns:
+    for name in rows.column_names:
         others = (f"{name}_{number}" for number in itertools.count(1))
         names.append(next(other for other in others if other not in names) if name in names else name)
-    kinds = list(map(str, relation.types))
-    if names == relation.columns and not any("INTERVAL" in kind for kind in kinds):
-        return relation
-    values = (f"CAST(#{k} AS VARCHAR)" if "INTERVAL" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
-    return relation.project(", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True)))
+    rows = rows.rename_columns(names)
+    kinds = [str(kind) for kind in rows.schema.types]
+    if not any("interval" in kind for kind in kinds):
+        return rows
+    values = (f"CAST(#{k} AS VARCHAR)" if "interval" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
+    columns = ", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True))
+    return connection.from_arrow(rows).project(columns).to_arrow_table()

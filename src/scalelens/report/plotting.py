@@ -1,5 +1,6 @@
 """From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
+import polars.selectors as cs
 
 from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
@@ -25,6 +27,7 @@ from scalelens.report.text_formats import inert_csv
 
 Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
+ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
 
 class NothingToDrawError(UserError):
@@ -130,6 +133,8 @@ def plot_sql(
     settings = dict(settings or {})
     page, connection = page_of(settings), connect(root, query_folders, closed=True)
     rows = answer(connection, statement)
+    if not ORDERED.search(statement):  # threads of DuckDB hand rows over in any order
+        rows = rows.sort(rows.select(~cs.nested()).columns, nulls_last=True)
     figure = own.draw(rows, marks, page)
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
