@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import ROOT
 from scalelens.charts import load as charts
-from scalelens.cli import app
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
