@@ -496,6 +496,14 @@ def test_rates_of_unknown_devices_are_of_the_whole_job():
     assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
 
 
+def test_warnings_that_name_other_runs_share_one_mark():
+    advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
+    points = [{"scaling": "weak", "warning": warning} for warning in (advice.format(10), advice.format(25), None)]
+    (note,) = efficiency_panels.mark_warnings(points)
+    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
+    assert [point["mark"] for point in points] == ["†", "†", ""]
+
+
 def test_a_map_of_jobs_has_their_rates_and_global_batches():
     rows = rows_of("batch_device_grid/one_missing")
     best = max(rows["samples_per_s"])
