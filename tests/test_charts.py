@@ -368,6 +368,18 @@ def test_traces_without_a_rank_are_numbered_and_named():
         draw("temporal_breakdown/slow_rank", many)
 
 
+def test_traces_with_equal_names_are_told_apart():
+    rows = rows_of("temporal_breakdown/traces_without_rank").with_columns(name=pl.lit("job"))
+    drawn = draw("temporal_breakdown/x", rows)
+    assert "1 job run r1, 2 job run r2." in text_of(drawn).replace("\u00a0", " ")
+    spec = json.dumps(render.specification(drawn, {}), ensure_ascii=False).replace("\u00a0", " ")
+    assert '"trace": "job run r1"' in spec and '"field": "trace", "title": "of"' in spec, "the tooltip tells them apart"
+    files = rows.with_columns(run_id=pl.lit("r1"))
+    assert "1 job file f1, 2 job file f2." in text_of(draw("temporal_breakdown/x", files)).replace("\u00a0", " ")
+    ranks = pl.concat([rows.with_columns(rank=rank) for rank in (0, 1)])
+    assert "4 job run r2 rank 1." in text_of(draw("temporal_breakdown/x", ranks)).replace("\u00a0", " ")
+
+
 def test_steps_of_a_rank_are_added_up():
     rows = rows_of("temporal_breakdown/slow_rank")
     twice = draw("temporal_breakdown/slow_rank", pl.concat([rows, rows]))
@@ -392,6 +404,13 @@ def test_kernels_that_are_not_drawn_are_counted():
     assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
     few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
     assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
+
+
+@pytest.mark.parametrize("case", ["kernel_summary/two_ranks", "kernel_tree/two_ranks"])
+def test_kernels_of_several_runs_are_not_added_up(case):
+    both = pl.concat([rows_of(case), rows_of(case).with_columns(run_id=pl.lit("other"))])
+    with pytest.raises(UserError, match=r"device work of one run, not of 2.*runs=\"run_id = '"):
+        draw(case, both)
 
 
 def test_a_bar_of_the_kernel_tree_holds_those_below_it():
@@ -449,6 +468,7 @@ def test_places_repeats_and_wrong_results_of_collectives():
     assert "Cross: wrong values in the result (1 measurement)." in text
     text = text_of("collective_benchmarks/wrong_and_rounded_to_zero")
     assert "Not drawn: 6 measurements without a bandwidth above 0." in text
+    assert "unknown test · file 0d35b231" in text, "files of unknown tests are not taken for repeats"
     rows = rows_of("collective_benchmarks/two_tests_two_sizes")
     alone = rows.filter(pl.col("place") == "out", pl.col("run_id") == "r08", pl.col("test") == "all_reduce")
     text = text_of(draw("collective_benchmarks/x", alone))

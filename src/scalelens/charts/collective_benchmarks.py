@@ -28,7 +28,8 @@ QUERY = "collective_benchmarks"
 FACETS = True
 FACTS = ("name", "devices", "device_unit")
 
-SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id")  # the first that tell series apart
+# The first that tell series apart.  Older versions do not print their test: then another file may be another test.
+SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id", "file_of_unknown_test")
 SIZE, RATE = "message_bytes", "busbw_gb_per_s"
 X_TITLE = "message size"
 # In place is drawn over the other, with larger markers: where both are equal, both are seen.
@@ -76,6 +77,7 @@ def draw(
 def _name_series(points: list[Row]) -> str:
     """Gives each row a `series` and a `label`, no longer than needed.  Returns a sentence of what all share."""
     for point in points:
+        point["file_of_unknown_test"] = None if point["test"] else point["file_id"][:8]
         point["series"], point["label"] = tuple(point[fact] for fact in SERIES_FACTS), ""
     for fact in SERIES_FACTS:
         for label in {point["label"] for point in points}:
@@ -91,7 +93,8 @@ def _name_series(points: list[Row]) -> str:
 def _fact_text(point: Row, fact: str) -> str:
     if point[fact] is None:
         return f"unknown {fact}"
-    return f"{fact.removesuffix('_id')} {point[fact]}" if fact in ("root", "run_id") else words.fact_text(point, fact)
+    what = {"root": "root ", "run_id": "run ", "file_of_unknown_test": "file "}.get(fact, "")
+    return f"{what}{words.fact_text(point, fact)}"
 
 
 def _rates(rates: Sequence[float]) -> Any:
