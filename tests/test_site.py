@@ -22,6 +22,7 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",
