@@ -31,7 +31,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from scalelens.database.ask import rows_of
+from scalelens.database.answering import rows_of
 from scalelens.database.connect import connect
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.tables import SCHEMAS

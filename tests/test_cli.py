@@ -26,11 +26,10 @@ import polars as pl
 import pytest
 
 import scalelens
-from command_line import Ran, Run, one_line
+from command_line import Ran, Run, app, one_line
 from conftest import answer
 from logs import megatron_line
 from recipes import recipe
-from scalelens.cli import app
 from scalelens.database.ask import call
 from scalelens.database.connect import connect
 from scalelens.ingestion import formats

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from command_line import app
 from scalelens.charts import adjust, own, page, step_heatmap, style, temporal_breakdown, words
 from scalelens.charts import load as charts
 from scalelens.charts.page import page_of
-from scalelens.cli import app
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report import rendering as render

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import scalelens
+from command_line import app
 from logs import megatron_line
-from scalelens.cli import app
 from scalelens.errors import UserError
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of

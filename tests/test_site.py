@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import ROOT
 from scalelens.charts import load as charts
-from scalelens.cli import app
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
@@ -22,6 +22,7 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import CORPUS, ROOT
-from scalelens.cli import app
 from scalelens.report.provenance import provenance_of
 
 STUDIES = ROOT / "docs" / "studies"

@@ -24,7 +24,7 @@ import pytest
 from conftest import FIXTURES
 from logs import megatron_line
 from scalelens.database import connect as database
-from scalelens.database.ask import answer as answer_of
+from scalelens.database.answering import answer as answer_of
 from scalelens.database.ask import ask as ask_query
 from scalelens.errors import UserError
 from scalelens.ingestion import batch as reading

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scalelens.database.ask import answer
+from scalelens.database.answering import answer
 from scalelens.database.connect import connect
 
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says.

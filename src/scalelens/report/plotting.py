@@ -14,7 +14,8 @@ from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
-from scalelens.database.ask import answer, call, check_call
+from scalelens.database.answering import answer
+from scalelens.database.ask import call, check_call
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
