@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import FIXTURES
-from scalelens.cli import app
 
 
 def invoke(command: str) -> typer.testing.Result:

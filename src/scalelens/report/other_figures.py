@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from scalelens.charts.style import MOST_SERIES
 from scalelens.database.answering import answer
 from scalelens.database.connect import connect
 
@@ -9,7 +10,8 @@ from scalelens.database.connect import connect
 SHOWN_BY = (
     (
         "plot batch_cdf -o batch_cdf.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND value_kind = 'instant' AND step_s > 0 LIMIT 1",
+        "SELECT '' FROM steps WHERE phase = 'train' AND value_kind = 'instant' AND step_s > 0 "
+        f"HAVING count(DISTINCT run_id) BETWEEN 1 AND {MOST_SERIES}",
     ),
     (
         "plot throughput -o throughput.pdf",
