@@ -24,7 +24,8 @@ START_UP_S = 8.0
 
 def training_log(devices: int, batch: int, step_s: float) -> str:
     """A run without stalls; records differ by 0.4 %."""
-    return _log(devices, batch, [_step(n, batch * devices, step_s, random.Random(n)) for n in range(1, STEPS + 1)])
+    rng = random.Random(f"{devices} {batch}")
+    return _log(devices, batch, [_step(n, batch * devices, step_s, rng) for n in range(1, STEPS + 1)])
 
 
 def _step(number: int, samples: int, step_s: float, rng: random.Random) -> dict[str, object]:
