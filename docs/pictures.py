@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import scalelens
-from scalelens.cli import app
+from scalelens.cli import make_app
 
 DOCS = Path(__file__).resolve().parent
 DEMO = Path(scalelens.__file__).resolve().parent / "demo" / "logs"
@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
         os.chdir(scratch)
         scalelens.ingest(DEMO)
         for line in re.findall(r"^scalelens (.+)", (DOCS / "gallery.md").read_text(), re.MULTILINE):
-            app(shlex.split(line), standalone_mode=False)
+            make_app()(shlex.split(line), standalone_mode=False)
         for picture in Path(scratch).glob("*.png"):
             shutil.copy(picture, folder)
         os.chdir(folder)  # before the scratch folder goes

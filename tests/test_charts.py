@@ -527,7 +527,7 @@ def test_many_sensors_are_coloured_by_what_they_cover():
 def test_panels_of_energy_by_batch():
     text = text_of("energy_by_batch/gpt_table")
     for said in (
-        "tokens/s",
+        "tokens/s per IPU",
         "Wh per IPU",
         "tokens/Wh, log.",
         "gpt-117m · seq 1024 · 4 IPUs.",
@@ -538,6 +538,30 @@ def test_panels_of_energy_by_batch():
     assert "samples/Wh, log." in text and "Wh per device" in text and "range, repeated runs" in text
     with pytest.raises(UserError, match="batch size and energy are known"):
         draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
+
+
+def test_rates_of_unknown_devices_are_of_the_whole_job():
+    rows = rows_of("energy_by_batch/gpt_table").with_columns(devices=pl.lit(None, pl.Int64))
+    assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
+
+
+def test_warnings_that_name_other_runs_share_one_mark():
+    advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
+    points = [{"scaling": "weak", "warning": warning} for warning in (advice.format(10), advice.format(25), None)]
+    (note,) = efficiency_panels.mark_warnings(points)
+    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
+    assert [point["mark"] for point in points] == ["†", "†", ""]
+
+
+def test_a_map_of_jobs_has_their_rates_and_global_batches():
+    rows = rows_of("batch_device_grid/one_missing")
+    best = max(rows["samples_per_s"])
+    rows = rows.with_columns(relative=pl.col("samples_per_s") / best)
+    text = text_of(draw("batch_device_grid/one_missing", rows, parameters={"per": "job"}))
+    assert "global batch" in text and "batch of a device" not in text
+    assert f"{words.short_number(best)} samples/s with" in text
+    row = rows.row(by_predicate=pl.col("samples_per_s") == best, named=True)
+    assert f"a global batch of {words.short_number(row['batch_per_device'] * row['devices'])}." in text
 
 
 def test_energy_scaling_names_its_base():

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import ROOT
 from scalelens.charts import load as charts
-from scalelens.cli import app
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
@@ -45,9 +45,9 @@ GALLERY = """# Gallery
 Printed from the code; do not edit.
 
 Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
-choose.
+choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
-Most are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The demo has no
+Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The demo has no
 GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source makes logs up,
 in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them was measured.
 
@@ -55,6 +55,12 @@ in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-te
 python docs/studies/gallery.py made-up
 scalelens ingest made-up -w made-up-warehouse
 ```
+
+"""
+FIGURES_OF_STUDIES = """## Figures of studies
+
+Figures of documents, and of logs that others published. The page of each study has the command of each figure, says
+whether its logs are real or stand-ins, and what the document states.
 
 """
 
@@ -89,7 +95,19 @@ def test_gallery_page(golden) -> None:
         logs = f"Needs {NOT_IN_THE_DEMO[name]}. Drawn from made-up logs." if made_up else "Drawn from the demo's logs."
         picture = f"![{charts.title(chart)}](gallery/{name}.png)\n\n{logs}"
         pages.append(f"## {name}\n\n{charts.title(chart)}. Shows {sentence}\n\n```\n{command}\n```\n\n{picture}\n\n")
-    golden("".join(pages), DOCS / "gallery.md")
+    golden("".join([*pages, FIGURES_OF_STUDIES, *figures_of_studies()]), DOCS / "gallery.md")
+
+
+def figures_of_studies() -> list[str]:
+    """The pictures of each study, below its title."""
+    found = []
+    for page in sorted((DOCS / "studies").glob("*.md")):
+        text = page.read_text()
+        pictures = re.findall(r"^!\[(.+)\]\((.+\.png)\)$", text, re.MULTILINE)
+        title = text.partition("\n")[0].removeprefix("# ")
+        drawn = "".join(f"![{caption}](studies/{picture})\n\n" for caption, picture in pictures)
+        found.append(f"### [{title}](studies/{page.name})\n\n{drawn}" if pictures else "")
+    return found
 
 
 def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
