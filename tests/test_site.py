@@ -47,9 +47,10 @@ Printed from the code; do not edit.
 Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
 choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
-Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The demo has no
-GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source makes logs up,
-in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them was measured.
+Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
+demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
+makes logs up, in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them
+was measured.
 
 ```
 python docs/studies/gallery.py made-up
