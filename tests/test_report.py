@@ -19,6 +19,7 @@ from scalelens.errors import UserError
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
 from scalelens.report.findings import (
+    collectives,
     contradictions,
     device_time,
     failures,
@@ -112,6 +113,18 @@ def test_sentence_of_a_rank_that_did_not_come() -> None:
     said = stuck.sentences(pl.DataFrame([row | {"rank": 0, "verdict": "waits"}, row]), NAMES)
     assert [one.text for one in said] == ["Rank 2 of job B did not call all_reduce of group 0 default_pg."]
     assert said[0].doubt == "Dumps of 3 ranks; 1 without a dump are not judged."
+
+
+def test_sentence_of_a_benchmark_of_collectives() -> None:
+    row = {"run_id": "a", "test": "all_reduce", "place": "out", "busbw_bytes_per_s": 23.04e9, "message_bytes": 2**20,
+           "measurements": 10, "with_wrong_values": 3}  # fmt: skip
+    said = collectives.sentences(pl.DataFrame([row, row | {"place": "in", "busbw_bytes_per_s": 0.0}]), NAMES)
+    assert said == [
+        (
+            "job A: all_reduce out of place reaches 23.04 GB/s of bus bandwidth, at 1,048,576 bytes.",
+            "The highest of 10 measurements; 3 had wrong values.",
+        )
+    ]
 
 
 def test_shares_of_the_loss_add_up() -> None:
