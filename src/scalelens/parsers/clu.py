@@ -28,6 +28,7 @@ import re
 from typing import Any
 
 from scalelens.parsing.lines import Line
+from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
@@ -56,7 +57,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.open: dict[tuple[int | None, str | None], tuple[int, int, dict[str, Any]]] = {}  # part, line and row
+        self.steps = OpenSteps(rows, "jax", "inferred")
         self.rated: dict[tuple[int | None, str | None], int] = {}  # the last step with a rate, of each writer
 
     def take(self, line: Line) -> bool:
@@ -95,32 +96,18 @@ class Reader:
         return found
 
     def add(self, columns: dict[str, Any], step: int, line: Line) -> None:
-        """Fills the open row of a writer, or opens its next one."""
+        """Fills the row of a step, with the number of steps that its rate is a mean of."""
         whose = line.rank, line.place
-        _, _, row = self.open.get(whose, (0, 0, {"step": None}))
-        if row["step"] != step or not columns.keys().isdisjoint(row):
-            self.hand_over(whose)
-            position = self.rows.attempt_of(line.number, step, *whose)
-            if position.begins:
-                self.rated.pop(whose, None)
-            row = {"attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step}
-            self.open[whose] = self.rows.part, line.number, row
-        row |= columns
+        row, position = self.steps.fill(columns, step, line)
+        if position and position.begins:
+            self.rated.pop(whose, None)
         if "step_s" in columns:
             before = self.rated.get(whose, step)
             row.setdefault("averaged_steps", step - before if step > before else None)
             self.rated[whose] = step
 
-    def hand_over(self, whose: tuple[int | None, str | None]) -> None:
-        part, number, row = self.open.pop(whose, (self.rows.part, 0, {}))
-        if row and part == self.rows.part:
-            self.rows.steps_line = number
-            self.rows.param("framework", "jax", number, origin="inferred")
-            self.rows.put("steps", number, row)
-
     def finish(self) -> None:
-        for whose in [*self.open]:
-            self.hand_over(whose)
+        self.steps.finish()
 
 
 def of_t5x(values: dict[str, float], steps_per_s: float) -> dict[str, Any]:
