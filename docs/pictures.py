@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import scalelens
-from scalelens.cli import app
+from scalelens.cli import make_app
 
 GALLERY = Path(__file__).with_name("gallery.md")
 
@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
         for line in re.findall(r"^scalelens (plot .+)", GALLERY.read_text(), re.MULTILINE):
             words = shlex.split(line)
             if words[-1] in pictures:
-                app([*words, "-w", warehouse], standalone_mode=False)
+                make_app()([*words, "-w", warehouse], standalone_mode=False)
 
 
 if __name__ == "__main__":

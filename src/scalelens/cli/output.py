@@ -14,10 +14,12 @@ from rich.text import Text
 from scalelens.errors import UserError
 from scalelens.inert import visible
 from scalelens.report.glance import Block, blocks, first_rows, fitted, within
+from scalelens.report.small_csv import small_csv
 from scalelens.report.text_formats import cell, cells, inert_csv, json_text, latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
     from scalelens.queries.header import QueryColumn
 
@@ -57,6 +59,14 @@ def show(rows: "pl.DataFrame", format: Format | None) -> None:
     if format is Format.parquet and sys.stdout.isatty():
         raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
     to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
+
+
+def show_small_csv(answer: "pa.Table", format: Format | None) -> bool:
+    """Prints an Arrow table as CSV.  False where that is not asked for, or polars is needed."""
+    text = small_csv(answer) if format is Format.csv or (format is None and not sys.stdout.isatty()) else None
+    if text is not None:
+        to_stdout(lambda: sys.stdout.write(text))
+    return text is not None
 
 
 def to_stdout(write: Callable[[], object]) -> None:

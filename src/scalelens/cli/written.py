@@ -91,7 +91,7 @@ def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
 
     Runs of one name and system on other devices are told apart by the model of the device.
     """
-    from scalelens.database.ask import answer
+    from scalelens.database.answering import answer
     from scalelens.database.connect import connect
 
     if not any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance):
