@@ -1,7 +1,7 @@
 """Scalars that CLU's LoggingWriter prints: examples of Flax, Scenic, T5X and other trainers in JAX.
 
 Tool: CLU (Common Loop Utils)
-Versions: clu 0.0.4 to 0.0.12, through absl's logger or Python's
+Versions: six decimals before clu 0.0.9, six digits since; through absl's logger or Python's
 Yields: steps, metrics, params
 Source: google/CommonLoopUtils, clu/metric_writers/logging_writer.py, write_scalars(), and clu/periodic_actions.py,
     ReportProgress; google/flax, examples/imagenet/train.py; google-research/t5x, t5x/models.py, compute_base_metrics()
@@ -71,7 +71,7 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         step, collection = int(head[1]), head[2]
-        columns = self.columns(values, collection, step, line) if collection in (None, "train") else {}
+        columns = columns_of(values, collection) if collection in (None, "train") else {}
         if columns:
             self.add(columns, step, line)
         self.rows.step = step
@@ -79,21 +79,6 @@ class Reader:
         left = [(f"{prefix}{name}", value, UNITS.get(name)) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.place, step, left)
         return True
-
-    def columns(self, values: dict[str, float], collection: str | None, step: int, line: Line) -> dict[str, Any]:
-        """The columns of steps that a record fills; what they take is gone from `values`."""
-        found: dict[str, Any] = {}
-        names = NAMED | BARE if collection or "learning_rate" in values else NAMED
-        for name, column in names.items():
-            if name in values and column not in found and (column != "accuracy" or values[name] <= 1):
-                found[column] = values.pop(name)
-        rate = next((name for name in RATES if 0 < values.get(name, 0) < math.inf), None)
-        if rate:
-            per_s = values.pop(rate)
-            found |= {"step_s": 1 / per_s, "value_kind": "interval_mean"}
-            if collection:
-                found |= of_t5x(values, per_s)
-        return found
 
     def add(self, columns: dict[str, Any], step: int, line: Line) -> None:
         """Fills the row of a step, with the number of steps that its rate is a mean of."""
@@ -108,6 +93,22 @@ class Reader:
 
     def finish(self) -> None:
         self.steps.finish()
+
+
+def columns_of(values: dict[str, float], collection: str | None) -> dict[str, Any]:
+    """The columns of steps that a record fills; what they take is gone from `values`."""
+    found: dict[str, Any] = {}
+    names = NAMED | BARE if collection or "learning_rate" in values else NAMED
+    for name, column in names.items():
+        if name in values and column not in found and (column != "accuracy" or values[name] <= 1):
+            found[column] = values.pop(name)
+    rate = next((name for name in RATES if 0 < values.get(name, 0) < math.inf), None)
+    if rate:
+        per_s = values.pop(rate)
+        found |= {"step_s": 1 / per_s, "value_kind": "interval_mean"}
+        if collection:
+            found |= of_t5x(values, per_s)
+    return found
 
 
 def of_t5x(values: dict[str, float], steps_per_s: float) -> dict[str, Any]:

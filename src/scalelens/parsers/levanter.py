@@ -8,9 +8,9 @@ Source: src/levanter/tracker/json_logger.py, JsonLoggerTracker; src/levanter/cal
 
 Several records hold what is known of a step: they become one row.  Its time is `throughput/duration`, without the hooks
 that follow it; whether it holds the wait for data, `throughput/loading_time`, depends on the version and the program.
-Rates are of the whole job, and the batch is a rate times the time.  The hooks run once more after the last step: what they
-print again gives no second row of steps.  Written after the source and after scripts that read such logs: no log was
-found.
+Rates are of the whole job, and the batch is a rate times the time.  The hooks run once more after the last step: what
+they print again gives no second row of steps.  Written after the source and after scripts that read such logs: no log
+was found.
 
 Samples:
     2026-03-04T10:15:27 - 0 - levanter.json_logger - json_logger.py:64 - INFO :: {"tracker": "json_logger", "event": "log", "step": 12, "metrics": {"train/loss": 8.5, "global_step": 12}}
@@ -19,6 +19,7 @@ Samples:
 """
 
 import json
+import math
 from typing import Any
 
 from scalelens.parsing.lines import Line
@@ -61,14 +62,14 @@ class Reader:
             self.logged(metrics, step, line)
         elif event == "summary":
             for name, fact in FACTS.items():
-                if name in metrics:
-                    self.rows.param(fact, metrics[name], line.number)
+                if isinstance(value := metrics.get(name), str | int):
+                    self.rows.param(fact, value, line.number)
         return True
 
     def logged(self, metrics: dict[str, Any], step: int, line: Line) -> None:
         values = {name: number for name, value in metrics.items() if (number := json_number(value)) is not None}
         columns: dict[str, Any] = {column: values.pop(name) for name, column in COLUMNS.items() if name in values}
-        if values.get("throughput/duration", 0) > 0:
+        if 0 < values.get("throughput/duration", 0) < math.inf:
             columns |= timed(values)
         if columns:
             self.steps.fill(columns, step, line)
@@ -85,8 +86,8 @@ def timed(values: dict[str, float]) -> dict[str, Any]:
     step_s = values.pop("throughput/duration")
     columns: dict[str, Any] = {"step_s": step_s, "averaged_steps": 1, "value_kind": "instant"}
     for name, column in RATES.items():
-        if name in values:
-            columns[column] = float(round(values[name] * step_s))
+        if math.isfinite(count := values.get(name, math.nan) * step_s):
+            columns[column] = float(round(count))
     if "throughput/examples_per_second" in values:
         columns |= {"samples_per_s": values.pop("throughput/examples_per_second"), "rate_scope": "global"}
     return columns

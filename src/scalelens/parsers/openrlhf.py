@@ -1,20 +1,22 @@
 """OpenRLHF's line of a step of reinforcement learning.
 
 Tool: OpenRLHF
-Versions: 0.8 and later; times since 2026
+Versions: those that print `Global step`; of 2026 with times
 Yields: steps, metrics, params
 Source: openrlhf/trainer/ppo_trainer.py and ppo_trainer_async.py, fit()
 
-A step is generation, rewards, the update and the copy of the weights to the generators.  Its time is `timing/step_total`,
-by the clock and with the wait for samples where generation runs beside the training.  The other times are its parts, which
-then overlap: they are never added up.  A record without that total gives metrics and no step.  The loss of the policy stays
-a metric: it does not fall as a training gets better.  The lines are after excerpts that users published.
+A step is generation, rewards, the update and the copy of the weights to the generators.  Its time is
+`timing/step_total`, by the clock and with the wait for samples where generation runs beside the training.  The other
+times are its parts, which then overlap: they are never added up.  A record without that total gives metrics and no
+step.  The loss of the policy stays a metric: it does not fall as a training gets better.  The lines are after excerpts
+that users published.
 
 Samples:
     (PPOTrainer pid=4711) INFO 03-04 10:15:27 ppo_trainer.py:547] ✨ Global step 1: {'reward': 0.4375, 'policy_loss': -2.5e-07, 'actor_grad_norm': 5.5, 'actor_lr': 5e-07, 'timing/generation': 2.875, 'timing/step_total': 12.25}
     Global step 2: {'policy_loss': 0.000338, 'kl': 0.00281, 'rollout/truncated_rate': 1.0}
 """
 
+import math
 import re
 
 from scalelens.parsing.lines import Line
@@ -48,7 +50,7 @@ class Reader:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         step, whose = int(head[1]), (line.rank, line.place)
-        if values.get("timing/step_total", 0) > 0:
+        if 0 < values.get("timing/step_total", 0) < math.inf:
             rows.add(
                 "steps", line.number, attempt=rows.attempt_of(line.number, step, *whose).attempt, rank=line.rank,
                 place=line.place, phase="train", step=step, averaged_steps=1, value_kind="instant",

@@ -30,16 +30,18 @@ class OpenSteps:
             position = self.rows.attempt_of(line.number, step, *whose)
             row = {"attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step}
             self.open[whose] = self.rows.part, line.number, row
+            framework, origin = self.framework
+            self.rows.steps_line = line.number
+            self.rows.param("framework", framework, line.number, origin=origin)
         row |= columns
         return row, position
 
     def hand_over(self, whose: Writer) -> None:
-        part, number, row = self.open.pop(whose, (0, 0, dict[str, Any]()))
-        if row and part == self.rows.part:
-            framework, origin = self.framework
-            self.rows.steps_line = number
-            self.rows.param("framework", framework, number, origin=origin)
+        if whose in self.open:
+            part, number, row = self.open.pop(whose)
+            now, self.rows.part = self.rows.part, part  # another job may have begun since the row was opened
             self.rows.put("steps", number, row)
+            self.rows.part = now
 
     def finish(self) -> None:
         for whose in [*self.open]:
