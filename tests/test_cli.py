@@ -263,6 +263,12 @@ def test_a_reader_that_has_enough_is_no_error(home: Path) -> None:
     assert process.wait() == 0
 
 
+@pytest.mark.parametrize("statement", [";", "/* nothing */", " "])
+def test_a_statement_of_nothing_has_no_rows(run: Run, home: Path, statement: str) -> None:
+    done = run("sql", statement, "-w", home)
+    assert (done.code, done.out.strip(), done.err) == (0, "", "")
+
+
 # Output
 
 SHOWN = r"""

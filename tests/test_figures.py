@@ -157,7 +157,7 @@ def y_scales(spec: dict) -> list[dict]:
 
 def test_ends_of_axes():
     assert all(scale["domain"] == [50, 110] for scale in y_scales(adjusted("scaling/repeats", ylim="50:110")))
-    with pytest.raises(UserError, match=r"several y axes: tokens/s; Wh per IPU"):
+    with pytest.raises(UserError, match=r"several y axes: tokens/s per IPU; Wh per IPU"):
         adjusted("energy_by_batch/gpt_table", ylim="0:1")
     one = adjusted("energy_by_batch/gpt_table", ylim=["Wh per IPU=0:99"])
     assert [scale["domain"] for scale in y_scales(one)].count([0, 99]) == 2, "the line and the points of one panel"

@@ -22,6 +22,7 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",
@@ -40,7 +41,14 @@ GALLERY = """# Gallery
 Printed from the code; do not edit.
 
 Every chart, drawn from the logs of the demo where they hold something for it: ResNet-50 and a small GPT on one and two
-CPUs, each run once. `make site` draws the pictures. [Which figure](figures.md) helps to choose.
+CPUs, each run once. `make site` draws the pictures. [Which figure](figures.md) helps to choose. The
+[figures of the studies](#figures-of-studies) stand at the end.
+
+"""
+FIGURES_OF_STUDIES = """## Figures of studies
+
+Figures of documents, and of logs that others published. The page of each study has the command of each figure, says
+whether its logs are real or stand-ins, and what the document states.
 
 """
 
@@ -76,7 +84,19 @@ def test_gallery_page(golden) -> None:
             else f"![{charts.title(chart)}](gallery/{name}.png)"
         )
         pages.append(f"## {name}\n\n{charts.title(chart)}. Shows {sentence}\n\n```\n{command}\n```\n\n{picture}\n\n")
-    golden("".join(pages), DOCS / "gallery.md")
+    golden("".join([*pages, FIGURES_OF_STUDIES, *figures_of_studies()]), DOCS / "gallery.md")
+
+
+def figures_of_studies() -> list[str]:
+    """The pictures of each study, below its title."""
+    found = []
+    for page in sorted((DOCS / "studies").glob("*.md")):
+        text = page.read_text()
+        pictures = re.findall(r"^!\[(.+)\]\((.+\.png)\)$", text, re.MULTILINE)
+        title = text.partition("\n")[0].removeprefix("# ")
+        drawn = "".join(f"![{caption}](studies/{picture})\n\n" for caption, picture in pictures)
+        found.append(f"### [{title}](studies/{page.name})\n\n{drawn}" if pictures else "")
+    return found
 
 
 def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:

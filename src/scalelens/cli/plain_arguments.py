@@ -56,9 +56,20 @@ def plain_value(parameter: Any, value: Any) -> Any:
             raise ValueError("typer says what is missing")
         return () if is_list else None
     kind = get_args(described.annotation)[0] if is_list else described.annotation
+    if kind is int and not is_list:
+        return number_within(value, described.parameter_info)
     if not is_plain(kind, described.parameter_info):
         raise ValueError("typer checks it")
     return [kind(one) for one in value] if is_list else kind(value)
+
+
+def number_within(value: Any, declared: Any) -> int:
+    """A whole number.  Raises ValueError for text, and outside of the bounds of a parameter: typer says what is wrong."""
+    number = int(value)
+    is_below = declared.min is not None and number < declared.min
+    if is_below or declared.parser is not None or declared.max is not None:
+        raise ValueError("typer checks it")
+    return number
 
 
 def is_plain(kind: Any, declared: Any) -> bool:

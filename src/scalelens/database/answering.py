@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -55,20 +56,13 @@ def arrow_answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: 
         # Not `duckdb.extract_statements`: that opens a database of its own, which takes as long as opening this one.
         if not unsafe and not all(only_reads(part) for part in connection.extract_statements(statement)):
             raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
-        relation = connection.sql(statement)
-        return for_polars(relation).to_arrow_table() if relation is not None else no_rows()
+        return rows_of(connection, statement)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except UnicodeEncodeError:
         raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
     except duckdb.Error as error:
         raise complaint(error) from None
-
-
-def no_rows() -> "pa.Table":
-    import pyarrow as pa
-
-    return pa.table({})
 
 
 def complaint(error: Exception) -> UserError:
@@ -90,14 +84,28 @@ def only_reads(statement: duckdb.Statement) -> bool:
     return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
 
 
-def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """A relation that polars can take: no two columns have the same name, and intervals are text."""
+def rows_of(connection: Any, statement: str) -> "pa.Table":
+    """Rows of a statement as polars can take them: no two columns have the same name, and intervals are text.
+
+    By `execute`, which plans a statement once: `sql` does so to describe it and again to carry it out, and planning is
+    half of the time of many questions.
+    """
+    import pyarrow as pa
+
+    done = connection.execute(statement)
+    if done is None or done.description is None:  # nothing but a comment; nothing to say
+        return pa.table({})
+    fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
+        rows: pa.Table = fetch()
     names: list[str] = []
-    for name in relation.columns:
+    for name in rows.column_names:
         others = (f"{name}_{number}" for number in itertools.count(1))
         names.append(next(other for other in others if other not in names) if name in names else name)
-    kinds = list(map(str, relation.types))
-    if names == relation.columns and not any("INTERVAL" in kind for kind in kinds):
-        return relation
-    values = (f"CAST(#{k} AS VARCHAR)" if "INTERVAL" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
-    return relation.project(", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True)))
+    rows = rows.rename_columns(names)
+    kinds = [str(kind) for kind in rows.schema.types]
+    if not any("interval" in kind for kind in kinds):
+        return rows
+    values = (f"CAST(#{k} AS VARCHAR)" if "interval" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
+    columns = ", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True))
+    return connection.from_arrow(rows).project(columns).to_arrow_table()

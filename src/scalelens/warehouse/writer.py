@@ -23,6 +23,11 @@ DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
     for table, schema in SCHEMAS.items()
 }
+# Numbers that rise from row to row.  Their differences are a fifth of the size, and faster to write and to read.
+ENCODINGS = {
+    table: {field.name: "DELTA_BINARY_PACKED" for field in schema if field.name in ("line", "step")}
+    for table, schema in SCHEMAS.items()
+}
 # Rows with a value in this column have row groups of their own: most questions are about them and skip the others.
 APART = {"events": "class"}
 RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
@@ -91,7 +96,7 @@ class BatchWriter:
         if table not in self._writers:
             self._writers[table] = pq.ParquetWriter(
                 self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
-                write_statistics=RANGES[table],
+                column_encoding=ENCODINGS[table], write_statistics=RANGES[table],
             )  # fmt: skip
         self._writers[table].write_table(rows)
 
