@@ -64,7 +64,7 @@ def plain_value(parameter: Any, value: Any) -> Any:
 
 
 def number_within(value: Any, declared: Any) -> int:
-    """A whole number.  Raises ValueError for text, and outside of the bounds of a parameter: typer says what is wrong."""
+    """A whole number.  Raises ValueError for text and for what a bound excludes: typer says what is wrong."""
     number = int(value)
     is_below = declared.min is not None and number < declared.min
     if is_below or declared.parser is not None or declared.max is not None:
