@@ -19,7 +19,6 @@ from scalelens.cli.options import (
     WarehouseOption,
     checked_zone,
 )
-from scalelens.cli.output import errors
 
 if TYPE_CHECKING:
     from scalelens.warehouse.records import Entry
@@ -102,6 +101,8 @@ class ProgressBar:
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+        from scalelens.cli.inert_console import errors
 
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeElapsedColumn(),
