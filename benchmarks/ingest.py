@@ -1,6 +1,6 @@
-"""Speed and memory of `scalelens ingest` on logs of Megatron or pytorch/examples, as ratios within one run.
+"""Speed and memory of `scalelens ingest` on logs of Megatron, DeepSpeed or pytorch/examples, as ratios within one run.
 
-    python benchmarks/ingest.py [--tool megatron|imagenet] [--megabytes 250] [--files 8] [--rounds 3] [--pieces 1000]
+    python benchmarks/ingest.py [--tool megatron|deepspeed|imagenet] [--megabytes 250] [--files 8] [--rounds 3] [--pieces 1000]
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
 On a machine that others use, the seconds of the processor tell more than those of the clock.
@@ -34,6 +34,7 @@ NOISE = (
 )
 
 
+STEPS = "steps: {i} loss: {l:.4f} lm_loss: {m:.4f} iter time (s): {e:.3f} samples/sec: {r:.3f}\n"
 EPOCH = 5000  # batches
 PIECE_LINES = 220  # 24 KB of Megatron's log
 BATCH = (
@@ -75,6 +76,21 @@ def write_megatron(path: Path, megabytes: int, seed: int) -> None:
             size += len(text)
 
 
+def write_deepspeed(path: Path, megabytes: int, seed: int) -> None:
+    """A log of DeepSpeed's pipeline engine with one record in three lines."""
+    rng = random.Random(seed)
+    size, step = 0, 0
+    with path.open("w") as log:
+        while size < megabytes * 1_000_000:
+            lines = []
+            for _ in range(1000):
+                step += 10
+                seconds, loss = rng.gauss(1.4, 0.02), rng.uniform(2, 3)
+                lines.append(STEPS.format(i=step, l=loss, m=loss - 0.1, e=seconds, r=512 / seconds))
+                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(2)]
+            size += log.write("".join(lines))
+
+
 START = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+) \|")
 
 
@@ -110,7 +126,24 @@ def plain_megatron(path: Path) -> int:
     return len(records)
 
 
-TOOLS = {"megatron": (write_megatron, plain_megatron), "imagenet": (write_imagenet, plain_imagenet)}
+STEPS_FIELD = re.compile(r"([\w./-]+(?: time \(s\))?): ([\d.e+-]+)")
+
+
+def plain_deepspeed(path: Path) -> int:
+    """The bound: what a researcher's script does, every number of every record."""
+    records = []
+    with path.open() as log:
+        for line in log:
+            if "iter time (s): " in line and line.startswith("steps: "):
+                records.append({key: float(value) for key, value in STEPS_FIELD.findall(line)})
+    return len(records)
+
+
+TOOLS = {
+    "megatron": (write_megatron, plain_megatron),
+    "deepspeed": (write_deepspeed, plain_deepspeed),
+    "imagenet": (write_imagenet, plain_imagenet),
+}
 
 
 def write_pieces(folder: Path, log: Path, files: int, lines: int) -> None:

@@ -60,7 +60,7 @@ READING = (  # numpy.ma is what pyarrow imports when it meets its first array
     "from scalelens.ingestion.ingest import ingest\nformats.load()"
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
-ASKING = "from scalelens.database.ask import answer\nfrom scalelens.database.connect import connect"
+ASKING = "from scalelens.database.answering import answer\nfrom scalelens.database.connect import connect"
 ALONE = f"from pathlib import Path\n{ASKING}"
 OURS = {
     "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from scalelens.cli import app
+from scalelens.cli import make_app
 from scalelens.version import __version__
 
 HEAD = f""".\\" Printed from the code by docs/manual.py; do not edit.
@@ -59,7 +59,7 @@ interrupted; what was committed is kept
 
 def page() -> str:
     """The man page."""
-    return f"{HEAD}.SH COMMANDS\n{''.join(commands_of(typer.main.get_command(app), 'scalelens'))}{TAIL}"
+    return f"{HEAD}.SH COMMANDS\n{''.join(commands_of(typer.main.get_command(make_app()), 'scalelens'))}{TAIL}"
 
 
 def commands_of(group: Any, name: str) -> list[str]:

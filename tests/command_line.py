@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from scalelens.cli import main
+from scalelens.cli import main, make_app
+
+app = make_app()
 
 
 class Ran(NamedTuple):

@@ -300,6 +300,7 @@ def test_a_study_runs_on_1_2_and_4_ranks(tmp_path: Path) -> None:
     assert counts.fetchall() == [(0, 6), (1, 4), (2, 2), (3, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 def test_a_study_runs_in_a_container_on_staged_data(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
@@ -333,6 +334,11 @@ def test_on_this_machine(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "r/rank0.log").read_text().count('"event": "step"') == 2
     assert "next: scalelens ingest" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+def test_what_the_runner_refuses_is_said(tmp_path: Path) -> None:
     wrong = bench("vision", "--nproc", 1, "--out", tmp_path / "r", "--precision", "fp64")
     assert wrong.returncode == 1
     assert "invalid choice: 'fp64'" in wrong.stderr

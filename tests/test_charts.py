@@ -58,6 +58,7 @@ NUMBERS = {
     "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
+    "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
     "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -159,6 +160,7 @@ def test_long_names_stay_within_the_column():
         "power_over_time/four_gpus",
         "energy_by_batch/repeats",
         "energy_scaling/strong",
+        "collective_benchmarks/two_tests_two_sizes",
     ],
 )
 def test_order_of_rows_changes_nothing(case):
@@ -366,6 +368,18 @@ def test_traces_without_a_rank_are_numbered_and_named():
         draw("temporal_breakdown/slow_rank", many)
 
 
+def test_traces_with_equal_names_are_told_apart():
+    rows = rows_of("temporal_breakdown/traces_without_rank").with_columns(name=pl.lit("job"))
+    drawn = draw("temporal_breakdown/x", rows)
+    assert "1 job run r1, 2 job run r2." in text_of(drawn).replace("\u00a0", " ")
+    spec = json.dumps(render.specification(drawn, {}), ensure_ascii=False).replace("\u00a0", " ")
+    assert '"trace": "job run r1"' in spec and '"field": "trace", "title": "of"' in spec, "the tooltip tells them apart"
+    files = rows.with_columns(run_id=pl.lit("r1"))
+    assert "1 job file f1, 2 job file f2." in text_of(draw("temporal_breakdown/x", files)).replace("\u00a0", " ")
+    ranks = pl.concat([rows.with_columns(rank=rank) for rank in (0, 1)])
+    assert "4 job run r2 rank 1." in text_of(draw("temporal_breakdown/x", ranks)).replace("\u00a0", " ")
+
+
 def test_steps_of_a_rank_are_added_up():
     rows = rows_of("temporal_breakdown/slow_rank")
     twice = draw("temporal_breakdown/slow_rank", pl.concat([rows, rows]))
@@ -390,6 +404,13 @@ def test_kernels_that_are_not_drawn_are_counted():
     assert "Not drawn: 2 other names, 2.1 % of device time." in text_of("kernel_summary/two_ranks")
     few = rows_of("kernel_summary/two_ranks").filter(pl.col("class") != "compute")
     assert "All kernels are drawn." in text_of(draw("kernel_summary/two_ranks", few))
+
+
+@pytest.mark.parametrize("case", ["kernel_summary/two_ranks", "kernel_tree/two_ranks"])
+def test_kernels_of_several_runs_are_not_added_up(case):
+    both = pl.concat([rows_of(case), rows_of(case).with_columns(run_id=pl.lit("other"))])
+    with pytest.raises(UserError, match=r"device work of one run, not of 2.*runs=\"run_id = '"):
+        draw(case, both)
 
 
 def test_a_bar_of_the_kernel_tree_holds_those_below_it():
@@ -432,6 +453,34 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
     with pytest.raises(UserError, match="of one run, not of 2"):
         draw("collective_arrivals/three_ranks", two)
+
+
+def test_places_repeats_and_wrong_results_of_collectives():
+    spec = spec_of("collective_benchmarks/two_tests_two_sizes")
+    drawn = {mark["mark"]["strokeDash"][0]: mark for mark in marks(spec) if mark["mark"]["type"] == "line"}
+    assert set(drawn) == {1, 2}, "out of place is full, in place broken"
+    lines = [(row["label"], row["message_bytes"]) for row in drawn[1]["data"]["values"]]
+    assert len(lines) == len(set(lines)) == 4 * 12, "one value for each size"
+    text = text_of("collective_benchmarks/two_tests_two_sizes")
+    for said in ("all_gather · 8 GPUs", "all_reduce · 16 GPUs", "1 KiB", "1 GiB", "in place", "out of place"):
+        assert said in text
+    assert "float. 2 runs, 100 measurements" in text and "medians of measurements of one size" in text
+    assert "Cross: wrong values in the result (1 measurement)." in text
+    text = text_of("collective_benchmarks/wrong_and_rounded_to_zero")
+    assert "Not drawn: 6 measurements without a bandwidth above 0." in text
+    assert "unknown test · file 0d35b231" in text, "files of unknown tests are not taken for repeats"
+    rows = rows_of("collective_benchmarks/two_tests_two_sizes")
+    alone = rows.filter(pl.col("place") == "out", pl.col("run_id") == "r08", pl.col("test") == "all_reduce")
+    text = text_of(draw("collective_benchmarks/x", alone))
+    assert "all_reduce · 8 GPUs · float · sum." in text and "out of place" not in text
+
+
+def test_runs_of_collectives_with_equal_names_are_told_apart():
+    rows = rows_of("collective_benchmarks/two_tests_two_sizes")
+    twins = rows.filter(pl.col("test") == "all_reduce").with_columns(name=pl.lit("n"), devices=pl.lit(8))
+    assert "run r08" in text_of(draw("collective_benchmarks/x", twins))
+    one = twins.filter(pl.col("message_bytes") == 2**20, pl.col("run_id") == "r08").head(1)
+    assert "1 MiB" in text_of(draw("collective_benchmarks/x", one)), "a single size has a label too"
 
 
 def test_roofline_is_drawn_where_peaks_are_given():
@@ -478,7 +527,7 @@ def test_many_sensors_are_coloured_by_what_they_cover():
 def test_panels_of_energy_by_batch():
     text = text_of("energy_by_batch/gpt_table")
     for said in (
-        "tokens/s",
+        "tokens/s per IPU",
         "Wh per IPU",
         "tokens/Wh, log.",
         "gpt-117m · seq 1024 · 4 IPUs.",
@@ -489,6 +538,30 @@ def test_panels_of_energy_by_batch():
     assert "samples/Wh, log." in text and "Wh per device" in text and "range, repeated runs" in text
     with pytest.raises(UserError, match="batch size and energy are known"):
         draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
+
+
+def test_rates_of_unknown_devices_are_of_the_whole_job():
+    rows = rows_of("energy_by_batch/gpt_table").with_columns(devices=pl.lit(None, pl.Int64))
+    assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
+
+
+def test_warnings_that_name_other_runs_share_one_mark():
+    advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
+    points = [{"scaling": "weak", "warning": warning} for warning in (advice.format(10), advice.format(25), None)]
+    (note,) = efficiency_panels.mark_warnings(points)
+    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
+    assert [point["mark"] for point in points] == ["†", "†", ""]
+
+
+def test_a_map_of_jobs_has_their_rates_and_global_batches():
+    rows = rows_of("batch_device_grid/one_missing")
+    best = max(rows["samples_per_s"])
+    rows = rows.with_columns(relative=pl.col("samples_per_s") / best)
+    text = text_of(draw("batch_device_grid/one_missing", rows, parameters={"per": "job"}))
+    assert "global batch" in text and "batch of a device" not in text
+    assert f"{words.short_number(best)} samples/s with" in text
+    row = rows.row(by_predicate=pl.col("samples_per_s") == best, named=True)
+    assert f"a global batch of {words.short_number(row['batch_per_device'] * row['devices'])}." in text
 
 
 def test_energy_scaling_names_its_base():

@@ -26,11 +26,10 @@ import polars as pl
 import pytest
 
 import scalelens
-from command_line import Ran, Run, one_line
+from command_line import Ran, Run, app, one_line
 from conftest import answer
 from logs import megatron_line
 from recipes import recipe
-from scalelens.cli import app
 from scalelens.database.ask import call
 from scalelens.database.connect import connect
 from scalelens.ingestion import formats
@@ -262,6 +261,12 @@ def test_a_reader_that_has_enough_is_no_error(home: Path) -> None:
     process.stdout.close()
     assert process.stderr and process.stderr.read() == b""
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize("statement", [";", "/* nothing */", " "])
+def test_a_statement_of_nothing_has_no_rows(run: Run, home: Path, statement: str) -> None:
+    done = run("sql", statement, "-w", home)
+    assert (done.code, done.out.strip(), done.err) == (0, "", "")
 
 
 # Output

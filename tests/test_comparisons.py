@@ -192,6 +192,9 @@ def test_the_grid_is_relative_to_its_best_cell(warehouse: Warehouse) -> None:
     rows = warehouse.ask("FROM batch_device_grid()")
     cells = {(row["devices"], row["batch_per_device"]): row["relative"] for row in rows}
     assert cells == {(1, 8): pytest.approx(0.8), (1, 16): 1.0, (2, 8): pytest.approx(0.64), (2, 16): 1.0}
+    rows = warehouse.ask("FROM batch_device_grid(per := 'job')")
+    cells = {(row["devices"], row["batch_per_device"]): row["relative"] for row in rows}
+    assert cells == {(1, 8): pytest.approx(0.4), (1, 16): 0.5, (2, 8): pytest.approx(0.64), (2, 16): 1.0}
     run(warehouse, "again", 16.0, devices=1, global_batch_size=16, micro_batch_size=16)
     (cell,) = warehouse.ask("FROM batch_device_grid() WHERE devices = 1 AND batch_per_device = 16")
     assert cell["relative"] is None and "factor of 10" in cell["warning"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import FIXTURES, ROOT
 from scalelens.charts import load as charts
-from scalelens.cli import app
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import generic_csv, generic_lines

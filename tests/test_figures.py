@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from command_line import app
 from scalelens.charts import adjust, own, page, step_heatmap, style, temporal_breakdown, words
 from scalelens.charts import load as charts
 from scalelens.charts.page import page_of
-from scalelens.cli import app
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report import rendering as render
@@ -157,7 +157,7 @@ def y_scales(spec: dict) -> list[dict]:
 
 def test_ends_of_axes():
     assert all(scale["domain"] == [50, 110] for scale in y_scales(adjusted("scaling/repeats", ylim="50:110")))
-    with pytest.raises(UserError, match=r"several y axes: tokens/s; Wh per IPU"):
+    with pytest.raises(UserError, match=r"several y axes: tokens/s per IPU; Wh per IPU"):
         adjusted("energy_by_batch/gpt_table", ylim="0:1")
     one = adjusted("energy_by_batch/gpt_table", ylim=["Wh per IPU=0:99"])
     assert [scale["domain"] for scale in y_scales(one)].count([0, 99]) == 2, "the line and the points of one panel"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
-from scalelens.cli import output
-from scalelens.database.ask import answer
+from scalelens.cli import terminal_tables
+from scalelens.database.answering import answer
 from scalelens.queries.header import QueryColumn
 from scalelens.report.column_texts import Shown, decimals_of
 from scalelens.report.glance import Block, blocks, first_rows, fitted, shortened
@@ -56,10 +56,10 @@ def test_printed_table(
 
 def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    monkeypatch.setattr(output, "Console", lambda **_: console)
-    monkeypatch.setattr(output, "errors", console)
+    monkeypatch.setattr(terminal_tables, "Console", lambda **_: console)
+    monkeypatch.setattr(terminal_tables, "errors", console)
     columns = {column.name: column for column in QUERIES[name].columns}
-    output.show_at_a_glance(rows, QUERIES[name].glance, columns, {})
+    terminal_tables.show_at_a_glance(rows, QUERIES[name].glance, columns, {})
     file = console.file
     assert isinstance(file, io.StringIO)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"

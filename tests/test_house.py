@@ -13,6 +13,7 @@ import pytest
 
 from conftest import ROOT
 from recipes import code_blocks
+from scalelens.ingestion.ingest import ingest
 from scalelens.tabular.preset import preset_text
 
 PACKAGE = ROOT / "src" / "scalelens"
@@ -179,7 +180,12 @@ def test_a_broken_promise_is_named() -> None:
 # Starting
 
 
-def test_a_question_loads_only_what_every_question_uses() -> None:
-    slow = "{'altair', 'h5py', 'pandas', 'pyarrow.compute', 'scipy', 'torch'}"
-    code = f"import sys, scalelens.cli.query, scalelens.database.ask; print(*({slow} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+def test_a_question_loads_only_what_every_question_uses(tmp_path: Path) -> None:
+    home = tmp_path / "w"
+    ingest([PACKAGE / "demo" / "logs" / "fp32-r1" / "rank0.log"], home)
+    slow = "{'altair', 'h5py', 'pandas', 'polars', 'pyarrow.compute', 'pydantic', 'scipy', 'torch'}"
+    loaded = f"atexit.register(lambda: print(*({slow} & set(sys.modules)), file=sys.stderr))"
+    code = f"import atexit, sys; {loaded}; from scalelens.cli import main; main()"
+    asked = [sys.executable, "-c", code, "query", "runs_overview", "-w", str(home), "--format", "csv"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert (done.stdout.count("\n"), done.stderr) == (2, "\n")

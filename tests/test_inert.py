@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scalelens.inert import visible
 from scalelens.ingestion.ingest import ingest
+from scalelens.report.small_csv import MOST_ROWS, small_csv
 from scalelens.report.text_formats import inert_csv
 from test_warehouse import write_log
 
@@ -95,3 +99,27 @@ def test_a_name_with_an_escape_does_not_end_the_process_that_draws(tmp_path: Pat
     assert not {0x1B, 0x07} & {*path.read_bytes()} or suffix in ("pdf", "png")
     if suffix == "svg":
         assert SEEN in path.read_text()
+
+
+VALUES = st.tuples(
+    st.none() | st.text(st.characters(codec="utf-8")) | st.sampled_from(["", NAME, "=1+1", "-1", 'a,"b"\r\n']),
+    st.none() | st.floats(1e-4, 9e15) | st.floats(-9e15, -1e-4) | st.sampled_from([0.0, -0.0, 0.1, 1e15]),
+    st.none() | st.integers(-(2**63), 2**63 - 1),
+    st.none() | st.booleans(),
+)
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_a_small_csv_is_that_of_polars(rows: list[tuple[object, ...]]) -> None:
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    types = (pa.string(), pa.float64(), pa.int64(), pa.bool_())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    answer = pa.table(arrays, names=["a,b", "=x", "n", "is_it"])
+    frame = pl.from_arrow(answer)
+    assert isinstance(frame, pl.DataFrame)
+    assert small_csv(answer) == inert_csv(frame)
+
+
+@pytest.mark.parametrize("values", [[1e-5], [1e16], [float("nan")], [[1]], [b"x"], [1] * (MOST_ROWS + 1)])
+def test_what_polars_writes_in_a_way_of_its_own_is_left_to_it(values: list[object]) -> None:
+    assert small_csv(pa.table({"a": values})) is None

@@ -116,6 +116,7 @@ ONE, WINDOW, RUNNING, EPOCH, RUN = "instant", "interval_mean", "running_mean", "
 JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ascend_step_trace": {(ONE, NO_RATE)},
+    "clu": {(WINDOW, NO_RATE), (WINDOW, JOB)},  # steps per second since the record before; T5X's rate is of the job
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "composer": {(RUNNING, JOB)},
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
@@ -155,6 +156,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
+    "levanter": {(ONE, JOB)},
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
@@ -181,6 +183,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
+    "openrlhf": {(ONE, NO_RATE)},
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "paddlex": {
         (ONE, RANK),

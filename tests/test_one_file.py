@@ -25,12 +25,12 @@ MYTOOL = "hello\nmytool step 12 took 0.5 s\nmytool step 13 took 1.5 s\n"
 RUN = """
 import contextlib, io, json, sys
 import scalelens
-from scalelens.cli import app
+from scalelens.cli import make_app
 
 printed = [scalelens.__file__]
 for command in json.loads(sys.argv[1]):
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        app(command, standalone_mode=False)
+        make_app()(command, standalone_mode=False)
     printed.append(out.getvalue())
 print(json.dumps(printed))
 """

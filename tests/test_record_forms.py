@@ -11,7 +11,7 @@ import pytest
 
 from scalelens.ingestion import formats, recognise
 from scalelens.ingestion.recognise import read_rows
-from scalelens.parsers import megatron, pytorch_imagenet
+from scalelens.parsers import deepspeed_pipeline, megatron, pytorch_imagenet
 from scalelens.parsing import lines, record_forms
 from scalelens.parsing.record_forms import Prefix
 from scalelens.parsing.rows import Rows
@@ -72,6 +72,29 @@ def imagenet_records(chance: random.Random) -> Iterator[str]:
         yield prefix + " * Acc@1 75.110 Acc@5 92.470"
 
 
+def pipeline_records(chance: random.Random) -> Iterator[str]:
+    """Records of DeepSpeed's pipeline engine, with other losses in some logs, and what makes a record unlike others."""
+    prefix, names = chance.choice(("", "", "n3: ", "7: ")), chance.choice(((), (), ("lm_loss", "aux_2")))
+    step, gap, batch = chance.randrange(3), chance.choice((1, 10)), chance.choice((64, 256))
+    if chance.random() < 0.1:
+        yield "  train_iters ..................................... 320000"
+    for _ in range(chance.randrange(60, 200)):
+        step += gap
+        odd = chance.random()
+        if odd < 0.02:
+            step = max(step - chance.randrange(40), 1)
+        elif odd < 0.04:
+            step += chance.randrange(1, 20)
+        losses = "".join(f"{name}: {chance.uniform(0, 3):.4f} " for name in names)
+        loss = "nan" if 0.04 < odd < 0.05 else f"{chance.uniform(1, 12):.4f}"
+        seconds = chance.uniform(0.4, 0.6)
+        rate = (batch if odd < 0.99 else 2 * batch) / seconds
+        line = f"steps: {step} loss: {loss} {losses}iter time (s): {seconds:.3f} samples/sec: {rate:.3f}"
+        yield prefix + (line if odd < 0.985 else line[: chance.randrange(len(line))])
+        if odd > 0.9:
+            yield chance.choice(("", "a line: with: three: colons: 1", prefix + "a warning", "1: " + line, f"x {line}"))
+
+
 def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
     """All rows, and all that is known of the file beside them."""
     batches = defaultdict(list)
@@ -90,7 +113,10 @@ def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
     ]
 
 
-@pytest.mark.parametrize(("write", "format"), [(megatron_records, megatron), (imagenet_records, pytorch_imagenet)])
+@pytest.mark.parametrize(
+    ("write", "format"),
+    [(megatron_records, megatron), (imagenet_records, pytorch_imagenet), (pipeline_records, deepspeed_pipeline)],
+)
 def test_columns_give_the_rows_of_line_by_line(
     write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 import scalelens
-from scalelens.cli import app
+from command_line import app
+from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
 from scalelens.report.findings import (
+    collectives,
     contradictions,
     device_time,
     failures,
@@ -32,6 +34,24 @@ from scalelens.report.glance import Block
 from scalelens.report.page import listed, page, table
 from scalelens.report.wording import MOST, Sentence, few
 
+STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
+pipeline-model-parallel size: 1
+------------------------ arguments ------------------------
+  hidden_size ..................................... 512
+  num_attention_heads ............................. 8
+  num_layers ...................................... 4
+  padded_vocab_size ............................... 32000
+-------------------- end of arguments ---------------------
+"""
+TYPE_A_WORD = """<script>addEventListener("load", () => {
+  const filter = document.getElementById("filter");
+  filter.value = "WORD";
+  filter.dispatchEvent(new Event("input"));
+  const shown = [...document.querySelectorAll("tbody tr")].filter((row) => !row.matches(".away"));
+  const others = shown.filter((row) => !row.textContent.includes("WORD")).length;
+  const requests = performance.getEntriesByType("resource").length;
+  document.title = `${shown.length} rows, ${others} others, ${requests} requests`;
+});</script>"""
 DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
 GOLDEN = Path(__file__).parent / "fixtures" / "report" / "demo.txt"
 HOSTILE = "x\"><img src=x onerror=document.title='hacked'>$$\\input{x}'"
@@ -93,6 +113,18 @@ def test_sentence_of_a_rank_that_did_not_come() -> None:
     said = stuck.sentences(pl.DataFrame([row | {"rank": 0, "verdict": "waits"}, row]), NAMES)
     assert [one.text for one in said] == ["Rank 2 of job B did not call all_reduce of group 0 default_pg."]
     assert said[0].doubt == "Dumps of 3 ranks; 1 without a dump are not judged."
+
+
+def test_sentence_of_a_benchmark_of_collectives() -> None:
+    row = {"run_id": "a", "test": "all_reduce", "place": "out", "busbw_bytes_per_s": 23.04e9, "message_bytes": 2**20,
+           "measurements": 10, "with_wrong_values": 3}  # fmt: skip
+    said = collectives.sentences(pl.DataFrame([row, row | {"place": "in", "busbw_bytes_per_s": 0.0}]), NAMES)
+    assert said == [
+        (
+            "job A: all_reduce out of place reaches 23.04 GB/s of bus bandwidth, at 1,048,576 bytes.",
+            "The highest of 10 measurements; 3 had wrong values.",
+        )
+    ]
 
 
 def test_shares_of_the_loss_add_up() -> None:
@@ -233,3 +265,42 @@ def test_script_runs_in_chromium(content: Content, tmp_path: Path) -> None:
     ).stdout
     assert re.search(r'<div class="tools">', shown)  # the script took `hidden` away
     assert "<title>hacked" not in shown
+
+
+def filtered(text: str, word: str, folder: Path) -> tuple[int, int, int]:
+    """Types a word into the filter of a page.  Returns the rows then shown, those without the word, and the requests."""
+    page = folder / "filtered.html"
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)  # it lets no other script run
+    page.write_text(text + TYPE_A_WORD.replace("WORD", word), encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    ran = subprocess.run(
+        [*command, "--enable-logging=stderr", "--dump-dom", f"file://{page}"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "CONSOLE" not in ran.stderr
+    rows, others, requests = re.findall(r"<title>(\d+) rows, (\d+) others, (\d+) requests", ran.stdout)[0]
+    return int(rows), int(others), int(requests)
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
+def test_filter_leaves_the_rows_with_a_word(content: Content, tmp_path: Path) -> None:
+    rows, *rest = filtered(written(content), "gpt-r1", tmp_path)
+    assert rows > 0 and rest == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
+def test_report_of_200_runs_is_small_and_its_filter_works(tmp_path: Path) -> None:
+    for run in range(200):
+        system, devices = ("lumi", "leonardo")[run % 2], 8 * 2 ** (run // 2 % 5)
+        folder = tmp_path / "logs" / system / f"n{devices // 8}-r{run // 10}"
+        folder.mkdir(parents=True)
+        records = [megatron_line(step, (8000 + run) / devices) for step in range(1, 13)]
+        (folder / "train.log").write_text(STUDY.format(devices=devices) + "".join(records))
+    (tmp_path / "logs" / "scalelens.toml").write_text('templates = ["{system}/*/*"]\n')
+    page = tmp_path / "report.html"
+    arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(page)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert page.stat().st_size < 5_000_000
+    rows, *rest = filtered(page.read_text(encoding="utf-8"), "leonardo", tmp_path)
+    assert rows >= 100 and rest == [0, 0]

@@ -195,6 +195,7 @@ def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) 
     assert alone[:2] == pytest.approx(alone[4:], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_losses_fall_and_sigterm_leaves_whole_lines(tmp_path: Path) -> None:
     options = ("--batch-per-device", "4", "--precision", "bf16", "--profile-steps", "0")
     process = vision_run(tmp_path, *options, ranks=2)

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -111,6 +112,12 @@ def test_the_file_of_connect_has_every_table(warehouse: Path, tmp_path: Path, ru
         assert pl.from_arrow(connection.sql("SELECT step FROM steps ORDER BY step").to_arrow_table())[
             "step"
         ].to_list() == [1, 2, 3, 4, 5]
+        ((stored_for,),) = connection.execute(
+            "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = 'study'"
+        ).fetchall()
+        assert stored_for == "v1.4.0+", "the shell of another release must open the file"
+        views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+        assert not re.search(r"\bif\(", f"{views}"), "DuckDB 1.4 has no function of this name in a stored view"
         ((home, version),) = connection.execute("SELECT warehouse, scalelens_version FROM about").fetchall()
         assert (home, version) == (str(warehouse.resolve()), scalelens.__version__)
 

@@ -3,15 +3,17 @@
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import ROOT
 from scalelens.charts import load as charts
-from scalelens.cli import app
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
@@ -22,6 +24,7 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",
@@ -35,12 +38,30 @@ NOT_IN_THE_DEMO = {
     "step_timeline": "traces of GPUs, one per rank",
     "temporal_breakdown": "a trace of a GPU",
 }
+MADE_UP_ARGUMENTS = {"energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" "}
+ON_MADE_UP = "-w made-up-warehouse "
 GALLERY = """# Gallery
 
 Printed from the code; do not edit.
 
-Every chart, drawn from the logs of the demo where they hold something for it: ResNet-50 and a small GPT on one and two
-CPUs, each run once. `make site` draws the pictures. [Which figure](figures.md) helps to choose.
+Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
+choose. The [figures of the studies](#figures-of-studies) stand at the end.
+
+Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
+demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
+makes logs up, in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them
+was measured.
+
+```
+python docs/studies/gallery.py made-up
+scalelens ingest made-up -w made-up-warehouse
+```
+
+"""
+FIGURES_OF_STUDIES = """## Figures of studies
+
+Figures of documents, and of logs that others published. The page of each study has the command of each figure, says
+whether its logs are real or stand-ins, and what the document states.
 
 """
 
@@ -69,20 +90,33 @@ def test_gallery_page(golden) -> None:
         shows = re.search(r"^Shows: (.+?)^Query:", chart.__doc__ or "", re.DOTALL | re.MULTILINE)
         assert shows
         sentence = " ".join(shows[1].split())
-        command = f"scalelens plot {name} {ARGUMENTS.get(name, '')}-o {name}.png"
-        picture = (
-            f"Needs {NOT_IN_THE_DEMO[name]}; the demo has none."
-            if name in NOT_IN_THE_DEMO
-            else f"![{charts.title(chart)}](gallery/{name}.png)"
-        )
+        made_up = name in NOT_IN_THE_DEMO
+        arguments = MADE_UP_ARGUMENTS.get(name, "") + ON_MADE_UP if made_up else ARGUMENTS.get(name, "")
+        command = f"scalelens plot {name} {arguments}-o {name}.png"
+        logs = f"Needs {NOT_IN_THE_DEMO[name]}. Drawn from made-up logs." if made_up else "Drawn from the demo's logs."
+        picture = f"![{charts.title(chart)}](gallery/{name}.png)\n\n{logs}"
         pages.append(f"## {name}\n\n{charts.title(chart)}. Shows {sentence}\n\n```\n{command}\n```\n\n{picture}\n\n")
-    golden("".join(pages), DOCS / "gallery.md")
+    golden("".join([*pages, FIGURES_OF_STUDIES, *figures_of_studies()]), DOCS / "gallery.md")
+
+
+def figures_of_studies() -> list[str]:
+    """The pictures of each study, below its title."""
+    found = []
+    for page in sorted((DOCS / "studies").glob("*.md")):
+        text = page.read_text()
+        pictures = re.findall(r"^!\[(.+)\]\((.+\.png)\)$", text, re.MULTILINE)
+        title = text.partition("\n")[0].removeprefix("# ")
+        drawn = "".join(f"![{caption}](studies/{picture})\n\n" for caption, picture in pictures)
+        found.append(f"### [{title}](studies/{page.name})\n\n{drawn}" if pictures else "")
+    return found
 
 
 def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
     for command in commands_of("gallery.md"):
+        if command.startswith("ingest"):
+            continue
         name = command.split()[1]
-        result = invoke(command)
+        result = invoke(command.replace(ON_MADE_UP, ""))
         if name in NOT_IN_THE_DEMO:
             assert result.exit_code == 1, command
             assert "there is no" in str(result.exception) or "there are no" in str(result.exception), command
@@ -91,9 +125,16 @@ def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
             assert (folder / f"{name}.png").stat().st_size > 1000
 
 
+@pytest.mark.slow  # 27 pictures: half a minute
+def test_every_picture_of_the_gallery_is_drawn(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DOCS / "pictures.py", tmp_path], check=True)
+    drawn = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert set(drawn) == {f"{name}.png" for name in charts.load()} and min(drawn.values()) > 1000
+
+
 def test_page_of_figures_has_every_command_of_the_gallery() -> None:
     named = re.findall(r"`scalelens (plot .+?)` \|", (DOCS / "figures.md").read_text())
-    assert sorted(named) == sorted(line.removesuffix("png") + "pdf" for line in commands_of("gallery.md"))
+    assert sorted(named) == sorted(f"plot {name} {ARGUMENTS.get(name, '')}-o {name}.pdf" for name in charts.load())
 
 
 @pytest.mark.parametrize("page", ["start.md", "faq.md", "figures.md"])

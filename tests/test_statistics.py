@@ -1,6 +1,7 @@
 """Statistics: against scipy, against simulation, and as functions of SQL."""
 
 import math
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -377,3 +378,13 @@ def test_calls_are_those_of_a_walk_along_the_thread(
     assert rows["depth"].tolist() == [depths[line] for line in range(len(calls))]
     assert rows["parent_line"].tolist() == [parents[line] for line in range(len(calls))]
     assert rows["kernel_ns"].tolist() == own
+
+
+@pytest.mark.parametrize("module", functions.TABLES)
+def test_each_function_of_a_module_is_known_without_loading_it(module: str) -> None:
+    assert tuple(functions.table(module)) == functions.TABLES[module]
+
+
+def test_each_module_of_functions_is_listed() -> None:
+    here = Path(functions.__file__).parent
+    assert {path.stem for path in here.glob("*functions*.py")} == {"functions", *functions.TABLES}

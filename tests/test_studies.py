@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from command_line import app
 from conftest import CORPUS, ROOT
-from scalelens.cli import app
 from scalelens.report.provenance import provenance_of
 
 STUDIES = ROOT / "docs" / "studies"
@@ -24,8 +24,11 @@ OF_THE_CORPUS = [
     name for name in PAGES if name.startswith("real-")
 ]  # real logs of others, which lie beside the project
 AT_NIGHT = [
+    "caraml.md",
     "epicure.md",
+    "frontier.md",
     "slower.md",
+    "tamu.md",
     *(name for name in OF_THE_CORPUS if name != "real-nvidia.md"),
 ]  # above two seconds
 

@@ -24,7 +24,7 @@ import pytest
 from conftest import FIXTURES
 from logs import megatron_line
 from scalelens.database import connect as database
-from scalelens.database.ask import answer as answer_of
+from scalelens.database.answering import answer as answer_of
 from scalelens.database.ask import ask as ask_query
 from scalelens.errors import UserError
 from scalelens.ingestion import batch as reading
@@ -1012,14 +1012,13 @@ def test_a_question_makes_only_what_it_needs(tmp_path: Path) -> None:
     home = tmp_path / "w"
     warehouse.Warehouse(home).create()
     connection = database.connect(home, asked="FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')")
-    made = {
-        name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-    }
+    listed = "SELECT view_name FROM duckdb_views() WHERE NOT internal UNION ALL SELECT table_name FROM duckdb_tables()"
+    made = {name for (name,) in connection.execute(listed).fetchall()}
     assert {"events", "power", "runs"} <= made and not made & {"energy", "step_times"}
     assert connection.execute("FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')").fetchall() == []
     with pytest.raises(UserError):
         answer_of(connection, "FROM scaling()")
     plain = database.connect(home, asked="FROM kernel_summary()")
-    made = {name for (name,) in plain.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
-    assert made == {"events"}, "without a condition nobody asks for the facts of runs"
+    made = {name for (name,) in plain.execute(listed).fetchall()}
+    assert made == {"events", "members"}, "without a condition nobody asks for the facts of runs"
     assert plain.execute("FROM kernel_summary()").fetchall() == []

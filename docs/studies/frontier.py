@@ -49,7 +49,8 @@ def log(run: Run) -> str:
     layers, hidden, heads = SHAPES[run.model]
     arguments = {
         "num_layers": layers, "hidden_size": hidden, "num_attention_heads": heads, "seq_length": 2048, "fp16": True,
-        "micro_batch_size": 1, "global_batch_size": run.batch, "world_size": run.devices, "zero_stage": 1,
+        "padded_vocab_size": 50304, "micro_batch_size": 1, "global_batch_size": run.batch,
+        "world_size": run.devices, "zero_stage": 1,
         "use_flash_attn": run.has_flash_attention,
     }  # fmt: skip
     return megatron_log(arguments, run.devices, (run.tp, run.pp), run.step_s)

@@ -13,6 +13,12 @@ LOGARITHMIC_FROM = 10  # highest value over lowest
 SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
 OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
 
+BYTES_LABEL_ROOM = 33  # points for `512 MiB` and a gap
+BYTES_LABEL = (
+    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value / 1048576 + "
+    "' MiB' : datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
+)
+
 
 def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = OVERHANG) -> Any:
     """The x axis of numbers of devices."""
@@ -29,6 +35,23 @@ def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: fl
         title=title,
         scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=padding),
         axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="greedy", labelSeparation=3),
+    )
+
+
+def of_bytes(field: str, title: str, sizes: Iterable[int], width: float) -> Any:
+    """A logarithmic x axis with labels at powers of two, as many as a panel of `width` points has room for."""
+    exponents = [math.log2(size) for size in sizes]
+    low, high = min(exponents), max(exponents)
+    if math.ceil(low) >= math.floor(high):  # fewer than two powers of two in between
+        low, high = math.floor(low), math.floor(high) + 1
+    powers = range(math.ceil(low), math.floor(high) + 1)
+    between = next(n for n in (1, 2, 5, 10, 20, 60) if len(powers) / n * BYTES_LABEL_ROOM <= width)
+    ticks = [2**power for power in powers if power % between == 0]
+    return alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(type="log", base=2, domain=[2**low, 2**high], nice=False, padding=OVERHANG),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=BYTES_LABEL, labelOverlap="greedy"),
     )
 
 

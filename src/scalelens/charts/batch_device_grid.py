@@ -4,9 +4,9 @@ Shows: with how many devices and which batch a device is used best, and what eac
 Query: batch_device_grid
 Encodings:
     x        devices
-    y        batch of a device in samples, the largest at the top
-    colour   throughput of a device against the best of the series, darker for more
-    number   the same in percent
+    y        batch of a device in samples, the largest at the top; with `per=job` the global batch
+    colour   throughput of a device against the best of the series, darker for more; with `per=job` of the whole job
+    number   the same in percent; with `per=job` samples per second
     caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
 Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
 """
@@ -49,27 +49,29 @@ def draw(
     for point in points:
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
-    panels = [style.Panel(_map(cells, name)) for name, cells in sorted(by_series.items())]
+    is_of_jobs = (parameters or {}).get("per") == "job"
+    panels = [style.Panel(_map(cells, name, is_of_jobs)) for name, cells in sorted(by_series.items())]
     across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
-    caption = [shared, *_caption(by_series), words.exclusions(left_out)]
+    caption = [shared, *_caption(by_series, is_of_jobs), words.exclusions(left_out)]
     return style.figure(grid, [], [sentence for sentence in caption if sentence], page)
 
 
-def _map(cells: Sequence[Row], name: str) -> Any:
+def _map(cells: Sequence[Row], name: str, is_of_jobs: bool) -> Any:
     drawn = [
         {
             "devices": cell["devices"],
-            "batch": cell["batch_per_device"],
+            "batch": _batch(cell, is_of_jobs),
             "percent": 100 * cell["relative"],
-            "text": f"{100 * cell['relative']:.0f}",
+            "text": words.short_number(cell["samples_per_s"]) if is_of_jobs else f"{100 * cell['relative']:.0f}",
         }
         for cell in cells
     ]
     bare = {"ticks": False, "domain": False, "labelAngle": 0}
     x = alt.X("devices:O", title=f"{words.unit(cells)}s", axis=alt.Axis(labelOverlap="greedy", **bare))
     order = sorted({cell["batch"] for cell in drawn}, reverse=True)
-    y = alt.Y("batch:O", title="batch of a device", sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
+    title = "global batch" if is_of_jobs else "batch of a device"
+    y = alt.Y("batch:O", title=title, sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
     colour = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLOURS), legend=None)
     chart = alt.Chart(style.values(drawn))
     ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
@@ -78,15 +80,25 @@ def _map(cells: Sequence[Row], name: str) -> Any:
     return alt.layer(cell, text).properties(title=name) if name else alt.layer(cell, text)
 
 
-def _caption(by_series: Mapping[str, Sequence[Row]]) -> list[str]:
-    lines = ["Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."]
+def _batch(cell: Row, is_of_jobs: bool) -> float:
+    return float(cell["batch_per_device"] * (cell["devices"] if is_of_jobs else 1))
+
+
+def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[str]:
+    lines = [
+        "Number: samples/s of the whole job, the global batch over the time of a step. Colour: share of the best."
+        if is_of_jobs
+        else "Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."
+    ]
     for name, cells in sorted(by_series.items()):
         best = max(cells, key=lambda cell: cell["relative"])
         whose = f" of {name}" if name else ""
-        rate = words.short_number(best["device_samples_per_s"])
+        rate = words.short_number(best["samples_per_s" if is_of_jobs else "device_samples_per_s"])
+        batch = words.short_number(_batch(best, is_of_jobs))
         lines.append(
-            f"Best{whose}: {rate} samples/s of a device with {words.devices(best)} and a batch of "
-            f"{words.short_number(best['batch_per_device'])} each."
+            f"Best{whose}: {rate} samples/s with {words.devices(best)} and a global batch of {batch}."
+            if is_of_jobs
+            else f"Best{whose}: {rate} samples/s of a device with {words.devices(best)} and a batch of {batch} each."
         )
     runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
     lines.append(f"Each cell: {runs}. Without a cell: not measured.")

@@ -3,7 +3,6 @@
 Charts of `scaling` and of `scaling_times` draw it.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,24 +40,30 @@ def judge(points: list[Row]) -> None:
 
 
 def mark_warnings(points: list[Row]) -> list[str]:
-    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption."""
-    warned: dict[str, list[tuple[str, Row]]] = {}
-    for row in points:
+    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption.
+
+    Warnings that differ in numbers or quoted names alone are one note, and all notes on the same rows share a mark.
+    """
+    warned: dict[str, list[tuple[str, int]]] = {}
+    for place, row in enumerate(points):
         row["mark"] = ""
         for warning in words.split_notes(row["warning"]):
-            warned.setdefault(re.sub(words.NUMBER, "#", warning), []).append((warning, row))
-    notes, marks = [], 0
+            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, place))
+    on_rows: dict[tuple[int, ...], list[str]] = {}
     for alike in warned.values():
-        warning, rows = words.joined([warning for warning, _ in alike]), [row for _, row in alike]
-        kinds = {row["scaling"] for row in rows}
-        if len(rows) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
-            notes.append(words.sentence(warning))
+        note = words.sentence(words.joined([warning for warning, _ in alike]))
+        on_rows.setdefault(tuple(place for _, place in alike), []).append(note)
+    notes, marks = [], 0
+    for places, sentences in on_rows.items():
+        kinds = {points[place]["scaling"] for place in places}
+        if len(places) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
+            notes += sentences
             continue
         mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
         marks += 1
-        notes.append(f"{mark}\u00a0{words.sentence(warning)}")
-        for row in rows:
-            row["mark"] += mark
+        notes.append(f"{mark}\u00a0{' '.join(sentences)}")
+        for place in places:
+            points[place]["mark"] += mark
     return notes
 
 

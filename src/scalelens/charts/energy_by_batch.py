@@ -5,9 +5,9 @@ Shows: where a larger batch still helps: throughput, the energy of a device, and
 Query: energy_by_batch
 Encodings:
     x        global batch size in samples, logarithmic, a tick at each size that was run
-    y        in a panel each: tokens per second of the whole job, or samples where tokens are not known; watt-hours of
-             one device, package or node; tokens or samples per watt-hour of the whole job; logarithmic where the
-             largest is ten times the least
+    y        in a panel each: tokens per second of a device, or samples where tokens are not known (of the whole job
+             where a run does not say its devices); watt-hours of one device, package or node; tokens or samples per
+             watt-hour; logarithmic where the largest is ten times the least
     line     a series, by colour, shape and dash
     bar      range of repeated runs
     caption  what the series share, runs, steps, where the energy comes from, what was left out
@@ -52,9 +52,10 @@ def draw(
         _add_token_ranges(point)
     looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
     unit = _unit(points)
+    device = _share_rates(points)
     rate, yields = (_measure(points, ending) for ending in ("_s", "_wh"))
     work, gain = (measure.partition("_")[0] for measure in (rate, yields))
-    titles = {rate: f"{work}/s", "unit_wh": f"Wh per {unit}", yields: f"{gain}/Wh"}
+    titles = {rate: f"{work}/s{device}", "unit_wh": f"Wh per {unit}", yields: f"{gain}/Wh"}
     known = [measure for measure in titles if any(point[measure] is not None for point in points)]
     panels = [
         style.Panel(_panel(points, measure, titles[measure], looks, page.is_wide or measure == known[-1]))
@@ -74,6 +75,16 @@ def _add_token_ranges(point: Row) -> None:
             value = point[f"samples_per{ending}_{end}"]
             known = tokens is not None and samples and value is not None
             point[f"tokens_per{ending}_{end}"] = value * tokens / samples if known else None
+
+
+def _share_rates(points: Sequence[Row]) -> str:
+    """Divides the rates by the devices, as series may differ in them.  Returns ` per GPU`, or nothing if unknown."""
+    if not all(point["devices"] for point in points):
+        return ""
+    for point in points:
+        for name in [name for name in point if "_per_s" in name and point[name] is not None]:
+            point[name] /= point["devices"]
+    return f" per {words.unit(points)}"
 
 
 def _measure(points: Sequence[Row], ending: str) -> str:

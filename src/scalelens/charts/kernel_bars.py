@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
 from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -26,15 +26,16 @@ TEXT_START = 2  # points from the left edge of a bar
 
 
 def check_work(rows: pl.DataFrame) -> None:
-    """Raises UserError where nothing ran on a device."""
+    """Raises UserError where nothing ran on a device, and for several runs: their kernels are not to be added up."""
     if rows.is_empty() or rows["total_ns"].sum() <= 0:
         raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
+    limits.check_one_run(rows, "device work")
 
 
 def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> str:
-    """First sentence of the caption: how many traces, and which part of them."""
+    """First sentence of the caption: how many traces of the run, and which part of them."""
     traces = words.counted([rows["file_id"].n_unique()], "trace")
-    return f"{traces}, {words.part_of_traces(parameters)}: sums over all."
+    return f"{traces} of one run, {words.part_of_traces(parameters)}: sums over all."
 
 
 def bar_text(name: str, calls: int, indent: float, page: Page) -> str:

@@ -1,7 +1,7 @@
 """Kernels that take the time of the devices.
 
-Shows: the ten kernels, copies or fills with the largest sum of durations, all ranks together, and how much of all
-    device time each takes.
+Shows: the ten kernels, copies or fills with the largest sum of durations, all ranks of a run together, and how much
+    of all device time each takes.
 Query: kernel_summary
 Encodings:
     y        a kernel, its share of the sum of all durations in percent as label, the largest first
@@ -31,7 +31,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `kernel_summary`.  Raises UserError where nothing ran."""
+    """The figure of the rows of `kernel_summary`.  Raises UserError where nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
     sums = rows.group_by("class", "name").agg(pl.sum("total_ns"), pl.sum("calls"))
     sums = sums.sort(["total_ns", "name"], descending=[True, False]).with_columns(

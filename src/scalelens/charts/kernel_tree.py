@@ -1,7 +1,7 @@
 """Operators and the device work that they launched.
 
-Shows: the tree of operators down to kernels, copies and fills, all ranks together: each bar holds those indented
-    below it. The sixteen branches with the largest sum of durations are drawn.
+Shows: the tree of operators down to kernels, copies and fills, all ranks of a run together: each bar holds those
+    indented below it. The sixteen branches with the largest sum of durations are drawn.
 Query: kernel_tree
 Encodings:
     y        a branch, its share of the sum of all durations in percent as label, below the operator that called it
@@ -61,7 +61,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran."""
+    """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
     root = _tree(rows)
     bars = _bars(root, page)

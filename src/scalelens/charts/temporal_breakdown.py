@@ -4,7 +4,8 @@ Shows: compute, exposed communication, exposed copies and idle time of each rank
     rank that computes longer, and those that wait for it, stand out.
 Query: temporal_breakdown
 Encodings:
-    y        a rank; traces of several runs, or without a rank, by a number that the caption resolves
+    y        a rank; traces of several runs, or without a rank, by a number that the caption resolves;
+             where names of runs are equal with the id of the run, the rank or the file
     x        share of the span in percent; the parts of a rank add up to 100
     colour   compute, communication that nothing hides, copies that nothing hides, idle; from the left
     caption  traces, the spans, which part of the traces, what the parts mean
@@ -49,6 +50,7 @@ def draw(
     hint = "choose runs, for example runs=\"name LIKE '%baseline%'\", or draw the chart step_heatmap"
     most, kind = (MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
     limits.check_count(len(traces), most, f"{kind}s", hint)
+    _name_traces(traces)
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
     legend = [style.swatch(part, colour) for part, (_, colour) in PARTS.items()]
@@ -57,10 +59,11 @@ def draw(
 
 def _bars(traces: list[Row], kind: str) -> Any:
     parts = [
-        {"rank": row["label"], "part": part, "order": order, "percent": 100 * row[column] / row["span_ns"]}
+        {"rank": row["label"], "trace": row["trace"], "part": part, "order": order,
+         "percent": 100 * row[column] / row["span_ns"]}
         for row in traces
         for order, (part, (column, _)) in enumerate(PARTS.items())
-    ]
+    ]  # fmt: skip
     colours = alt.Scale(domain=list(PARTS), range=[colour for _, colour in PARTS.values()])
     chart = alt.Chart(style.values(parts)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
     return chart.encode(
@@ -70,6 +73,8 @@ def _bars(traces: list[Row], kind: str) -> Any:
                 axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
         color=alt.Color("part:N", scale=colours, legend=None),
         order="order:Q",
+        tooltip=[alt.Tooltip("trace:N", title="of"), alt.Tooltip("rank:N", title=kind), "part:N",
+                 alt.Tooltip("percent:Q", format=".1f")],
     )  # fmt: skip
 
 
@@ -80,11 +85,23 @@ def _traces(rows: pl.DataFrame) -> list[Row]:
     return rows.group_by(of_trace).agg(pl.sum(*columns)).sort("run_id", "rank", "file_id").to_dicts()
 
 
+def _name_traces(traces: list[Row]) -> None:
+    """Gives each row the name of its run as `trace`; where names are alike with the run's id, the rank, the file."""
+    for row in traces:
+        row["trace"] = row.get("name") or f"run\u00a0{row['run_id'][:8]}"
+    for fact in ("run_id", "rank", "file_id"):
+        for name in {row["trace"] for row in traces}:
+            alike = [row for row in traces if row["trace"] == name]
+            if len({row[fact] for row in alike}) > 1:
+                for row in alike:
+                    row["trace"] += f"\u00a0{fact.removesuffix('_id')}\u00a0{str(row[fact])[:12]}"
+
+
 def _caption(traces: list[Row], kind: str, parameters: Mapping[str, str] | None) -> list[str]:
     """Counts, spans, which part of the traces, and what the parts mean."""
     low, high = (words.short_number(pick(row["span_ns"] for row in traces) / 1e6) for pick in (min, max))
     span = f"{low} ms" if low == high else f"{low} to {high} ms"
-    names = [f"{row['label']}\u00a0{row.get('name') or row['run_id'][:8]}" for row in traces]
+    names = [f"{row['label']}\u00a0{row['trace']}" for row in traces]
     return [
         *([] if kind == "rank" else [f"{', '.join(names)}."]),
         f"{words.counted([len(traces)], kind)} of {span}, {words.part_of_traces(parameters)}.",

@@ -101,10 +101,16 @@ def split_notes(text: str | None) -> list[str]:
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+QUOTED = re.compile(r"'[^']*'")
 
 
 def joined(alike: Sequence[str]) -> str:
-    """One text of several that differ in numbers alone: `the mean is 1.22 to 1.54 of the median`."""
+    """One text of several that differ in numbers or quoted names alone: `the mean is 1.22 to 1.54 of the median`.
+
+    Of quoted names that differ, as the runs to compare, none is told: `differences(a := '…')`.
+    """
+    if len({tuple(QUOTED.findall(text)) for text in alike}) > 1:
+        alike = [QUOTED.sub("'…'", text) for text in alike]
     columns = zip(*(NUMBER.findall(text) for text in alike), strict=True)
     ends = [sorted(set(numbers), key=float) for numbers in columns]
     ranges = iter([numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}" for numbers in ends])

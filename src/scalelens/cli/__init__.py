@@ -13,37 +13,53 @@ from types import ModuleType
 import typer
 
 from scalelens.cli.output import errors
+from scalelens.cli.plain_arguments import Command, Group
 from scalelens.errors import UserError
-from scalelens.folders import modules_of
 from scalelens.version import __version__
 
 PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; any other comes last
 
-app = typer.Typer(
-    name="scalelens",
-    help="Training logs, power logs and profiler traces to Parquet, SQL and figures.\n\n"
-    "First: scalelens ingest logs/      then: scalelens query runs_overview",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+def make_app(word: str | None = None) -> typer.Typer:
+    """The command line; with the first word of a call, only the command or group that it names, if it names one."""
+    app = typer.Typer(
+        name="scalelens",
+        cls=Group,
+        help="Training logs, power logs and profiler traces to Parquet, SQL and figures.\n\n"
+        "First: scalelens ingest logs/      then: scalelens query runs_overview",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(scalelens)
+    add_commands(app, sys.modules[__name__], word)
+    if word is not None and not (app.registered_commands or app.registered_groups):
+        return make_app()  # says which commands there are
+    return app
 
 
-def add_commands(group: typer.Typer, package: ModuleType) -> None:
-    """Adds the commands of a folder to a group."""
-    commands = {name: module for name, module in modules_of(package).items() if hasattr(module, name)}
+def add_commands(group: typer.Typer, package: ModuleType, word: str | None = None) -> None:
+    """Adds the commands of a folder to a group, or the one that a word of the command line names."""
+    files = pkgutil.iter_modules(package.__path__)
+    found = {file.name: file.ispkg for file in files if word in (None, spelt(file.name))}
+    modules = {name: importlib.import_module(f"{package.__name__}.{name}") for name in sorted(found)}
+    commands = {name: module for name, module in modules.items() if not found[name] and hasattr(module, name)}
     for name, module in sorted(commands.items(), key=lambda command: (panel_place(command[1]), command[0])):
         group.command(
-            name.replace("_", "-"),
+            spelt(name),
+            cls=Command,
             context_settings=getattr(module, "CONTEXT_SETTINGS", None),
             rich_help_panel=getattr(module, "PANEL", None),
         )(getattr(module, name))
-    for folder in pkgutil.iter_modules(package.__path__):
-        if folder.ispkg:
-            inner = importlib.import_module(f"{package.__name__}.{folder.name}")
-            commands_of_folder = typer.Typer(help=inner.__doc__, no_args_is_help=True)
-            add_commands(commands_of_folder, inner)
-            group.add_typer(commands_of_folder, name=folder.name, rich_help_panel=getattr(inner, "PANEL", None))
+    for name in (name for name in modules if found[name]):
+        commands_of_folder = typer.Typer(cls=Group, help=modules[name].__doc__, no_args_is_help=True)
+        add_commands(commands_of_folder, modules[name])
+        group.add_typer(commands_of_folder, name=name, rich_help_panel=getattr(modules[name], "PANEL", None))
+
+
+def spelt(name: str) -> str:
+    """The name of a module as a command."""
+    return name.replace("_", "-")
 
 
 def panel_place(module: ModuleType) -> int:
@@ -52,10 +68,6 @@ def panel_place(module: ModuleType) -> int:
     return PANELS.index(panel) if panel in PANELS else len(PANELS)
 
 
-add_commands(app, sys.modules[__name__])
-
-
-@app.callback(invoke_without_command=True)
 def scalelens(
     context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
 ) -> None:
@@ -69,6 +81,7 @@ def scalelens(
 
 def main() -> None:
     """Runs the command line.  A mistake of the user is one line on stderr."""
+    app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
     try:
         app(standalone_mode=True)
     except UserError as error:

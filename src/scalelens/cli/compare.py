@@ -8,10 +8,11 @@ import typer
 from scalelens.cli.compare_hints import print_next, print_trace_diff
 from scalelens.cli.completions import query_parameters, run_names
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.output import errors, few_of
+from scalelens.cli.output import errors
 from scalelens.cli.published_sides import beside_published
 from scalelens.cli.written import show_answer
 from scalelens.errors import UserError
+from scalelens.report.wording import few_of
 
 if TYPE_CHECKING:
     import polars as pl

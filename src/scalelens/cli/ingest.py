@@ -1,5 +1,6 @@
 """Read logs, power files and traces into the warehouse."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,6 @@ from scalelens.cli.options import (
     WarehouseOption,
     checked_zone,
 )
-from scalelens.cli.output import errors
 
 if TYPE_CHECKING:
     from scalelens.warehouse.records import Entry
@@ -58,6 +58,7 @@ def ingest(
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
     scalelens ingest logs/ -w study --slurm 8 > array.sh && sbatch array.sh
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread for each core, and reading needs none
     from scalelens.ingestion import ingest as ingestion
     from scalelens.ingestion.shards import job_array, shard_of
 
@@ -100,6 +101,8 @@ class ProgressBar:
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+        from scalelens.cli.inert_console import errors
 
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeElapsedColumn(),

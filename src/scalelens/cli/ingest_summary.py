@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalelens.cli.output import errors, few_of
+from scalelens.cli.output import errors
+from scalelens.report.wording import few_of
 
 if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport

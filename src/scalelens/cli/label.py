@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scalelens.cli.options import OutputFormat, checked_zone, pairs
-from scalelens.cli.output import Format, errors, few_of, show
+from scalelens.cli.output import Format, errors, show
 from scalelens.errors import UserError
+from scalelens.report.wording import few_of
 
 if TYPE_CHECKING:
     from scalelens.runs.sidecar import Sidecars

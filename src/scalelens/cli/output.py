@@ -3,41 +3,29 @@
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
-from scalelens.inert import visible
-from scalelens.report.glance import Block, blocks, first_rows, fitted, within
-from scalelens.report.text_formats import cell, cells, inert_csv, json_text, latex, markdown
+from scalelens.report.small_csv import small_csv
+from scalelens.report.text_formats import inert_csv, json_text, latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from scalelens.queries.header import QueryColumn
-
-WIDEST = 44  # characters of a text; longer ones are shortened
-ROWS_SHOWN = 1000  # on a terminal
-ROWS_AT_A_GLANCE = 40
-ROWS_FOLDED = 20_000  # looked at where many rows may be one
-REMARKS_AT_A_GLANCE = 6  # of a block
-ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
+    import pyarrow as pa
 
 
-class InertConsole(Console):
-    """A console on which texts of files change nothing but what is read."""
+class Errors:
+    """What is said beside a result.  rich is loaded for the first words, because most answers need none."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        shown = (visible(text, lines=True) if isinstance(text, str) else text for text in objects)
-        super().print(*shown, **options)
+        from scalelens.cli.inert_console import errors
+
+        errors.print(*objects, **options)
 
 
-errors = InertConsole(stderr=True, highlight=False, soft_wrap=True, markup=False)
+errors = Errors()
 
 
 class Format(StrEnum):
@@ -57,6 +45,14 @@ def show(rows: "pl.DataFrame", format: Format | None) -> None:
     if format is Format.parquet and sys.stdout.isatty():
         raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
     to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
+
+
+def show_small_csv(answer: "pa.Table", format: Format | None) -> bool:
+    """Prints an Arrow table as CSV.  False where that is not asked for, or polars is needed."""
+    text = small_csv(answer) if format is Format.csv or (format is None and not sys.stdout.isatty()) else None
+    if text is not None:
+        to_stdout(lambda: sys.stdout.write(text))
+    return text is not None
 
 
 def to_stdout(write: Callable[[], object]) -> None:
@@ -88,130 +84,8 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
     elif format is Format.envelope:
         raise UserError("only the rows of a query or of SQL come in an envelope", "take --format json")
     else:
+        from scalelens.cli.terminal_tables import print_table
+
         print_table(rows)
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
-
-
-def show_at_a_glance(
-    rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    most: int | None = None, has_options: bool = True,
-) -> None:  # fmt: skip
-    """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal.
-
-    `has_options`: whether the command has --limit and --all; else --format csv is what shows the rest.
-    """
-    console = Console(highlight=False)
-    rest = "--all" if has_options else "--format csv"
-    most = ROWS_AT_A_GLANCE if most is None else most
-    folds = any("~" in name for name in names)
-    shown = rows.head(ROWS_FOLDED) if folds else first_rows(rows, names, most)
-    without_room: list[str] = []
-    more = rows.height - shown.height
-    for whole in blocks(shown, names, columns, runs):
-        given, cut = within(whole, most)
-        more += cut
-        fitting, dropped = fitted(given, console.width)
-        without_room += [name for name in dropped if name not in without_room]
-        if given.heading:
-            console.print(Text(given.heading, style="bold"))
-        if fitting.columns:
-            console.print(table_of(fitting))
-        print_remarks(console, given, rest)
-    if more:
-        errors.print(f"{more:,} more rows: {f'--limit {rows.height}' if has_options else rest}", style="dim")
-    hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
-    errors.print(f"{hidden}{len(rows.columns)} columns in all: {rest}", style="dim", markup=False)
-
-
-def print_remarks(console: Console, given: Block, rest: str) -> None:
-    """Prints each sentence once, behind the rows that it is about, unless it is about all of them."""
-    for text, keys in list(given.remarks.items())[:REMARKS_AT_A_GLANCE]:
-        about = f"{few_of(list(dict.fromkeys(keys)))}: " if len(keys) < given.height else ""
-        console.print(Text(f"{about}{text}", style="dim"))
-    if len(given.remarks) > REMARKS_AT_A_GLANCE:
-        console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
-
-
-def table_of(given: Block) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in given.columns:
-        table.add_column(Text(column.header), justify="right" if column.right else "left", no_wrap=True)
-    for texts in zip(*(column.texts for column in given.columns), strict=True):
-        table.add_row(*map(Text, texts))
-    return table
-
-
-def few_of(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def print_table(rows: "pl.DataFrame") -> None:
-    """Prints rows for people, a table for each value of the first column if it is `series` or a text that repeats."""
-    import polars as pl
-
-    console = Console(highlight=False)
-    shown = rows.head(ROWS_SHOWN)
-    first = rows.columns[0] if rows.columns else ""
-    grouped = bool(first) and rows.schema[first] == pl.String and 1 < shown[first].n_unique() < shown.height
-    empty: set[str] = set(rows.columns)
-    without_room: set[str] = set()
-    for group in shown.partition_by(first, maintain_order=True) if grouped or first == "series" else [shown]:
-        empty &= {name for name in group.columns if group[name].null_count() == group.height}
-        without_room |= print_group(console, group)
-    for names, why in ((without_room, "no room for"), (empty if rows.height else (), "nothing known of")):
-        if names:
-            errors.print(
-                f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False
-            )
-    if rows.height > ROWS_SHOWN:
-        errors.print(f"{rows.height - ROWS_SHOWN:,} more rows; --format csv prints all")
-    if not rows.height:
-        errors.print("no rows", style="dim")
-
-
-def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
-    """Prints rows as tables that fit the terminal, below what all rows share.  Returns the columns without room."""
-    filled = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
-    same = [name for name in filled if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]
-    if same:
-        print_shared(console, rows.row(0, named=True), same)
-    names = [name for name in filled if name not in same]
-    lines = [[shortened(text) for text in line] for line in cells(rows.select(names))]
-    widths = [max([len(name), *(len(line[k]) for line in lines)]) for k, name in enumerate(names)]
-    printed = 0
-    while printed < len(names):
-        repeated = [0] if printed else []  # a continued table begins with the column that tells its rows apart
-        room = console.width - sum(widths[k] + 2 for k in repeated)
-        end = printed + 1
-        while end < len(names) and sum(widths[printed : end + 1]) + 2 * (end - printed) <= room:
-            end += 1
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        columns = [*repeated, *range(printed, end)]
-        for k in columns:
-            side: Literal["left", "right"] = "right" if rows.schema[names[k]].is_numeric() else "left"
-            table.add_column(Text(visible(names[k])), justify=side, no_wrap=True)
-        for line in lines:
-            table.add_row(*(Text(line[k]) for k in columns))
-        console.print(table)
-        printed = end
-        if len(lines) > ROWS_CONTINUED:
-            break
-    return set(names[printed:])
-
-
-def print_shared(console: Console, row: dict[str, Any], names: list[str]) -> None:
-    """Prints the values that all rows share, the series first; what its name says already is left out."""
-    series = cell(row["series"]) if "series" in names else ""
-    shared = ((name, cell(row[name])) for name in names if name != "series")
-    texts = [f"{visible(name)} {value}" for name, value in shared if value not in series.split(" \u00b7 ")]
-    console.print(Text(series, style="bold"), end="\n" if series else "")
-    console.print(Text(" \u00b7 ".join(texts)), end="\n" if texts else "", soft_wrap=False)
-
-
-def shortened(text: str) -> str:
-    """A text cut to WIDEST characters: the end of a path, the beginning of any other text."""
-    if len(text) <= WIDEST:
-        return text
-    return "\u2026" + text[-WIDEST + 1 :] if text.startswith("/") else text[: WIDEST - 1] + "\u2026"

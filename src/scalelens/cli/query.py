@@ -18,7 +18,7 @@ from scalelens.cli.options import (
     Where,
     pairs,
 )  # fmt: skip
-from scalelens.cli.output import errors, show
+from scalelens.cli.output import errors, show, show_small_csv
 from scalelens.cli.written import WITH_PROVENANCE, show_answer, show_with_provenance
 
 PANEL = "Ask"
@@ -52,7 +52,8 @@ def query(
 
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
-    from scalelens.database.ask import ask
+    from scalelens.database.answering import frame_of
+    from scalelens.database.ask import ask_for_arrow
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
@@ -64,14 +65,15 @@ def query(
         }
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
-    rows = ask(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
-    if everything or columns:
-        show(rows, format)
-    else:
-        show_answer(warehouse, rows, name, format, tuple(folders or ()), limit)
-    if rows.is_empty() and has_no_runs(warehouse):
+    answer = ask_for_arrow(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
+    if not show_small_csv(answer, format):
+        if everything or columns:
+            show(frame_of(answer), format)
+        else:
+            show_answer(warehouse, frame_of(answer), name, format, tuple(folders or ()), limit)
+    if not answer.num_rows and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
-    elif rows.is_empty():
+    elif not answer.num_rows:
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
 
 

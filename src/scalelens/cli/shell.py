@@ -34,7 +34,7 @@ def shell(
 
     scalelens shell -w study --format csv < questions.sql
     """
-    from scalelens.database.ask import answer
+    from scalelens.database.answering import answer
     from scalelens.database.connect import connect
     from scalelens.queries.load import load
     from scalelens.tables import documented

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
-from scalelens.cli.output import show
+from scalelens.cli.output import show, show_small_csv
 from scalelens.cli.written import WITH_PROVENANCE, show_with_provenance
 
 PANEL = "Ask"
@@ -28,9 +28,12 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    from scalelens.database.ask import answer_of
+    from scalelens.database.answering import frame_of
+    from scalelens.database.ask import arrow_answer_of
 
     if format in WITH_PROVENANCE:
         show_with_provenance(warehouse, {"statement": statement}, format, tuple(folders or ()), unsafe)
         return
-    show(answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)
+    answer = arrow_answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe)
+    if not show_small_csv(answer, format):
+        show(frame_of(answer), format)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
-from scalelens.cli.output import Format, show, show_at_a_glance, to_stdout
+from scalelens.cli.output import Format, show, to_stdout
 from scalelens.errors import UserError
 from scalelens.report.column_texts import NAME_RUNS, shown
 from scalelens.report.text_formats import latex, markdown
@@ -68,6 +68,8 @@ def show_answer(
     query = load(folders, name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
     if query.glance and for_people and not rows.is_empty():
+        from scalelens.cli.terminal_tables import show_at_a_glance
+
         columns = {column.name: column for column in query.columns}
         runs, has_options = names_of_runs(root, query), parameters is None  # `query` shows where rows come from itself
         show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options)
@@ -91,7 +93,7 @@ def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
 
     Runs of one name and system on other devices are told apart by the model of the device.
     """
-    from scalelens.database.ask import answer
+    from scalelens.database.answering import answer
     from scalelens.database.connect import connect
 
     if not any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance):

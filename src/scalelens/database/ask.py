@@ -1,15 +1,12 @@
-"""Asks a warehouse: a query by its name and parameters, or an SQL statement.  The answer is a polars DataFrame."""
+"""Asks a warehouse: a query by its name and parameters, or an SQL statement.  Answers are polars frames, or Arrow."""
 
-import itertools
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
-import polars as pl
-
+from scalelens.database.answering import MayWriteError, arrow_answer, frame_of
 from scalelens.database.connect import connect
 from scalelens.database.views import sql_text
 from scalelens.errors import UserError
@@ -19,26 +16,14 @@ from scalelens.queries.page import suggestion
 from scalelens.queries.parameter_values import check_value
 from scalelens.warehouse.log import Warehouse
 
-UNSAFE = "--unsafe lets it do what DuckDB can"
-WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
 # What lists the tables and macros of a connection: then all must be there.
 LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
-REMEDIES = {
-    "CatalogException": "see scalelens tables and scalelens queries",
-    "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
-    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
-    "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
-    "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
-}
-
 NO_RUN = re.compile(r"[ab] := '(.*)' is no run")  # says two_sides
 NAMES_TRIED = 4
-
-REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
-
-
-class MayWriteError(UserError):
-    """A statement that is not carried out, because it may write."""
 
 
 def ask(
@@ -48,17 +33,29 @@ def ask(
     query_folders: tuple[Path, ...] = (),
     unsafe: bool = False,
     refined: str = "* FROM {}",
-) -> pl.DataFrame:
+) -> "pl.DataFrame":
     """Rows of a query.  Raises UserError for a query or parameter that does not exist.
 
     `unsafe` lets parameters such as `runs` read files outside the warehouse.  `refined` is what stands behind SELECT,
     with {} in the place of the query: `devices FROM {} WHERE devices > 8`.
     """
+    return frame_of(ask_for_arrow(root, name, parameters, query_folders, unsafe, refined))
+
+
+def ask_for_arrow(
+    root: Path,
+    name: str,
+    parameters: Mapping[str, Any] | None = None,
+    query_folders: tuple[Path, ...] = (),
+    unsafe: bool = False,
+    refined: str = "* FROM {}",
+) -> "pa.Table":
+    """The same as an Arrow table, without polars."""
     statement = f"SELECT {refined.replace('{}', call(name, parameters or {}))}"
     queries = load(query_folders, statement)
     check_call(name, parameters or {}, queries, query_folders)
     try:
-        return answer_of(root, statement, query_folders, queries, unsafe)
+        return arrow_answer_of(root, statement, query_folders, queries, unsafe)
     except UserError as error:
         if NO_RUN.search(str(error)):
             raise UserError(f"{str(error).partition(';')[0]}", names_to_try(root, str(error))) from None
@@ -83,8 +80,19 @@ def answer_of(
     query_folders: tuple[Path, ...] = (),
     queries: Mapping[str, Query] | None = None,
     unsafe: bool = False,
-) -> pl.DataFrame:
-    """Rows of a statement about a warehouse, asked again where `compact` replaced the segments meanwhile.
+) -> "pl.DataFrame":
+    """Rows of a statement about a warehouse; without `queries` the statement is the user's own."""
+    return frame_of(arrow_answer_of(root, statement, query_folders, queries, unsafe))
+
+
+def arrow_answer_of(
+    root: Path,
+    statement: str,
+    query_folders: tuple[Path, ...] = (),
+    queries: Mapping[str, Query] | None = None,
+    unsafe: bool = False,
+) -> "pa.Table":
+    """The answer to a statement about a warehouse, asked again where `compact` replaced the segments meanwhile.
 
     Without `queries` the statement is the user's own.  Only the queries that it names are made, which takes half the
     time; all of them where that fails, because a statement can put a name together.
@@ -94,7 +102,7 @@ def answer_of(
     while True:
         names = warehouse.names() if warehouse.exists() else []
         try:
-            return answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
+            return arrow_answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
         except MayWriteError:
             raise
         except UserError:
@@ -136,53 +144,3 @@ def literal(value: Any) -> str:
     if value is None or re.fullmatch(r"[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
         return "NULL" if value is None else text
     return sql_text(text)
-
-
-def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> pl.DataFrame:
-    """Rows of a statement.  An error of DuckDB becomes a UserError of one line.
-
-    Unless `unsafe`, a statement that could write is refused.
-    """
-    try:
-        statement.encode()
-        if not unsafe and not all(only_reads(part) for part in duckdb.extract_statements(statement)):
-            raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
-        relation = connection.sql(statement)
-        if relation is None:
-            return pl.DataFrame()
-        frame = pl.from_arrow(for_polars(relation).to_arrow_table())
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except UnicodeEncodeError:
-        raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
-    except (duckdb.Error, pl.exceptions.PolarsError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
-        if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
-            reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
-            raise UserError(reason, remedy or "see scalelens explain and the query's name") from None
-        raise UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL")) from None
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def only_reads(statement: duckdb.Statement) -> bool:
-    """Whether a statement reads and does nothing else.
-
-    EXPLAIN ANALYZE carries out what it explains, and DuckDB makes several statements of one with PIVOT.
-    """
-    kind = str(statement.type).rpartition(".")[2]
-    return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
-
-
-def for_polars(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """A relation that polars can take: no two columns have the same name, and intervals are text."""
-    names: list[str] = []
-    for name in relation.columns:
-        others = (f"{name}_{number}" for number in itertools.count(1))
-        names.append(next(other for other in others if other not in names) if name in names else name)
-    kinds = list(map(str, relation.types))
-    if names == relation.columns and not any("INTERVAL" in kind for kind in kinds):
-        return relation
-    values = (f"CAST(#{k} AS VARCHAR)" if "INTERVAL" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
-    return relation.project(", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True)))

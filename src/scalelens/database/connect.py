@@ -66,9 +66,9 @@ def create_all(
             connection.from_arrow(catalog.table(name)).create(name)
     for table in STORED:
         if table in needed:
-            create_view_over_segments(connection, table, warehouse, records)
+            read_segments(connection, views.stored(table, warehouse, records.batches), warehouse)
     if "runs" in needed:
-        connection.execute(views.runs(records.labels))
+        read_segments(connection, views.runs(records.labels, "VIEW" if asked is None else "TABLE"), warehouse)
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)
@@ -83,12 +83,15 @@ def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) 
     )
 
 
-def create_view_over_segments(
-    connection: duckdb.DuckDBPyConnection, table: str, warehouse: Warehouse, records: RecordTables
-) -> None:
-    """Makes the view of a stored table.  DuckDB opens its segments now: UserError where one is missing or damaged."""
+def read_segments(connection: duckdb.DuckDBPyConnection, statement: str, warehouse: Warehouse) -> None:
+    """Makes a view or table of segments.  DuckDB opens them now: UserError where one is missing or damaged."""
     try:
-        connection.execute(views.stored(table, warehouse, records.batches))
+        connection.execute(statement)
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.OutOfMemoryException as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"{warehouse.root}: {reason}", "ask where there is more memory") from None
     except duckdb.Error as error:
         raise damaged_segment(warehouse, error) from None
 

@@ -12,6 +12,8 @@ from scalelens.tables import STORED
 from scalelens.version import __version__
 from scalelens.warehouse.log import Warehouse
 
+READ_FROM = "v1.4.0"  # the oldest DuckDB that opens the file: its own shell is often older than the library
+
 
 def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     """Writes the tables of a warehouse, and a table `about` that says of which one and of when.
@@ -30,7 +32,7 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     being_written = path.with_name(f".{path.name}.tmp")
     being_written.unlink(missing_ok=True)
     try:
-        with duckdb.connect(being_written) as connection:
+        with duckdb.connect(being_written, config={"storage_compatibility_version": READ_FROM}) as connection:
             create_all(connection, warehouse, records, {}, needed, None)
             connection.execute("DROP MACRO TABLE _step_times_of")  # it serves the queries alone
             connection.execute(

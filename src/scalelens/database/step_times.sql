@@ -15,4 +15,5 @@ SELECT run_id,
 FROM main.steps
 WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')$chosen
 GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
-         CASE WHEN step IS NULL THEN concat(file_id, if(value_kind[:4] = 'run_', value_kind, line::VARCHAR)) END
+         CASE WHEN step IS NULL
+             THEN concat(file_id, CASE WHEN value_kind[:4] = 'run_' THEN value_kind ELSE line::VARCHAR END) END

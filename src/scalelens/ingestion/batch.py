@@ -29,6 +29,8 @@ from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
+# Until so large a piece was freed, glibc gives each freed block of a text back to the system and takes it again.
+KEPT_BY_MALLOC = 16 << 20  # bytes
 
 
 class IngestOptions(NamedTuple):
@@ -80,6 +82,7 @@ def read_batch(
     gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
+    bytes(KEPT_BY_MALLOC)  # is freed at once
     try:
         for file in batch:
             for entry in reader.read(file):

@@ -20,7 +20,11 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from scalelens.parsing.lines import Line
+from scalelens.parsing.number_fields import FRACTION
+from scalelens.parsing.record_forms import Field, RecordForm, Records, extend, rising
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -45,6 +49,8 @@ class Reader:
         self.held: Held | None = None  # the first line, until it is known whether Megatron's records follow
         self.interval: int | None = None
         self.first: dict[str, Any] | None = None  # the first row of an attempt, until its interval is known
+        self.form: RecordForm | None = None  # of the record that was taken last
+        self.names: list[str] = []  # of the numbers of that form behind the step
 
     def take(self, line: Line) -> bool:
         match = RECORD.search(line.text)
@@ -72,7 +78,8 @@ class Reader:
         rows, step = self.rows, int(match[1])
         losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(match[3])]
         step_s, rate = float(match[5]), float(match[6])
-        if "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON):
+        if self.beside_megatron():
+            self.form = None
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
             rows.metrics(line.number, line.rank, line.place, step, losses)
             return
@@ -103,6 +110,49 @@ class Reader:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
         if batch:
             rows.param("global_batch_size", batch, line.number, origin="inferred")
+        names = ["loss", *(name for name, _, _ in losses), "iter time (s)", "samples/sec"]
+        if not self.form or self.names != names:
+            self.form, self.names = form_of(names), names
+
+    def beside_megatron(self) -> bool:
+        params = self.rows.params
+        return "train_iters" in params or str(params.get("framework")).startswith(MEGATRON)
+
+    def take_records(self, records: Records) -> int:
+        """Records whose steps go on from the last one in intervals that are no shorter than those before."""
+        rows, prefix = self.rows, records.prefix
+        following, batch = rows.following(prefix.rank, prefix.place), rows.params.get("global_batch_size")
+        if not (following and batch and self.interval) or self.first or self.held or self.beside_megatron():
+            return 0
+        attempt, launch = following
+        printed = records.fields[0].to_numpy()
+        steps = printed.astype(np.int64)
+        odd = np.flatnonzero((np.diff(steps, prepend=launch.top) < self.interval) | (steps != printed) | (steps == 1))
+        count: int = min([rising(steps, launch.top), *odd[:1].tolist()])
+        if not count:
+            return 0
+        records, steps = records.part(0, count), steps[:count]
+        loss, *others, step_s, rate = records.fields[1:]
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        rows.put_columns("steps", whose | {
+            "attempt": attempt, "phase": "train", "step_s": step_s, "averaged_steps": self.interval,
+            "value_kind": "instant" if self.interval == 1 else "interval_mean", "loss": loss,
+            "samples": float(batch), "samples_per_s": rate, "rate_scope": "global",
+        })  # fmt: skip
+        for name, values in zip(self.names[1:-2], others, strict=True):
+            rows.put_columns(
+                "metrics", whose | {"attempt": rows.attempt, "name": name, "value": values, "stat": "value"}
+            )
+        extend(launch, steps, step_s)
+        rows.step, rows.steps_line = int(steps[-1]), int(records.lines[-1])
+        return count
+
+
+def form_of(names: list[str]) -> RecordForm:
+    """The form of a record: between two colons stand a number and the name of the next one."""
+    step, *others = [rb" *" + re.escape(re.sub(r"\d", "0", name)).encode() for name in names] + [b""]
+    fields = [Field(" ", step), *(Field(" ", FRACTION + behind) for behind in others)]
+    return RecordForm("steps", ":", fields, closed=False)
 
 
 def whole_batch(step_s: float, rate: float) -> int | None:

@@ -24,7 +24,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
 from scalelens.tables import RUN_FACTS
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("using world size: ", "- arguments -", "- end of arguments -", "padded vocab (size: ")
 
 SIZES = {
@@ -154,10 +154,16 @@ class Reader:
         if vocabulary and experts < 2:
             parameters = count_parameters(arguments, layers, hidden, vocabulary)
             self.rows.param("parameters", parameters, number, origin="inferred")
-            size = f"-{parameters / 1e9:.3g}b" if parameters >= 1e9 else f"-{parameters / 1e6:.3g}m"
+            size = f"-{short(parameters)}"
         self.rows.param(
             "model", f"gpt{size}-{layers}x{hidden}" + (f"-{experts}e" if experts > 1 else ""), number, origin="inferred"
         )
+
+
+def short(parameters: int) -> str:
+    """`175b`, `1.01t`: three digits and the letter of millions, billions or trillions."""
+    unit, letter = next((at for at in ((1e12, "t"), (1e9, "b")) if parameters >= 0.9995 * at[0]), (1e6, "m"))
+    return f"{parameters / unit:.3g}{letter}"
 
 
 def count_parameters(arguments: dict[str, str], layers: int, hidden: int, vocabulary: int) -> int:

@@ -11,6 +11,9 @@ is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong`
 test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.  Where a job tests the
 network and then trains in the same output, the run is the training: a test that went well says nothing of its end.
 
+With NCCL_DEBUG=INFO, lines of NCCL stand within the rows: a row is put together where it is broken between two printf()
+of the writer (before a side of the table), and where only one row is open at a time.  Any other broken row is a problem.
+
 Samples:
     # nccl-tests version 2.18.2 nccl-headers=22901 nccl-library=22901
     # Collective test starting: all_gather_perf
@@ -28,12 +31,14 @@ Samples:
 """
 
 import re
+from itertools import chain
 from typing import Any
 
+from scalelens.parsing.broken_rows import BETWEEN, Piece, is_interrupted, pieces_of, whole_pieces
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
 ANCHORS = (
@@ -48,7 +53,7 @@ BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
 DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.*\S)\s*+\Z")
 PLACES = re.compile(r"#\s++(?:out-of-place\s++)?in-place\s*+\Z")
 HEADING = re.compile(r"#\s++size\s++count\s++type\s.*\btime\s++algbw\s++busbw\s++\S")
-ROW = re.compile(rf"\s*+\d++\s++\d++\s++(?:{'|'.join(DTYPES)})\s++[\w.+-]++\s")
+ROW = re.compile(rf"\s*+\d++\s++\d++\s++(?:{'|'.join(DTYPES)})\s++[\w.+-]")
 END = re.compile(r"# Avg bus bandwidth\s*: ")
 CHECKED = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
 FAILURE = re.compile(
@@ -58,13 +63,17 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z")
 
 
 class Reader:
-    claims = None
+    claims: re.Pattern[str] | None = None
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.test: str | None = None
         self.places: tuple[str, ...] = ()
         self.columns: list[str] = []
+        self.sides: list[int] = []  # the columns with which a side begins
+        self.pieces: list[Piece] = []
+        self.broken: tuple[Line, list[list[str]]] | None = None  # a row that lacks pieces, and those that it has
+        self.mixed = False  # rows of several processes stand among each other
         self.hosts: dict[int, tuple[str, str]] = {}  # host and device by rank
         self.open = False  # a test has begun and not ended
         self.failed = False
@@ -74,7 +83,9 @@ class Reader:
     def take(self, line: Line) -> bool:
         text = line.text
         if ROW.match(text):
-            return bool(self.columns) and self.row(text.split(), line)
+            if self.columns:
+                self.begin_row(line)
+            return bool(self.columns)
         if (version := VERSIONS.match(text)) or BEGIN.match(text):
             self.begin(line, version)
         elif named := NAMED.match(text):
@@ -101,6 +112,7 @@ class Reader:
         if self.columns:  # of the test before
             self.close(line)
             self.test, self.columns, self.hosts, self.failed, self.headed, self.ended = None, [], {}, False, None, None
+            self.mixed = False
             self.rows.new_part()
         self.open = True
         if version:
@@ -117,7 +129,10 @@ class Reader:
 
     def heading(self, text: str, line: Line) -> None:
         """The columns, and what the ranks said of themselves before."""
+        self.drop_broken()
         self.columns = text.lstrip("#").split()
+        self.sides = [place for place, name in enumerate(self.columns) if name in ("time", "cputime")]
+        self.pieces = pieces_of(text, [0, *self.sides])
         self.open = True
         self.headed = self.headed or line.number
         if self.hosts:
@@ -126,18 +141,48 @@ class Reader:
             for key, value in (("devices", len(hosts)), ("nodes", len({*hosts})), ("device_model", ", ".join(models))):
                 self.rows.param(key, value, line.number, origin="nccl")
 
-    def row(self, cells: list[str], line: Line) -> bool:
-        first = self.columns.index("type") + 1
-        sides = [place for place, name in enumerate(self.columns) if name in ("time", "cputime")]
+    def begin_row(self, line: Line) -> None:
+        found, rest = whole_pieces(line.text, self.pieces)
+        self.mixed |= self.broken is not None
+        self.drop_broken()
+        if not found or self.mixed or not is_interrupted(rest):
+            self.row(line.text.split(), line)
+        elif len(found) == len(self.pieces):
+            self.row([*chain.from_iterable(found)], line)
+        else:
+            self.broken, self.claims = (line, found), BETWEEN
+
+    def more(self, line: Line) -> None:
+        """A line after the beginning of a broken row: the next pieces of it, or a line of NCCL."""
+        if not self.broken:
+            return
+        row, found = self.broken
+        pieces, rest = whole_pieces(line.text, self.pieces[len(found) :])
+        if not pieces or not is_interrupted(rest):
+            return
+        found += pieces
+        if len(found) == len(self.pieces):
+            self.broken = self.claims = None
+            self.row([*chain.from_iterable(found)], row)
+
+    def drop_broken(self) -> None:
+        """A row whose pieces did not all come is a problem."""
+        if self.broken:
+            row, _ = self.broken
+            self.broken = self.claims = None
+            self.row(row.text.split(), row)
+
+    def row(self, cells: list[str], line: Line) -> None:
+        first, sides = self.columns.index("type") + 1, self.sides
         places = self.places if len(self.places) == len(sides) else ("out", "in")
         if len(cells) < len(self.columns) or len(sides) > len(places):
             self.rows.problem(line.number, "the row does not have the columns of the table's heading", line.text)
-            return True
+            return
         if not all(cell == "N/A" or NUMBER.match(cell) for at in sides for cell in cells[at : at + 3]):
             self.rows.problem(
                 line.number, "another output stands within the row: its measurements are not read", line.text
             )
-            return True
+            return
         named = dict(zip(self.columns[first : sides[0]], cells[first : sides[0]], strict=True))
         root = named.get("root", "")
         message: dict[str, Any] = {"rank": line.rank, "test": self.test, "dtype": cells[2]}
@@ -154,7 +199,6 @@ class Reader:
                 algbw_bytes_per_s=None if algbw is None else algbw * 1e9,
                 busbw_bytes_per_s=None if busbw is None else busbw * 1e9, wrong=None if wrong is None else int(wrong),
             )  # fmt: skip
-        return True
 
     def fail(self, outcome: str, line: Line) -> None:
         self.failed, self.open = True, False
@@ -167,6 +211,7 @@ class Reader:
 
     def close(self, line: Line | None = None) -> None:
         """The end of a test, by the line in which the next one begins, or by the end of the file."""
+        self.drop_broken()
         if self.open and self.columns:
             which = "before this one" if line else "at the end of the file"
             reason = f"the test {which} has no end: it was killed, or the file is cut"

@@ -22,6 +22,7 @@ MOST_SHAPES = 200  # of one field
 MOST_DIGITS = 15  # 10^15 is below 2^53
 POWERS = np.array([float(f"1e{k}") for k in range(23)])
 NUMBER = rb" *([-+]?)(0+)(?:\.(0*))?(?:[eE]([-+]?)(0+))?"
+FRACTION = rb"(?(3)(?<=0)|(?!))"  # as what follows a number: it has a point, and digits behind it
 EACH = 0x0101010101010101  # a byte times this is a word of that byte
 BLANKS, ZEROS, LOW_BITS, TOP_BITS = (np.uint64(EACH * byte) for byte in (ord(" "), ord("0"), 0x7F, 0x80))
 PAST_NINE = np.uint64(EACH * (0x80 - 10))  # added to a byte below 0x80, it sets the top bit from 10 on

@@ -81,7 +81,8 @@ class RecordForm:
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
         behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
         count = len(self.fields) + self.closed
-        places = np.flatnonzero(np.diff(behind, prepend=0) == count)
+        within_prefix = prefix.text.count(self.delimiter.encode())
+        places = np.flatnonzero(np.diff(behind, prepend=0) == within_prefix + count)
         width = len(prefix.text) + len(self._head)
         first = behind[places] - count
         fits = delimiters[first] - starts[places] == width

@@ -33,7 +33,6 @@ from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
 UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
-VALIDATION = pa.scalar("validation", pa.string())  # with its type: else Arrow looks for time libraries each time
 # Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
@@ -242,7 +241,7 @@ class Rows:
             batch = batch_of(rows, SCHEMAS[table], self.file_id)
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
-        if table == "steps" and has_timed_step(batch):
+        if table == "steps" and any(map(is_timed_step, rows)):
             self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
         self._write_batch(table, batch)
 
@@ -325,12 +324,11 @@ def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def has_timed_step(steps: pa.RecordBatch) -> bool:
-    """Whether a row of a step or epoch, not of a whole run or of validation, has a time or a rate."""
-    training = pc.fill_null(pc.not_equal(steps["phase"], VALIDATION), True)
-    counted = pc.or_(pc.is_valid(steps["step"]), pc.is_valid(steps["epoch"]))
-    timed = pc.or_(pc.is_valid(steps["step_s"]), pc.is_valid(steps["samples_per_s"]))
-    return bool(pc.any(pc.and_(pc.and_(training, counted), timed)).as_py())
+def is_timed_step(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `steps` is of a step or epoch, not of a whole run or of validation, and has a time or a rate."""
+    counted = row.get("step") is not None or row.get("epoch") is not None
+    timed = row.get("step_s") is not None or row.get("samples_per_s") is not None
+    return counted and timed and row.get("phase") != "validation"
 
 
 def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 import scalelens.report.findings
-from scalelens.database.ask import answer
+from scalelens.database.answering import answer
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.folders import modules_of

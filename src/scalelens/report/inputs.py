@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from scalelens.charts.load import run_ids
-from scalelens.database.ask import answer
+from scalelens.database.answering import answer
 from scalelens.database.views import sql_text
 from scalelens.parsing.archive_names import archives_of
 from scalelens.parsing.archives import open_members

@@ -15,7 +15,7 @@ from scalelens.inert import visible
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import Article, Content, Table
 from scalelens.report.glance import Block
-from scalelens.report.wording import Sentence, plural
+from scalelens.report.wording import Sentence, few_of, plural
 from scalelens.version import __version__
 
 FOLDER = Path(__file__).parent
@@ -159,8 +159,3 @@ def block(given: Block) -> str:
 
 def side(column: Shown) -> str:
     return ' class="number"' if column.right else ""
-
-
-def few_of(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

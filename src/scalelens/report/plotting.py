@@ -1,5 +1,6 @@
 """From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -7,17 +8,19 @@ from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
+import polars.selectors as cs
 
 from scalelens.charts import own
 from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
-from scalelens.database.ask import answer, call, check_call
+from scalelens.database.answering import answer
+from scalelens.database.ask import call, check_call
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
-from scalelens.report import rendering
+from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
 from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
 from scalelens.report.provenance import Provenance, make_provenance, renderer
@@ -25,6 +28,11 @@ from scalelens.report.text_formats import inert_csv
 
 Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
+ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
+
+
+class NothingToDrawError(UserError):
+    """The query of a chart gave no rows, and the chart says why that is."""
 
 
 class Plotted(NamedTuple):
@@ -60,7 +68,10 @@ def plot(
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
     connection = connect(root, query_folders, needed, queries, closed=True)
-    plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
+    try:
+        plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
+    except NothingToDrawError as refusal:
+        raise UserError(f"{refusal}", other_figures.remedy(root, name)) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
@@ -80,7 +91,10 @@ def draw(
     drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
     left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
-    figure = chart.draw(rows, left_out, texts, page)
+    try:
+        figure = chart.draw(rows, left_out, texts, page)
+    except UserError as refusal:
+        raise (NothingToDrawError(f"{refusal}") if rows.is_empty() else refusal) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
     return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
@@ -120,6 +134,8 @@ def plot_sql(
     settings = dict(settings or {})
     page, connection = page_of(settings), connect(root, query_folders, closed=True)
     rows = answer(connection, statement)
+    if not ORDERED.search(statement):  # threads of DuckDB hand rows over in any order
+        rows = rows.sort(rows.select(~cs.nested()).columns, nulls_last=True)
     figure = own.draw(rows, marks, page)
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}

@@ -32,3 +32,8 @@ def percent(value: float, decimals: int = 1) -> str:
 def seconds(value: float) -> str:
     """A time with four digits, in ms below 0.2 s."""
     return f"{value * 1e3:.4g} ms" if value < 0.2 else f"{value:.4g} s"
+
+
+def few_of(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

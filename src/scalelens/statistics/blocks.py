@@ -52,7 +52,7 @@ def padded(series: Sequence[Values]) -> tuple[Values, Lengths | None]:
     lengths = np.array([len(one) for one in series])
     widest = int(lengths.max())
     if (lengths == widest).all():
-        return np.stack(series), None
+        return np.concatenate(series).reshape(len(series), widest), None
     rows = np.full((len(series), widest), np.inf)
     for row, one in zip(rows, series, strict=True):
         row[: len(one)] = one

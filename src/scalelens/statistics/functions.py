@@ -1,38 +1,39 @@
 """The statistics as functions of a DuckDB connection.  Each module of functions has a table of them by name."""
 
 import contextlib
-from collections.abc import Callable, Container
+import importlib
+from collections.abc import Container
 from typing import Any
 
 import duckdb
 
-from scalelens.statistics.functions_of_fits import FUNCTIONS_OF_FITS
-from scalelens.statistics.functions_of_peers import FUNCTIONS_OF_PEERS
-from scalelens.statistics.functions_of_runs import FUNCTIONS_OF_RUNS
-from scalelens.statistics.functions_of_steps import FUNCTIONS_OF_STEPS
-from scalelens.statistics.functions_of_traces import FUNCTIONS_OF_TRACES
-from scalelens.statistics.functions_of_work import FUNCTIONS_OF_WORK
-from scalelens.statistics.kernel_functions import KERNEL_FUNCTIONS
-from scalelens.statistics.series_functions import SERIES_FUNCTIONS
-
-# By name: a function of Arrow columns, the SQL types that it takes, and the one that it gives.
-FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = (
-    FUNCTIONS_OF_FITS
-    | FUNCTIONS_OF_PEERS
-    | FUNCTIONS_OF_RUNS
-    | FUNCTIONS_OF_STEPS
-    | FUNCTIONS_OF_TRACES
-    | FUNCTIONS_OF_WORK
-    | KERNEL_FUNCTIONS
-    | SERIES_FUNCTIONS
-)
+# The tables and the functions in each: a question loads only the modules that it calls.
+TABLES = {
+    "functions_of_fits": ("fit_laws", "gain_of_doubling"),
+    "functions_of_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
+    "functions_of_runs": (
+        "change_points", "compare_groups", "quantile_interval", "repeats_to_settle", "repeats_to_size",
+    ),
+    "functions_of_steps": ("median_interval", "median_interval_between_runs", "ratio_interval", "step_statistics"),
+    "functions_of_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if"),
+    "functions_of_work": ("image_model_work", "operator_work", "operators_of"),
+    "kernel_functions": ("kernel_what_if",),
+    "series_functions": ("elbows", "slow_classes", "steadiness"),
+}  # fmt: skip
 
 
 def register(connection: duckdb.DuckDBPyConnection, called: Container[str] | None = None) -> None:
     """Makes the functions known to SQL, or those called alone: `median_interval(list(step_s ORDER BY step)).low`."""
     arrow: Any = {"type": "arrow", "null_handling": "special"}  # as text: the enums move between versions
-    for name, (function, takes, gives) in FUNCTIONS.items():
-        if called is not None and name not in called:
-            continue
-        with contextlib.suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # known already
-            connection.create_function(name, function, takes, gives, **arrow)
+    for module, names in TABLES.items():
+        for name in names if called is None else [name for name in names if name in called]:
+            function, takes, gives = table(module)[name]
+            with contextlib.suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # known already
+                connection.create_function(name, function, takes, gives, **arrow)
+
+
+def table(module: str) -> dict[str, tuple[Any, list[Any], str]]:
+    """By name: a function of Arrow columns, the SQL types that it takes, and the one that it gives."""
+    of_functions: dict[str, tuple[Any, list[Any], str]]
+    of_functions = getattr(importlib.import_module(f"scalelens.statistics.{module}"), module.upper())
+    return of_functions

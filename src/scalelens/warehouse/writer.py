@@ -18,9 +18,15 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, segment
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
+FEW_BYTES = 1 << 16
 # Columns that are written with a dictionary.  Numbers, and texts that do not repeat, would lose time and space to one.
 DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
+    for table, schema in SCHEMAS.items()
+}
+# Numbers that rise from row to row.  Their differences are a fifth of the size, and faster to write and to read.
+ENCODINGS = {
+    table: {field.name: "DELTA_BINARY_PACKED" for field in schema if field.name in ("line", "step")}
     for table, schema in SCHEMAS.items()
 }
 # Rows with a value in this column have row groups of their own: most questions are about them and skip the others.
@@ -49,7 +55,7 @@ class BatchWriter:
     def write(self, table: str, rows: pa.RecordBatch) -> None:
         """Takes rows of one file for `table`, with the table's schema."""
         self._pending.setdefault(table, []).append(rows)
-        self._pending_bytes[table] = self._pending_bytes.get(table, 0) + rows.nbytes
+        self._pending_bytes[table] = self._pending_bytes.get(table, 0) + size_of(rows)
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
         if self._pending_bytes[table] >= ROW_GROUP_BYTES:
             self._start_writing(table)
@@ -91,7 +97,7 @@ class BatchWriter:
         if table not in self._writers:
             self._writers[table] = pq.ParquetWriter(
                 self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
-                write_statistics=RANGES[table],
+                column_encoding=ENCODINGS[table], write_statistics=RANGES[table],
             )  # fmt: skip
         self._writers[table].write_table(rows)
 
@@ -142,3 +148,12 @@ class BatchWriter:
 
     def _temporary(self, table: str) -> Path:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
+
+
+def size_of(rows: pa.RecordBatch) -> int:
+    """Bytes of rows, about: of few rows the size of their buffers, because counting costs more than writing them.
+
+    The buffers of a slice may be far larger than the slice.
+    """
+    buffers: int = rows.get_total_buffer_size()
+    return buffers if buffers <= FEW_BYTES else rows.nbytes

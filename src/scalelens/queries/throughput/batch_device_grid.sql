@@ -4,7 +4,8 @@
 --   A series holds all settings equal but those that follow from the size.  Each cell is one measured combination; what
 --   was not measured is not here.
 --
--- Formula: relative = (X / n) / the largest (X / n) of the series, with X the throughput and n the devices.
+-- Formula: relative = (X / n) / the largest (X / n) of the series, with X the throughput and n the devices; with
+--   per := 'job' X over the largest X.
 --
 -- Limits: Each cell has the fastest of its configurations (micro-batches, nodes), so a cell is the best that was tried.
 --
@@ -19,6 +20,7 @@
 --   warmup := 2             records left out at the start of each attempt
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
+--   per := 'device'         whose throughput is compared: that of a 'device', or of the whole 'job'
 --
 -- Columns:
 --   series                  VARCHAR             smallest run_id of it
@@ -32,14 +34,14 @@
 --   step_s                  DOUBLE s            time of a step; of repeats the median over the runs
 --   samples_per_s           DOUBLE samples/s    global batch over the time of a step
 --   device_samples_per_s    DOUBLE samples/s    of a device
---   relative                DOUBLE              throughput of a device over the best of the series; NULL where repeats
---                                               differ by half
+--   relative                DOUBLE              throughput of a device, or of the job, over the best of the series;
+--                                               NULL where repeats differ by half
 --   warning                 VARCHAR             what to doubt
 --   run_ids                 VARCHAR[]           runs
 WITH
 of_size AS (SELECT list(setting) AS names FROM settings_catalog WHERE varies_with = 'size'),
 measured AS (
-    SELECT c.*, global_batch_size / devices AS batch_per_device,
+    SELECT c.*, global_batch_size / devices AS batch_per_device, CASE per WHEN 'job' THEN 1 ELSE devices END AS sharing,
         [setting FOR setting IN all_settings IF NOT list_contains(names, split_part(setting, ' ', 1))] AS others
     FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic) AS c, of_size),
 cells AS (
@@ -48,8 +50,8 @@ cells AS (
     QUALIFY row_number() OVER (PARTITION BY held, others, devices, batch_per_device ORDER BY step_s, configuration) = 1)
 SELECT series, system, model, c.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,
     samples_per_s / devices AS device_samples_per_s,
-    CASE WHEN scatter < 1.5 THEN samples_per_s / devices
-        / max(samples_per_s / devices) FILTER (WHERE scatter < 1.5) OVER (PARTITION BY series) END AS relative,
+    CASE WHEN scatter < 1.5 THEN samples_per_s / sharing
+        / max(samples_per_s / sharing) FILTER (WHERE scatter < 1.5) OVER (PARTITION BY series) END AS relative,
     CASE WHEN scatter > 1.1 THEN format('repeats differ by a factor of {:.2f}', scatter) END AS warning, run_ids
 FROM cells AS c
 QUALIFY count(*) OVER (PARTITION BY series) > 1

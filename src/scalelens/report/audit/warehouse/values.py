@@ -11,7 +11,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scalelens.database.ask import answer, call, literal
+from scalelens.database.answering import answer
+from scalelens.database.ask import call, literal
 from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.queries.header import Query

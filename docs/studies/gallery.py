@@ -1,0 +1,124 @@
+"""Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
+
+All numbers are made up.  The formats are those of the tools: PyTorch's profiler, `scalelens bench vision`, jpwr, and
+nccl-tests.  The nights of a job that becomes slower are those of the study `slower`.
+"""
+
+import json
+import math
+import random
+import sys
+from pathlib import Path
+
+import slower
+from gpu_traces import write_traces
+
+DEVICE = "NVIDIA H100 80GB HBM3"
+START_S = 1_795_238_790.0
+IDLE_W, BUSY_W = 110.0, 640.0
+STEP_S = 0.25
+STEPS, STEPS_OF_POWER = 600, 160
+CHECKPOINT_AT, CHECKPOINT_S = 80, 6.0
+START_UP_S = 8.0
+
+
+def training_log(devices: int, batch: int, step_s: float) -> str:
+    """A run without stalls; records differ by 0.4 %."""
+    rng = random.Random(f"{devices} {batch}")
+    return _log(devices, batch, [_step(n, batch * devices, step_s, rng) for n in range(1, STEPS + 1)])
+
+
+def _step(number: int, samples: int, step_s: float, rng: random.Random) -> dict[str, object]:
+    seconds = round(step_s * rng.gauss(1, 0.004), 6)
+    return {"event": "step", "phase": "train", "epoch": 0, "step": number, "step_s": seconds, "samples": samples}
+
+
+def _log(devices: int, batch: int, events: list[dict[str, object]], **facts: object) -> str:
+    nodes = -(-devices // 4)
+    run = {
+        "event": "run", "framework": "pytorch", "framework_version": "2.6.0", "model": "resnet50", "precision": "bf16",
+        "dataset": "imagenet", "image_size": 224, "scaling": "weak", "micro_batch_size": batch,
+        "global_batch_size": batch * devices, "nodes": nodes, "devices": devices, "devices_per_node": min(devices, 4),
+        "device_model": DEVICE, "device_unit": "gpu", "epochs": 1, "warmup_steps": 0, **facts,
+    }  # fmt: skip
+    return "".join(f":::SCALELENS {json.dumps({**event, 'rank': 0})}\n" for event in [run, *events])
+
+
+def energy(devices: int, watt_hours: float) -> str:
+    """What jpwr reports of each device."""
+    return ",0\n" + "".join(f"pynvml:{n},{watt_hours * (1 + 0.01 * (n % 3 - 1)):.5f}\n" for n in range(devices))
+
+
+def power(folder: Path) -> None:
+    """A run with a checkpoint in its middle, and the power of its four devices, ten times a second."""
+    rng, time_s, busy = random.Random(1), START_S + START_UP_S, []
+    events: list[dict[str, object]] = []
+    for number in range(1, STEPS_OF_POWER + 1):
+        step = _step(number, 1024, STEP_S, rng)
+        busy.append((time_s, time_s + float(str(step["step_s"]))))
+        time_s = busy[-1][1]
+        events.append({**step, "time": round(time_s, 3)})
+        if number == CHECKPOINT_AT:
+            time_s += CHECKPOINT_S
+            events.append({
+                "event": "phase", "phase": "checkpoint", "step": number, "span_s": CHECKPOINT_S,
+                "time": round(time_s, 3),
+            })  # fmt: skip
+    (folder / "train.log").write_text(_log(4, 256, events, model="resnet101", time=START_S))
+    lines = [",timestamps," + ",".join(f"pynvml:{device}" for device in range(4))]
+    level = [IDLE_W] * 4
+    for sample in range(int((time_s + 5 - START_S) * 10)):
+        now_s = START_S + sample / 10
+        target = BUSY_W if any(begin <= now_s < end for begin, end in busy) else IDLE_W
+        level = [w + 0.5 * (target * (1 - 0.03 * (device == 2)) - w) for device, w in enumerate(level)]
+        lines.append(f"{sample},{now_s},{','.join(f'{w + rng.gauss(0, 6):.3f}' for w in level)}")
+    (folder / "power.csv").write_text("\n".join(lines) + "\n")
+
+
+def collectives(devices: int) -> str:
+    """nccl-tests of two collectives; the link is slower between nodes than within one."""
+    rng, text = random.Random(devices), ""
+    latency_us, link = (22.0, 380e3) if devices == 8 else (48.0, 190e3)  # bytes per microsecond
+    for test, factor in (("all_reduce", 2 * (devices - 1) / devices), ("all_gather", (devices - 1) / devices)):
+        text += "# nccl-tests version 2.17.8 nccl-headers=22809 nccl-library=22809\n"
+        text += f"# Collective test starting: {test}_perf\n# nThread 1 nGpus 1 minBytes 1024 maxBytes 8589934592\n"
+        text += "# Using devices\n" + "".join(
+            f"#  Rank {n:2} Group  0 Pid   {7000 + n} on node{n // 8:03} device {n % 8:2} [0000:{n % 8}b:00] {DEVICE}\n"
+            for n in range(devices)
+        )
+        text += (
+            f"#\n#{'out-of-place':>73}{'in-place':>25}\n"
+            "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   "
+            "busbw  #wrong\n#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
+            " (us)  (GB/s)  (GB/s)\n"
+        )
+        for size in (2**power for power in range(10, 34)):
+            text += f"{size:12} {size // 4:13}     float     {'sum' if test == 'all_reduce' else 'none'}      -1"
+            for place in (1.0, 0.93):
+                time_us = (latency_us * place + size * factor / link) * rng.gauss(1, 0.01)
+                rate = size / time_us / 1e3
+                text += f" {time_us:8.2f} {rate:7.2f} {rate * factor:7.2f}       0"
+            text += "\n"
+        text += f"# Out of bounds values : 0 OK\n#\n# Collective test concluded: {test}_perf\n"
+    return text
+
+
+def main(folder: Path) -> None:
+    logs = {f"sizes/n{n}": (n, 256, STEP_S * (1 + 0.05 * math.log2(n / 4))) for n in (4, 8, 16, 32, 64)}
+    logs |= {f"batches/b{b}": (4, b, 0.02 + STEP_S * b / 256) for b in (16, 32, 64, 128)}
+    for name, (devices, batch, step_s) in logs.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "train.log").write_text(training_log(devices, batch, step_s))
+        watts = IDLE_W + (BUSY_W - IDLE_W) * STEP_S * batch / 256 / step_s
+        (folder / name / "energy.csv").write_text(energy(devices, watts * step_s * STEPS / 3600))
+    (folder / "power").mkdir()
+    power(folder / "power")
+    (folder / "collectives").mkdir()
+    for devices in (8, 16):
+        (folder / "collectives" / f"gpus{devices}.log").write_text(collectives(devices))
+    write_traces(folder / "traces")
+    slower.main(folder / "nights")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,149 @@
+"""Bandwidth of collectives alone, by the size of the message.
+
+Shows: how much of the links a collective uses: small messages wait for latency, large ones reach the bandwidth of the
+    links.
+Query: collective_benchmarks
+Encodings:
+    x        bytes of the message as the test counts them, logarithmic, labels at powers of two (1 KiB is 1024 bytes)
+    y        bus bandwidth in 10^9 bytes per second, logarithmic
+    line     a test of a run, by colour and shape; it joins the medians where a size was measured several times
+    dash     full and filled: out of place; broken and hollow: in place
+    cross    a measurement whose result had wrong values
+    caption  what the series share, runs, measurements, those that are not drawn and why
+Source: plots of nccl-tests' output (bus bandwidth against size), as NVIDIA's performance notes on NCCL show them
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, facets, style, words
+from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "collective_benchmarks"
+FACETS = True
+FACTS = ("name", "devices", "device_unit")
+
+# The first that tell series apart.  Older versions do not print their test: then another file may be another test.
+SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id", "file_of_unknown_test")
+SIZE, RATE = "message_bytes", "busbw_gb_per_s"
+X_TITLE = "message size"
+# In place is drawn over the other, with larger markers: where both are equal, both are seen.
+PLACES = {
+    "out": style.Look("out of place", style.INK, None, [1, 0]),
+    "in": style.Look("in place: hollow markers", style.INK, None, [2, 2]),
+}
+MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
+CROSS_SIZE = 80
+LINE = 0.9  # points: thin, as lines of both places lie close together
+HEADROOM = 1.15  # of the y axis above its last tick, whose label would stand out above the panel
+RATE_LABEL = "datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~r')"
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `collective_benchmarks`.  Raises UserError where nothing has a bandwidth."""
+    known = rows.filter(pl.col("message_bytes") > 0, pl.col("busbw_bytes_per_s") > 0)
+    if known.is_empty():
+        raise UserError(
+            "there are no measurements of collectives, of nccl-tests or rccl-tests",
+            "see what was read: scalelens query collective_benchmarks",
+        )
+    known = known.with_columns(pl.col("busbw_bytes_per_s").truediv(1e9).alias(RATE))
+    points = known.sort("test", "run_id", "place", SIZE, "line", "busbw_bytes_per_s").to_dicts()
+    shared = _name_series(points)
+    caption = [shared, *_caption(points, rows.height - known.height)]
+    facets.take_from_labels(points, page.facet)
+    looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
+    legend: list[style.Look | style.IntervalLook] = [
+        look._replace(dash=[1, 0], thickness=LINE) for look in looks if look.label
+    ]
+    legend += PLACES.values() if len({point["place"] for point in points}) > 1 else ()
+    columns = facets.across(len(facets.parts(points, page.facet)), page, X_TITLE)
+    x = axes.of_bytes(SIZE, X_TITLE, [point[SIZE] for point in points], style.panel_width(columns, page))
+    y = _rates([point[RATE] for point in points])
+    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
+    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _name_series(points: list[Row]) -> str:
+    """Gives each row a `series` and a `label`, no longer than needed.  Returns a sentence of what all share."""
+    for point in points:
+        point["file_of_unknown_test"] = None if point["test"] else point["file_id"][:8]
+        point["series"], point["label"] = tuple(point[fact] for fact in SERIES_FACTS), ""
+    for fact in SERIES_FACTS:
+        for label in {point["label"] for point in points}:
+            alike = [point for point in points if point["label"] == label]
+            if len({point[fact] for point in alike}) > 1:
+                for point in alike:
+                    point["label"] = " · ".join(filter(None, (label, _fact_text(point, fact))))
+    shared = [fact for fact in ("test", "devices", "dtype", "redop") if len({point[fact] for point in points}) == 1]
+    texts = [_fact_text(points[0], fact) for fact in shared if points[0][fact] is not None]
+    return f"{' · '.join(texts)}." if texts else ""
+
+
+def _fact_text(point: Row, fact: str) -> str:
+    if point[fact] is None:
+        return f"unknown {fact}"
+    what = {"root": "root ", "run_id": "run ", "file_of_unknown_test": "file "}.get(fact, "")
+    return f"{what}{words.fact_text(point, fact)}"
+
+
+def _rates(rates: Sequence[float]) -> Any:
+    """The y axis between two ticks, so that values that hardly differ have two as well."""
+    ticks = axes.ticks_of_decades(min(rates), max(rates))
+    low = max(tick for tick in ticks if tick <= min(rates))
+    high = min(tick for tick in ticks if tick > max(rates))
+    values = [tick for tick in ticks if low <= tick <= high]
+    return alt.Y(
+        f"{RATE}:Q",
+        title="bus bandwidth [GB/s]",
+        scale=alt.Scale(type="log", domain=[low, HEADROOM * high], nice=False),
+        axis=alt.Axis(values=values, tickCount=len(values), labelExpr=RATE_LABEL, labelOverlap="greedy"),
+    )
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -> Any:
+    """Lines through the medians, a marker for each measurement, and crosses over those with wrong values."""
+    by = style.encodings(looks)
+    tips = ["label:N", "name:N", "test:N", "place:N", f"{SIZE}:Q", f"{RATE}:Q", "time_s:Q", "wrong:Q"]
+    names = [tip[:-2] for tip in tips]
+    layers = []
+    for place, look in PLACES.items():
+        measured = [{name: point[name] for name in names} for point in points if point["place"] == place]
+        if measured:
+            line = alt.Chart(style.values(_medians(measured))).mark_line(strokeDash=list(look.dash), strokeWidth=LINE)
+            layers.append(line.encode(x, y, by["color"]))
+            marker = alt.Chart(style.values(measured)).mark_point(
+                filled=place == "out", size=MARKER_SIZES[place], strokeWidth=0.7
+            )
+            layers.append(marker.encode(x, y, by["color"], by["shape"], tooltip=tips))
+    if wrong := [{name: point[name] for name in (SIZE, RATE)} for point in points if point["wrong"]]:
+        cross = alt.Chart(style.values(wrong)).mark_point(shape="M-1,-1L1,1M-1,1L1,-1", size=CROSS_SIZE, filled=False)
+        layers.append(cross.encode(x, y, color=alt.value(style.INK)))
+    return alt.layer(*layers)
+
+
+def _medians(measured: Sequence[Row]) -> list[Row]:
+    """One row for each series and size."""
+    rows = pl.DataFrame([{name: row[name] for name in ("label", SIZE, RATE)} for row in measured])
+    return rows.group_by("label", SIZE).agg(pl.median(RATE)).sort("label", SIZE).to_dicts()
+
+
+def _caption(points: Sequence[Row], hidden: int) -> list[str]:
+    runs, wrong = len({point["run_id"] for point in points}), sum(1 for point in points if point["wrong"])
+    measured = words.counted([len(points)], "measurement")
+    lines = [f"{words.counted([runs], 'run')}, {measured}, each a mean over the iterations of the test."]
+    if len({(point["series"], point["place"], point[SIZE]) for point in points}) < len(points):
+        lines.append("Lines join the medians of measurements of one size.")
+    lines += [f"Cross: wrong values in the result ({words.counted([wrong], 'measurement')})."] if wrong else []
+    lines += [f"Not drawn: {words.counted([hidden], 'measurement')} without a bandwidth above 0."] if hidden else []
+    return lines

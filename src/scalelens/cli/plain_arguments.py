@@ -1,0 +1,81 @@
+"""Arguments that need no check are taken as they are.
+
+typer converts each argument by pydantic, even one that was not given, and to load pydantic takes as long as the answer
+to a small question.  Older versions of typer, without pydantic, are left alone.
+"""
+
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+from typer.core import TyperCommand, TyperGroup
+
+
+class Command(TyperCommand):
+    """A command that converts plain arguments itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        take_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """The same for a group of commands, whose options are read first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        take_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+def take_plainly(parameters: list[Any]) -> None:
+    """Lets parameters of texts, of unchecked paths and of choices convert a good value themselves."""
+    for parameter in parameters:
+        if hasattr(parameter, "type_descriptor"):
+            parameter.process_value = processor(parameter, parameter.process_value)
+
+
+def processor(parameter: Any, of_typer: Any) -> Any:
+    """What converts a value; typer does it where there is something to check or to complain about."""
+
+    def process(context: Any, value: Any) -> Any:
+        try:
+            plain = plain_value(parameter, value)
+        except ValueError:
+            return of_typer(context, value)
+        return parameter.callback(context, parameter, plain) if parameter.callback else plain
+
+    return process
+
+
+def plain_value(parameter: Any, value: Any) -> Any:
+    """The value as a command takes it.  Raises ValueError where more than a call of its type is needed."""
+    described = parameter.type_descriptor
+    is_list = parameter.multiple or parameter.nargs == -1
+    if parameter.value_is_missing(value):
+        if parameter.required:
+            raise ValueError("typer says what is missing")
+        return () if is_list else None
+    kind = get_args(described.annotation)[0] if is_list else described.annotation
+    if kind is int and not is_list:
+        return number_within(value, described.parameter_info)
+    if not is_plain(kind, described.parameter_info):
+        raise ValueError("typer checks it")
+    return [kind(one) for one in value] if is_list else kind(value)
+
+
+def number_within(value: Any, declared: Any) -> int:
+    """A whole number.  Raises ValueError for text and for numbers outside of bounds: typer says what is wrong."""
+    number = int(value)
+    is_below = declared.min is not None and number < declared.min
+    if is_below or declared.parser is not None or declared.max is not None:
+        raise ValueError("typer checks it")
+    return number
+
+
+def is_plain(kind: Any, declared: Any) -> bool:
+    """Whether a call of its type converts and checks a value, as a parameter is declared."""
+    if declared.parser is not None or not isinstance(kind, type):
+        return False
+    is_checked = declared.exists or declared.readable or declared.writable or declared.resolve_path
+    is_any_path = kind is Path and not is_checked and declared.file_okay and declared.dir_okay
+    return kind is str or is_any_path or (issubclass(kind, str) and issubclass(kind, Enum))

@@ -1,0 +1,34 @@
+"""How fast are collectives alone?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.wording import Sentence, few, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 120
+SQL = """
+SELECT run_id, test, place, count(*) AS measurements, count(*) FILTER (wrong > 0) AS with_wrong_values,
+       max(busbw_bytes_per_s) AS busbw_bytes_per_s, arg_max(message_bytes, busbw_bytes_per_s) AS message_bytes
+FROM collective_benchmarks() GROUP BY run_id, test, place ORDER BY run_id, test, place DESC"""
+GLANCE = ("run_id", "test", "place", "busbw_bytes_per_s", "message_bytes", "measurements", "with_wrong_values")
+CHART = "collective_benchmarks"
+PLACES = {"out": "out of place", "in": "in place"}
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+    said = []
+    for row in rows.filter(rows["busbw_bytes_per_s"] > 0).iter_rows(named=True):
+        text = (
+            f"{names[row['run_id']]}: {row['test'] or 'unknown test'} {PLACES[row['place']]} reaches "
+            f"{row['busbw_bytes_per_s'] / 1e9:.4g} GB/s of bus bandwidth, at {row['message_bytes']:,} bytes."
+        )
+        wrong = f"; {row['with_wrong_values']} had wrong values" if row["with_wrong_values"] else ""
+        said.append(Sentence(text, f"The highest of {plural(row['measurements'], 'measurement')}{wrong}."))
+    return few(said)
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No output of nccl-tests or rccl-tests was read."
