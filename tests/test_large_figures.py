@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from little_warehouse import Warehouse
+from scalelens.charts import collective_arrivals, step_heatmap
 from scalelens.charts import load as charts
-from scalelens.charts import step_heatmap
 from scalelens.charts.page import SINGLE
 from scalelens.report import rendering
 
@@ -112,3 +112,39 @@ def test_many_ranks_are_put_together_as_steps_are() -> None:
     spec = rendering.specification(step_heatmap.draw(map_of(1024, 10), {}), {})
     ranks = {cell["rank"] for cell in cells_of(spec)[0]}
     assert len(ranks) == 1024 / 16 and "16" in ranks and "A cell: 16 ranks and 1 step" in spec["description"]
+
+
+def arrivals_of(ranks: int, calls: int) -> pl.DataFrame:
+    """Rank 3 is last at every second collective; rank 1 is later than all else once."""
+    rows = pl.DataFrame({"place": range(ranks * calls)}, schema={"place": pl.Int64})
+    rank, call = pl.col("place") % ranks, pl.col("place") // ranks
+    lateness = pl.when((rank == 1) & (call == 77)).then(90_000_000).otherwise(rank * 1000 + call * 7919 % 104_729)
+    late = (rank == 3) & (call % 2 == 0)
+    return rows.select(
+        run_id=pl.lit("a"), rank=rank, call=call, ranks=pl.lit(ranks), offset_ns=pl.lit(0),
+        lateness_ns=pl.when(rank == 0).then(0).otherwise(lateness), blame_ns=pl.when(late).then(1000).otherwise(0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", [12_500, pytest.param(1_250_000, marks=pytest.mark.slow)])
+def test_arrivals_at_one_place_are_one_mark(calls: int) -> None:
+    rows = arrivals_of(8, calls)
+    chart = collective_arrivals.draw(rows, {})
+    spec = rendering.specification(chart, {})
+    svg = rendering.drawing(chart, {})
+    assert "of arrivals at one place the latest" in spec["description"] and len(svg) < MOST_BYTES
+    assert f"Rank 3 arrives last at {calls // 2} of {calls}" in spec["description"], "the caption counts all"
+    layers = next(row for row in spec["vconcat"] if "hconcat" in row)["hconcat"][0]["layer"]
+    marks = [pl.DataFrame(layer["data"]["values"]) for layer in layers]
+    assert pl.concat(marks)["lateness_us"].max() == 90_000, "the latest of all stays"
+    for drawn, is_last in zip(marks, (False, True), strict=True):
+        every = rows.filter((pl.col("blame_ns") > 0) == is_last).select(
+            "rank", lateness_us=pl.col("lateness_ns") / 1000
+        )
+        # Each arrival lies within a third of a point of a mark of its rank.
+        place = (pl.col("lateness_us") / 10).log1p()
+        kept = drawn.select("rank", place=place, kept=place).sort("place")
+        near = every.select("rank", place=place).sort("place")
+        near = near.join_asof(kept, on="place", by="rank", strategy="forward", check_sortedness=False)
+        piece = math.log1p(9000) / (SINGLE.points / 0.35)
+        assert near["kept"].null_count() == 0 and (near["kept"] - near["place"]).max() <= piece * 1.001  # type: ignore[operator]

@@ -6,13 +6,14 @@ Query: collective_arrivals
 Encodings:
     x        how much later than the first rank, in microseconds, logarithmic from 10 us, linear below
     y        rank, the one that causes most waiting at the top
-    tick     an arrival
+    tick     an arrival; of many at one place the latest
     point    an arrival after all others: filled, with colour
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
-             what is known of the clocks, ranks that are not drawn
+             what is known of the clocks, what was thinned, ranks that are not drawn
 Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; the blame is that of the query
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ from scalelens.errors import UserError
 QUERY = "collective_arrivals"
 
 MOST_RANKS = 16  # rows that stay apart in the height of a panel
+DRAWN_ALL = 5000  # arrivals up to which each is a mark
 LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
 
 ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
@@ -48,13 +50,27 @@ def draw(
     compared = compared.with_columns(is_last=pl.col("blame_ns") > 0)
     blame = _blame(compared)
     order = blame["rank"].to_list()[:MOST_RANKS]
-    points = [
-        {"rank": row["rank"], "lateness_us": row["lateness_ns"] / 1000, "is_last": row["is_last"], "call": row["call"]}
-        for row in compared.iter_rows(named=True)
-        if row["rank"] in order
-    ]
-    panel = _panel(points, order)
-    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], _caption(compared, blame, order), page)
+    lateness_us = pl.col("lateness_ns") / 1000
+    arrivals = compared.filter(pl.col("rank").is_in(order)).select("rank", "is_last", "call", lateness_us=lateness_us)
+    seen = _seen(arrivals, page)
+    caption = _caption(compared, blame, order)
+    if seen.height < arrivals.height:
+        caption.append("Drawn: of arrivals at one place the latest.")
+    panel = _panel(seen.to_dicts(), order)
+    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], caption, page)
+
+
+def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
+    """The arrivals, or where they are many, the latest of those that lie within half the thickness of a tick."""
+    if arrivals.height <= DRAWN_ALL:
+        return arrivals
+    # The axis is logarithmic above LINEAR_UP_TO, as Vega's symlog.
+    place = (arrivals["lateness_us"] / LINEAR_UP_TO).log1p()
+    slots = math.ceil(page.points / (ARRIVES.thickness / 2))
+    slot = (place / (place.max() or 1) * slots).floor()
+    by = arrivals.with_columns(slot=slot).sort("lateness_us", "call", descending=[True, False])
+    latest = by.unique(["rank", "is_last", "slot"], keep="first", maintain_order=True)
+    return latest.drop("slot").sort("call", "rank")
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
