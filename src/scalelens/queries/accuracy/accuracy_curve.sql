@@ -45,7 +45,7 @@ validations AS (
     SELECT run_id, arg_max(file_id, line) AS file_id, max(line) AS line, attempt, phase, epoch,
         CASE WHEN epoch IS NULL THEN max(step) END AS step, max(ts) AS ts,
         CASE WHEN bool_or(value_kind = 'running_mean') THEN arg_max(score, line)
-            ELSE sum(score * coalesce(averaged_steps, 1)) / sum(coalesce(averaged_steps, 1)) END AS score,
+            ELSE sum(score * coalesce(averaged_steps, 1) ORDER BY line) / sum(coalesce(averaged_steps, 1)) END AS score,
         count(*) AS n_records
     FROM scored WHERE phase = 'validation'
     GROUP BY run_id, attempt, phase, epoch, CASE WHEN epoch IS NULL THEN concat(file_id, line) END),

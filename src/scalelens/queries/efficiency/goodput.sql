@@ -36,8 +36,8 @@ SELECT l.run_id, any_value(r.name) AS name, any_value(r.devices) AS devices, any
     any_value(allocated_s) AS allocated_s, any_value(time_origin) AS time_origin,
     max(counted_steps) FILTER (part = 'useful') AS steps,
     CASE WHEN steps IS NOT NULL THEN coalesce(max(counted_steps) FILTER (part = 'repeated'), 0) END AS repeated_steps,
-    sum(lost_s) FILTER (part IN ('useful', 'data wait', 'slow tail', 'first batches')) AS step_time_s,
-    coalesce(sum(lost_s) FILTER (part = 'repeated'), 0) AS repeated_s,
+    sum(lost_s ORDER BY lost_s) FILTER (part IN ('useful', 'data wait', 'slow tail', 'first batches')) AS step_time_s,
+    coalesce(sum(lost_s ORDER BY lost_s) FILTER (part = 'repeated'), 0) AS repeated_s,
     step_time_s / any_value(allocated_s) AS goodput,
     (any_value(allocated_s) - step_time_s) * any_value(r.devices) / 3600 AS lost_hours, any_value(remark) AS remark
 FROM lost_time(runs := runs) AS l JOIN runs AS r USING (run_id)

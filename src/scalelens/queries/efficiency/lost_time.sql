@@ -44,15 +44,18 @@ epochs AS (
     WHERE train_s > 0 AND run_id NOT IN (SELECT run_id FROM records)
         AND run_id NOT IN (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous')),
 trained AS (
-    SELECT run_id, sum(spent_s) AS spent_s, sum(spent_s * thrown_away) AS repeated_s, sum(stands_for) AS n_steps,
-        sum(stands_for * thrown_away) AS repeated_steps, sum(wait_s * (1 - thrown_away)) AS wait_s,
+    SELECT run_id, sum(spent_s ORDER BY spent_s) AS spent_s, sum(stands_for) AS n_steps,
+        sum(spent_s * thrown_away ORDER BY spent_s * thrown_away) AS repeated_s,
+        sum(stands_for * thrown_away) AS repeated_steps,
+        sum(wait_s * (1 - thrown_away) ORDER BY wait_s * (1 - thrown_away)) AS wait_s,
         any_value(usual_s) AS usual_s, max(stands_for) FILTER (is_sample) AS stride
     FROM records GROUP BY run_id
     UNION ALL BY NAME
-    SELECT run_id, sum(train_s) AS spent_s, coalesce(sum(train_s) FILTER (is_repeated), 0) AS repeated_s
+    SELECT run_id, sum(train_s ORDER BY train_s) AS spent_s,
+        coalesce(sum(train_s ORDER BY train_s) FILTER (is_repeated), 0) AS repeated_s
     FROM epochs GROUP BY run_id),
 within AS (
-    SELECT run_id, part, sum(excess_s * (1 - thrown_away)) AS lost_s, count(*) AS n_records,
+    SELECT run_id, part, sum(excess_s * (1 - thrown_away) ORDER BY excess_s * (1 - thrown_away)) AS lost_s, count(*) AS n_records,
         mode(period_steps) AS period_steps, count(period_steps) AS n_periodic
     FROM records WHERE part IS NOT NULL GROUP BY run_id, part),
 -- The clock of each attempt.  Times of two kinds, of a known and an unknown zone, are never mixed.
@@ -78,21 +81,22 @@ spans AS (
     QUALIFY coalesce(rank, 0) = min(coalesce(rank, 0)) OVER (PARTITION BY run_id, phase)),
 -- Some logs have both, the validation by the program and the evaluation by a library around it: one of them counts.
 logged AS (
-    SELECT run_id, sum(span_s) FILTER (phase = 'startup') AS startup_s, max(span_s) FILTER (phase = 'run') AS run_s,
-        coalesce(sum(span_s) FILTER (phase = 'validation'), sum(span_s) FILTER (phase = 'evaluation')) AS validation_s,
-        sum(span_s) FILTER (phase = 'checkpoint') AS checkpoint_s
+    SELECT run_id, sum(span_s ORDER BY span_s) FILTER (phase = 'startup') AS startup_s, max(span_s) FILTER (phase = 'run') AS run_s,
+        coalesce(sum(span_s ORDER BY span_s) FILTER (phase = 'validation'),
+            sum(span_s ORDER BY span_s) FILTER (phase = 'evaluation')) AS validation_s,
+        sum(span_s ORDER BY span_s) FILTER (phase = 'checkpoint') AS checkpoint_s
     FROM spans GROUP BY run_id),
 gaps AS (
-    SELECT run_id, sum(gap_s) FILTER (gap_part = 'validation') AS validation_s,
-        sum(gap_s) FILTER (gap_part = 'checkpoints') AS checkpoint_s
+    SELECT run_id, sum(gap_s ORDER BY gap_s) FILTER (gap_part = 'validation') AS validation_s,
+        sum(gap_s ORDER BY gap_s) FILTER (gap_part = 'checkpoints') AS checkpoint_s
     FROM records GROUP BY run_id),
 alone AS (SELECT job_id FROM runs WHERE job_id IS NOT NULL GROUP BY job_id HAVING count(*) = 1),
 held AS (
-    SELECT run_id, sum(elapsed_s) AS held_s FROM (
+    SELECT run_id, sum(elapsed_s ORDER BY elapsed_s) AS held_s FROM (
         SELECT DISTINCT j.run_id, j.job_id, j.started_at, j.elapsed_s FROM jobs AS j JOIN runs AS r USING (run_id)
         WHERE step_id IS NULL AND elapsed_s > 0 AND r.job_id IN (FROM alone)) GROUP BY run_id),
 timed AS (
-    SELECT run_id, sum(span_s) FILTER (n_after > 0) AS clock_s, sum(startup_s) AS startup_s, count(*) AS attempts
+    SELECT run_id, sum(span_s ORDER BY span_s) FILTER (n_after > 0) AS clock_s, sum(startup_s ORDER BY startup_s) AS startup_s, count(*) AS attempts
     FROM clocks GROUP BY run_id),
 -- What a part takes outside of the steps: not what was found within them already.
 wanted AS (

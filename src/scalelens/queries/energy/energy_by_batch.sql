@@ -55,7 +55,7 @@ rates AS (
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
     WHERE samples_per_s IS NOT NULL
     UNION ALL
-    SELECT run_id, NULL, 'epochs', sum(samples) / sum(span_s), NULL
+    SELECT run_id, NULL, 'epochs', sum(samples) / sum(span_s ORDER BY span_s), NULL
     FROM phases
     WHERE phase = 'epoch' AND coalesce(rank, 0) = 0 AND samples > 0 AND span_s > 0
         AND run_id NOT IN (

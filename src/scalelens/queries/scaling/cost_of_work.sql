@@ -48,7 +48,7 @@ chosen AS (FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
 attempts AS (
     SELECT run_id, max(span_s) AS span_s FROM phases WHERE phase = 'run' AND span_s > 0
     GROUP BY run_id, coalesce(attempt, 0)),
-said AS (SELECT run_id, sum(span_s) AS span_s FROM attempts GROUP BY run_id),
+said AS (SELECT run_id, sum(span_s ORDER BY span_s) AS span_s FROM attempts GROUP BY run_id),
 -- A job that held several runs says nothing of one of them.
 alone AS (SELECT job_id FROM main.runs WHERE job_id IS NOT NULL GROUP BY job_id HAVING count(*) = 1),
 held AS (

@@ -81,11 +81,13 @@ placed AS (
     WHERE t.phase = 'evaluation'),
 -- Some logs have both, the validation by the program and the evaluation by a library around it: one of them counts.
 validated AS (
-    SELECT run_id, attempt, epoch, sum(span_s) AS validation_s,
-        coalesce(sum(span_s) FILTER (WHERE is_inside), 0) AS inside_s, sum(span_s) FILTER (WHERE NOT is_inside) AS after_s
+    -- in an order: else the last digit depends on the threads
+    SELECT run_id, attempt, epoch, sum(span_s ORDER BY span_s) AS validation_s,
+        coalesce(sum(span_s ORDER BY span_s) FILTER (WHERE is_inside), 0) AS inside_s,
+        sum(span_s ORDER BY span_s) FILTER (WHERE NOT is_inside) AS after_s
     FROM (FROM placed QUALIFY phase = max(phase) OVER (PARTITION BY run_id)) GROUP BY run_id, attempt, epoch),
 begun AS (
-    SELECT w.run_id, w.attempt, w.epoch, sum(s.span_s) AS startup_s
+    SELECT w.run_id, w.attempt, w.epoch, sum(s.span_s ORDER BY s.span_s) AS startup_s
     FROM spans AS s JOIN whole AS w ON s.run_id = w.run_id AND s.attempt = w.attempt AND s.ts_origin = w.ts_origin
         AND s.begins + 0.001 >= w.begins AND s.ends <= w.ends + 0.001
     WHERE s.phase IN ('startup', 'compile') AND s.is_first_rank GROUP BY w.run_id, w.attempt, w.epoch),
