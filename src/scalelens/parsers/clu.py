@@ -33,6 +33,7 @@ from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("logging_writer.py:", "INFO:absl:[")
+LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "loss", "accuracy", "learning_rate")
 
 RECORD = re.compile(
     r"(?:(?:^|\s)logging_writer\.py:\d+\] |^INFO:absl:)\[(\d{1,15})\] (?:collection=(\S{1,200}) )?+(?=[\w/. -]{1,200}=)"

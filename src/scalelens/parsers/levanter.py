@@ -29,6 +29,7 @@ from scalelens.parsing.values import json_number
 
 VERSION = 1
 ANCHORS = ('{"tracker": "json_logger", ',)
+LATER = ("step_s", "samples", "tokens", "samples_per_s", "rate_scope", "loss", "learning_rate", "grad_norm")
 
 COLUMNS = {"train/loss": "loss", "optim/learning_rate": "learning_rate", "grad/norm/total": "grad_norm"}
 RATES = {"throughput/examples_per_second": "samples", "throughput/tokens_per_second": "tokens"}  # the count per step

@@ -25,7 +25,7 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("Global step ",)
 
-RECORD = re.compile(r"(?:^|[\]✨] )Global step (\d{1,15})(?: \[\w+\])?: \{(?=')")
+RECORD = re.compile(r"(?:^|[\]✨)] )Global step (\d{1,15})(?: \[\w+\])?: \{(?=')")
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 FIELD = re.compile(rf"'([^']{{1,200}})': (?:(?:np\.\w+\()?({NUMBER})\)?|None)(?:, |\}}\s*\Z)")
 COLUMNS = {"timing/step_total": "step_s", "actor_grad_norm": "grad_norm", "actor_lr": "learning_rate"}
