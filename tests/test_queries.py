@@ -226,13 +226,13 @@ def test_names_need_no_quotes() -> None:
 
 
 def test_parameters_of_one_name_are_one_parameter() -> None:
-    """But `per`, what a row stands for: of energy a device, a package or a node, of traces a rank or a step; and the
-    two sides `a` and `b`, of traces or of runs."""
+    """But `per`, what a number is of: of energy a device, a package or a node, of throughput a device or the job, of
+    traces a rank or a step; and the two sides `a` and `b`, of traces or of runs."""
     said: dict[str, set[tuple[str, str]]] = {}
     for query in QUERIES.values():
         for parameter in query.parameters:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
-    assert [len(said.pop(name)) for name in ("per", "a", "b")] == [2, 2, 2]
+    assert [len(said.pop(name)) for name in ("per", "a", "b")] == [3, 2, 2]
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
 
 
