@@ -131,6 +131,23 @@ def inspected_operations(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def status_of_ras(little: Warehouse) -> None:
+    """Rank 1 has launched one reduction fewer, rank 2 no gather, rank 3 does not answer; another communicator is level."""
+    little.insert("runs", [{"run_id": "asked"}])
+    common = {"run_id": "asked", "file_id": "ras", "stat": "value"}
+    told = [
+        (line, line - 1, f"n{line // 3} gpu {line}", "ras.0x1b." + said, value)
+        for line, saying in enumerate(
+            [{"AllReduce": 9, "AllGather": 2}, {"AllReduce": 8, "AllGather": 2, "async_error": 6}, {"AllReduce": 9},
+             {"unresponsive": 1, "considered_dead": 0}], 1)
+        for said, value in saying.items()
+    ]  # fmt: skip
+    told += [(line, None, f"n0 gpu {line}", "ras.0x2c.ReduceScatter", 4) for line in (5, 6)]
+    told += [(1, None, None, "ras.0x1b.size", 4)]
+    names = ("line", "rank", "place", "name", "value")
+    little.insert("metrics", [common | dict(zip(names, row, strict=True)) for row in told])
+
+
 def reports_of_detectors(little: Warehouse) -> None:
     """Megatron names rank 7 in both of its reports; NVRx gives it the worst score, and one to rank 0."""
     little.insert("runs", [{"run_id": "watched"}])
@@ -161,7 +178,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
-    "straggler_reports": reports_of_detectors,
+    "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones,
 }  # fmt: skip
 

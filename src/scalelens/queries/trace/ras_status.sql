@@ -1,0 +1,59 @@
+-- How far each rank was in each communicator, by a status of NCCL's RAS.
+--
+-- Answers: Which rank of a job that hangs has launched fewer collectives than the others, and which does not answer?
+--   A row per communicator and rank, those that explain most first.
+--
+-- Formula: behind = max over the collectives of (the most launches of a rank - launches of this rank).
+--
+-- Limits: A status is of one moment: in a job that runs, a rank may be one launch behind the others.  Ask RAS again, and
+--   see who still has the same count.  Communicators are not compared with each other.
+--
+-- Glance: run_id communicator rank place state behind collective launched async_error
+--
+-- Sources: metrics, selected_runs
+--
+-- Parameters:
+--   runs := ''       SQL condition over the columns of `runs`, as text; empty takes all
+--
+-- Columns:
+--   run_id         VARCHAR    run
+--   file_id        VARCHAR    status
+--   line           BIGINT     place of the rank in the status
+--   communicator   VARCHAR    its hash
+--   rank           INTEGER    rank, where the communicator is that of all ranks
+--   place          VARCHAR    host and GPU
+--   state          VARCHAR    considered dead, unresponsive, behind, or level with the others
+--   behind         BIGINT     launches fewer than the rank that is furthest; NULL for a rank that does not answer
+--   collective     VARCHAR    of which collective
+--   launched       BIGINT     launches of all collectives
+--   async_error    BIGINT     code of ncclResult_t, where it is an error
+WITH
+told AS (
+    SELECT run_id, file_id, line, rank, place, split_part(name, '.', 2) AS communicator,
+        split_part(name, '.', 3) AS said, value
+    FROM metrics
+    WHERE starts_with(name, 'ras.') AND said NOT IN ('size', 'ranks_count', 'missing_ranks_count')
+        AND run_id IN (FROM selected_runs(runs := runs))),
+counts AS (
+    FROM told WHERE said NOT IN ('unresponsive', 'considered_dead', 'init_state', 'async_error', 'abort_flag')),
+ranks AS (
+    SELECT run_id, file_id, communicator, line, any_value(rank) AS rank, any_value(place) AS place,
+        bool_or(said = 'unresponsive') AS is_missing, bool_or(said = 'considered_dead' AND value = 1) AS is_dead,
+        max(value) FILTER (said = 'async_error')::BIGINT AS async_error
+    FROM told GROUP BY ALL),
+most AS (
+    SELECT run_id, file_id, communicator, said AS collective, max(value) AS most FROM counts GROUP BY ALL),
+-- A rank that never launched a collective does not name it.
+lags AS (
+    SELECT r.run_id, r.file_id, r.communicator, r.line, max(most - coalesce(c.value, 0))::BIGINT AS behind,
+        arg_max(collective, (most - coalesce(c.value, 0), collective)) AS collective, sum(c.value)::BIGINT AS launched
+    FROM ranks AS r JOIN most AS m USING (run_id, file_id, communicator)
+    LEFT JOIN counts AS c ON c.run_id = r.run_id AND c.file_id = r.file_id AND c.communicator = r.communicator
+        AND c.line = r.line AND c.said = m.collective
+    WHERE NOT is_missing GROUP BY ALL)
+SELECT run_id, file_id, line, communicator, rank, place,
+    CASE WHEN is_dead THEN 'considered dead' WHEN is_missing THEN 'unresponsive' WHEN behind > 0 THEN 'behind'
+        ELSE 'level with the others' END AS state,
+    behind, CASE WHEN behind > 0 THEN collective END AS collective, launched, async_error
+FROM ranks LEFT JOIN lags USING (run_id, file_id, communicator, line)
+ORDER BY run_id, file_id, is_missing DESC, behind DESC, communicator, line
