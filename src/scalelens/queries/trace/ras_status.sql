@@ -1,6 +1,6 @@
 -- How far each rank was in each communicator, by a status of NCCL's RAS.
 --
--- Answers: Which rank of a job that hangs has launched fewer collectives than the others, and which does not answer?
+-- Answers: Which rank of a job that hangs lags, and which does not answer?
 --   A row per communicator and rank, those that explain most first.
 --
 -- Formula: behind = max over the collectives of (the most launches of a rank - launches of this rank).
