@@ -132,19 +132,20 @@ def inspected_operations(little: Warehouse) -> None:
 
 
 def status_of_ras(little: Warehouse) -> None:
-    """Rank 1 has launched one reduction fewer, rank 2 no gather, rank 3 does not answer; another communicator is level."""
+    """The last of two statuses.  Rank 1 has launched one reduction fewer, rank 2 no gather, rank 3 does not answer,
+    rank 4 was never there; another communicator is level but for one rank that is not ready."""
     little.insert("runs", [{"run_id": "asked"}])
-    common = {"run_id": "asked", "file_id": "ras", "stat": "value"}
-    told = [
-        (line, line - 1, f"n{line // 3} gpu {line}", "ras.0x1b." + said, value)
-        for line, saying in enumerate(
-            [{"AllReduce": 9, "AllGather": 2}, {"AllReduce": 8, "AllGather": 2, "async_error": 6}, {"AllReduce": 9},
-             {"unresponsive": 1, "considered_dead": 0}], 1)
-        for said, value in saying.items()
+    of_all = [
+        {"rank": 0, "AllReduce": 9, "AllGather": 2}, {"rank": 1, "AllReduce": 8, "AllGather": 2, "async_error": 6},
+        {"rank": 2, "AllReduce": 9, "async_error": 7}, {"rank": 3, "missing": 1, "unresponsive": 1}, {"rank": 4, "missing": 1},
     ]  # fmt: skip
-    told += [(line, None, f"n0 gpu {line}", "ras.0x2c.ReduceScatter", 4) for line in (5, 6)]
-    told += [(1, None, None, "ras.0x1b.size", 4)]
-    names = ("line", "rank", "place", "name", "value")
+    told = [(2, line, f"n{line // 3} gpu {line}", f"ras.0x1b:0x2.{said}", value)
+            for line, saying in enumerate(of_all, 1) for said, value in saying.items()]  # fmt: skip
+    told += [(2, line, f"n0 gpu {line}", "ras.0x2c.ReduceScatter", 4) for line in (6, 7)]
+    told += [(2, 7, "n0 gpu 7", "ras.0x2c.init_state", 7), (2, 1, None, "ras.0x1b:0x2.size", 4)]
+    told += [(1, 1, "n0 gpu 1", "ras.0x1b:0x2.AllReduce", 1)]
+    names = ("step", "line", "place", "name", "value")
+    common = {"run_id": "asked", "file_id": "ras", "stat": "value"}
     little.insert("metrics", [common | dict(zip(names, row, strict=True)) for row in told])
 
 

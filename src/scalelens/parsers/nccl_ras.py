@@ -5,14 +5,14 @@ Versions: NCCL 2.28.7 to 2.30, by the writer's source and by programs that read 
 Yields: metrics, params
 Source: NVIDIA/nccl, src/ras/client_support.cc
 
-A status is of one moment, which has no zone: its text is the param `nccl_ras_time`.  The names of metrics are
-`ras.COMMUNICATOR.NAME`: the launches of each collective, of a rank that is missing whether it is unresponsive and
-considered dead, and what is not as it should be.  Who has launched fewest is who the others wait for.
+A status is of one moment, which has no zone: its text is the param `nccl_ras_time`.  A file may hold several, one after
+the other: the number of the status is the `step` of its metrics.  Their names are `ras.COMMUNICATOR.NAME`, with both
+hashes of the communicator, as the first alone is not unique: the rank within the communicator, the launches of each
+collective, and what is not as it should be.  A missing rank is `missing`, and `unresponsive` or `considered_dead` if it is.
 
-A line is the place of a rank in the document, over all communicators.  The rank is that within the communicator: it
-stands in its column only where one communicator is larger than all others, which is that of all ranks.
+A line is the place of a rank in the file, over all communicators.  Which rank of the job it is, is not told.
 
-NCCL 2.28.9 forgets the comma before the status of a missing rank.
+NCCL 2.28.7 to 2.28.9 forget the comma before the status of a missing rank.
 
 Samples:
     {"nccl_version": "2.29.1", "communicators_count": 1, "communicators": [{"hash": "0x1b2c", "size": 2, "ranks_count": 1, "missing_ranks_count": 1,
@@ -21,7 +21,6 @@ Samples:
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +31,7 @@ from scalelens.parsing.values import json_count, json_whole
 VERSION = 1
 
 WITHOUT_COMMA = re.compile(r'(\d)(\s*\n\s*"status"\s*:)')
+LETTER = re.compile(r"\S")
 OF_A_COMMUNICATOR = ("size", "ranks_count", "missing_ranks_count")
 WRONG_UNLESS_ZERO = ("init_state", "async_error", "abort_flag")  # of the status of a rank
 OF_A_MISSING_RANK = ("unresponsive", "considered_dead")
@@ -47,32 +47,39 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> str | None:
     text = b"".join(source.utf8()).decode("utf-8-sig", "replace")
-    try:
-        said = status_of(text)
-    except (ValueError, RecursionError) as error:
-        rows.problem(getattr(error, "lineno", None), "the status is cut, or its JSON is damaged")
-        return None
-    for key, fact in (("nccl_version", "nccl_version"), ("timestamp", "nccl_ras_time")):
-        rows.param(fact, value if isinstance(value := said.get(key), str) else None, 1, origin="nccl")
-    communicators = list(dicts_of(said, "communicators"))
-    sizes = Counter(json_count(one.get("size")) or 0 for one in communicators)
-    largest = max(sizes, default=0)
     line = 0
-    for one in communicators:
-        is_of_all = sizes[largest] == 1 and one.get("size") == largest
-        line = counts_of(one, rows, line, is_of_all)
+    for number, said in enumerate(statuses(text, rows), 1):
+        for key, fact in (("nccl_version", "nccl_version"), ("timestamp", "nccl_ras_time")):
+            value = said.get(key)
+            rows.param(fact, value if isinstance(value, str) else None, line + 1, origin="nccl")
+        for communicator in dicts_of(said, "communicators"):
+            line = counts_of(communicator, rows, line, number)
     return None
 
 
-def status_of(text: str) -> Dict:
-    """The document.  Raises ValueError where it is none."""
-    try:
-        said = json.loads(text)
-    except ValueError:
-        said = json.loads(WITHOUT_COMMA.sub(r"\1,\2", text))
-    if not isinstance(said, dict):
-        raise ValueError("no object")
-    return said
+def statuses(text: str, rows: Rows) -> Iterator[Dict]:
+    """The documents of a file, one after the other, up to one that is cut."""
+    decoder, place = json.JSONDecoder(), 0
+    while (place := next_letter(text, place)) < len(text):
+        try:
+            said, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            mended = WITHOUT_COMMA.sub(r"\1,\2", text[place:])
+            if mended == text[place:]:
+                rows.problem(None, "the status is cut, or its JSON is damaged", text[place : place + 200])
+                return
+            text, place = mended, 0
+        else:
+            if isinstance(said, dict):
+                yield said
+            else:
+                rows.problem(None, "a status is no object of JSON", str(said)[:200])
+
+
+def next_letter(text: str, place: int) -> int:
+    """The first place from there on that is not blank; the end where all is."""
+    found = LETTER.search(text, place)
+    return found.start() if found else len(text)
 
 
 def dicts_of(holder: Dict, key: str) -> Iterator[Dict]:
@@ -80,21 +87,20 @@ def dicts_of(holder: Dict, key: str) -> Iterator[Dict]:
     yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
 
-def counts_of(communicator: Dict, rows: Rows, line: int, is_of_all: bool) -> int:
+def counts_of(communicator: Dict, rows: Rows, line: int, status: int) -> int:
     """Metrics of one communicator; the line of its last rank, counted on from that of the last one before."""
-    known = communicator.get("hash")
-    name = f"ras.{known if isinstance(known, str) else None}"
+    hashes = [value for key in ("hash", "secondary_hash") if isinstance(value := communicator.get(key), str)]
+    name = f"ras.{':'.join(hashes)}"
     for key in OF_A_COMMUNICATOR:
         if (count := json_count(communicator.get(key))) is not None:
-            rows.metric(line + 1, None, None, None, f"{name}.{key}", count)
+            rows.metric(line + 1, None, None, status, f"{name}.{key}", count)
     for rank, is_missing in (
         *((rank, False) for rank in dicts_of(communicator, "ranks")),
         *((rank, True) for rank in dicts_of(communicator, "missing_ranks")),
     ):
         line += 1
-        number = json_count(rank.get("rank"), 32) if is_of_all else None
         for key, value in numbers_of(rank, is_missing):
-            rows.metric(line, number, place_of(rank), None, f"{name}.{key}", value)
+            rows.metric(line, None, place_of(rank), status, f"{name}.{key}", value)
     return line
 
 
@@ -103,8 +109,11 @@ def numbers_of(rank: Dict, is_missing: bool) -> Iterator[tuple[str, int]]:
     status, counts = (
         found if isinstance(found := rank.get(key), dict) else {} for key in ("status", "collective_counts")
     )
+    if (number := json_count(rank.get("rank"), 32)) is not None:
+        yield "rank", number
     if is_missing:
-        yield from ((key, int({**rank, **status}.get(key) is True)) for key in OF_A_MISSING_RANK)
+        yield "missing", 1
+        yield from ((key, 1) for key in OF_A_MISSING_RANK if {**rank, **status}.get(key) is True)
     for key in WRONG_UNLESS_ZERO:
         value = status.get(key)
         if (code := int(value) if isinstance(value, bool) else json_whole(value)) is not None and code:

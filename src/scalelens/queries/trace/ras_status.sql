@@ -6,9 +6,11 @@
 -- Formula: behind = max over the collectives of (the most launches of a rank - launches of this rank).
 --
 -- Limits: A status is of one moment: in a job that runs, a rank may be one launch behind the others.  Ask RAS again, and
---   see who still has the same count.  Communicators are not compared with each other.
+--   see who still has the same count.  RAS counts no sends and receives, and no collectives of a CUDA graph: a job that
+--   hangs in one looks level.  Communicators are not compared with each other.  Of several statuses in a file the last
+--   one counts.
 --
--- Glance: run_id communicator rank place state behind collective launched async_error
+-- Glance: run_id communicator communicator_rank place state behind collective launched async_error
 --
 -- Sources: metrics, selected_runs
 --
@@ -16,30 +18,32 @@
 --   runs := ''       SQL condition over the columns of `runs`, as text; empty takes all
 --
 -- Columns:
---   run_id         VARCHAR    run
---   file_id        VARCHAR    status
---   line           BIGINT     place of the rank in the status
---   communicator   VARCHAR    its hash
---   rank           INTEGER    rank, where the communicator is that of all ranks
---   place          VARCHAR    host and GPU
---   state          VARCHAR    considered dead, unresponsive, behind, or level with the others
---   behind         BIGINT     launches fewer than the rank that is furthest; NULL for a rank that does not answer
---   collective     VARCHAR    of which collective
---   launched       BIGINT     launches of all collectives
---   async_error    BIGINT     code of ncclResult_t, where it is an error
+--   run_id              VARCHAR    run
+--   file_id             VARCHAR    file of the status
+--   line                BIGINT     place of the rank in the file
+--   communicator        VARCHAR    its hashes
+--   communicator_rank   BIGINT     rank within the communicator, which need not be the rank of the job
+--   place               VARCHAR    host and GPU
+--   state               VARCHAR    considered dead, unresponsive, missing (no member yet or any more), aborted,
+--                                  initialising, behind, or level with the others
+--   behind              BIGINT     launches fewer than the rank that is furthest; NULL for a missing rank
+--   collective          VARCHAR    of which collective
+--   launched            BIGINT     launches of all collectives
+--   async_error         BIGINT     code of ncclResult_t, where it is an error
 WITH
 told AS (
-    SELECT run_id, file_id, line, rank, place, split_part(name, '.', 2) AS communicator,
-        split_part(name, '.', 3) AS said, value
+    SELECT run_id, file_id, line, place, split_part(name, '.', 2) AS communicator, split_part(name, '.', 3) AS said, value
     FROM metrics
     WHERE starts_with(name, 'ras.') AND said NOT IN ('size', 'ranks_count', 'missing_ranks_count')
-        AND run_id IN (FROM selected_runs(runs := runs))),
+        AND run_id IN (FROM selected_runs(runs := runs))
+    QUALIFY step = max(step) OVER (PARTITION BY run_id, file_id)),
 counts AS (
-    FROM told WHERE said NOT IN ('unresponsive', 'considered_dead', 'init_state', 'async_error', 'abort_flag')),
+    FROM told WHERE said NOT IN
+        ('rank', 'missing', 'unresponsive', 'considered_dead', 'init_state', 'async_error', 'abort_flag')),
 ranks AS (
-    SELECT run_id, file_id, communicator, line, any_value(rank) AS rank, any_value(place) AS place,
-        bool_or(said = 'unresponsive') AS is_missing, bool_or(said = 'considered_dead' AND value = 1) AS is_dead,
-        max(value) FILTER (said = 'async_error')::BIGINT AS async_error
+    SELECT run_id, file_id, communicator, line, any_value(place) AS place, list(said) AS all_said,
+        max(value) FILTER (said = 'rank')::BIGINT AS communicator_rank,
+        max(value) FILTER (said = 'async_error' AND value <> 7)::BIGINT AS async_error  -- 7: in progress
     FROM told GROUP BY ALL),
 most AS (
     SELECT run_id, file_id, communicator, said AS collective, max(value) AS most FROM counts GROUP BY ALL),
@@ -50,10 +54,14 @@ lags AS (
     FROM ranks AS r JOIN most AS m USING (run_id, file_id, communicator)
     LEFT JOIN counts AS c ON c.run_id = r.run_id AND c.file_id = r.file_id AND c.communicator = r.communicator
         AND c.line = r.line AND c.said = m.collective
-    WHERE NOT is_missing GROUP BY ALL)
-SELECT run_id, file_id, line, communicator, rank, place,
-    CASE WHEN is_dead THEN 'considered dead' WHEN is_missing THEN 'unresponsive' WHEN behind > 0 THEN 'behind'
-        ELSE 'level with the others' END AS state,
+    WHERE NOT list_contains(all_said, 'missing') GROUP BY ALL)
+SELECT run_id, file_id, line, communicator, communicator_rank, place,
+    CASE WHEN list_contains(all_said, 'considered_dead') THEN 'considered dead'
+        WHEN list_contains(all_said, 'unresponsive') THEN 'unresponsive'
+        WHEN list_contains(all_said, 'missing') THEN 'missing'
+        WHEN list_contains(all_said, 'abort_flag') THEN 'aborted'
+        WHEN list_contains(all_said, 'init_state') THEN 'initialising'
+        WHEN behind > 0 THEN 'behind' ELSE 'level with the others' END AS state,
     behind, CASE WHEN behind > 0 THEN collective END AS collective, launched, async_error
 FROM ranks LEFT JOIN lags USING (run_id, file_id, communicator, line)
-ORDER BY run_id, file_id, is_missing DESC, behind DESC, communicator, line
+ORDER BY run_id, file_id, list_contains(all_said, 'missing') DESC, behind DESC, communicator, line
