@@ -767,3 +767,14 @@ def test_words():
     assert axes.ticks(100) == [0, 20, 40, 60, 80, 100] and axes.ticks(22) == [0, 5, 10, 15, 20, 25]
     long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
     assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["throughput/frameworks", "history/one_change", "comparison/four_against_four", "outlier_evidence/three_verdicts"],
+)
+def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
+    rows = rows_of(case)
+    many = pl.concat([rows] * (20_001 // rows.height + 2))
+    with pytest.raises(UserError, match="more than one chart can show"):
+        charts.find(case.partition("/")[0]).draw(many, {}, {})

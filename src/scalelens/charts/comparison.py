@@ -16,7 +16,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import style, words
+from scalelens.charts import limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -34,6 +34,7 @@ def draw(
     known = rows.filter(pl.col("run_value").is_not_null())
     if known["side"].n_unique() < 2:
         raise UserError("a side has no run with a value", "see: scalelens query compared_runs a=... b=...")
+    limits.check_marks(known.height, "runs", "choose fewer for a and b")
     points: list[Row] = known.to_dicts()
     for number, point in enumerate(points, start=1):
         point |= {"run": number, "label": f"{point['side']}: {(parameters or {}).get(point['side'], '')}"}

@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, style, words
+from scalelens.charts import facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -49,6 +49,7 @@ def draw(
             f"each of the {rows.height} runs is the only one of its configuration: there is no history to draw",
             "see what sets them apart: scalelens query differences a=RUN b=RUN",
         )
+    limits.check_marks(repeated.height, "runs")
     alone = rows.height - repeated.height
     points: list[Row] = repeated.sort("series", "run_number").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))

@@ -4,6 +4,8 @@ import polars as pl
 
 from scalelens.errors import UserError
 
+MOST_MARKS = 20_000  # each of its own: 5 MB, and a few seconds to draw
+
 
 def check_one_run(rows: pl.DataFrame, what: str) -> None:
     """A figure shows `what` of one run only."""
@@ -20,3 +22,8 @@ def check_count(count: int, most: int, what: str, hint: str) -> None:
     """At most so many things of a kind."""
     if count > most:
         raise UserError(f"{count} {what} are more than one chart can show ({most})", hint)
+
+
+def check_marks(count: int, what: str, hint: str = "choose runs, for example runs=\"system = 'lumi'\"") -> None:
+    """At most so many marks where each stays one: runs and ranks are not put together."""
+    check_count(count, MOST_MARKS, what, hint)

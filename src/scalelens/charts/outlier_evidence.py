@@ -53,6 +53,7 @@ def draw(
         why = reasons[0] if len(reasons) == 1 else "no run has compute times of several ranks"
         raise UserError("there are no ranks to compare", f"{why}; see: scalelens query outlier_gpus")
     limits.check_one_run(known, "the ranks")
+    limits.check_marks(known.height, "ranks", "see the slow ones: scalelens query outlier_gpus")
     threshold = float((parameters or {}).get("threshold", 0.1))
     points: list[Row] = known.sort("rank").to_dicts()
     last = max(points[-1]["rank"], 1)

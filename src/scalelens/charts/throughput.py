@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -41,6 +41,7 @@ def draw(
     known = rated.filter(pl.col(rate).is_not_null(), pl.col("devices").is_not_null())
     if known.is_empty():
         raise UserError("no run has both devices and a throughput", "see what there is: scalelens query throughput")
+    limits.check_marks(known.height, "runs")
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
