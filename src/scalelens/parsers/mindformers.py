@@ -7,12 +7,12 @@ Yields: steps, metrics, params
 Source: mindformers/core/callback/callback.py, MFLossMonitor.print_output_info(); mindformers/pynative/callback/,
 LossCallback._print_log()
 
-Each worker prints its own file.  Records with an epoch count steps within it: the step here is the global one, as the
-writer computes it for TensorBoard.  A record is of its own step alone, whole milliseconds without the wait for data.
-Only where data sinks to the device (`loss: 2.5`, not `loss:[2.5/2.6]`), the time is a mean over the steps that were sent
-at once.  How many those are is not printed: they are known to be one where steps follow each other.  Throughputs are of
-a device, by the writer's own count of operations.  The loss holds on the last pipeline stage only; others print another
-number, or N/A.  A gradient norm of several groups is left out.
+Each worker prints its own file.  Where a record names an epoch, its step begins anew with each epoch; the step here is
+the global one, as the writer computes it for TensorBoard.  The time is that of one step, cut to whole milliseconds.  If
+data sinks to the device (`loss: 2.5`, not `loss:[2.5/2.6]`), it is a mean over the steps that were sent together.  Their
+number is not printed; it is known to be one where steps follow each other.  Without sinking, the wait for data is not
+in the time.  Throughputs are of a device, by the writer's own count of operations.  The loss holds on the last pipeline
+stage only; others print another number, or N/A.  A gradient norm of several groups is left out.
 
 Samples:
     2026-03-04 15:34:29,173 - [mindformers/core/callback/callback.py:529] - INFO - { Epoch:[  1/  2], step:[    2/   19], loss: 10.625, per_step_time: 1752ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm: [45.5], train_throughput_per_npu: 170.750T
