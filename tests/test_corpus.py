@@ -22,6 +22,7 @@ SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "g
 PUBLISHED = CORPUS.parent / "reference" / "published_logs.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["llm", "vision", "traces"])
 def test_facts_counted_by_an_independent_script(corpus: Path, group: str) -> None:
     done = subprocess.run(

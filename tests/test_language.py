@@ -258,7 +258,7 @@ def test_an_indexed_data_set_and_a_checkpoint(tmp_path: Path) -> None:
     assert [phase["phase"] for phase in of(events, "phase")] == ["checkpoint", "startup", "train"]
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("sign", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_a_killed_job_leaves_whole_lines(tmp_path: Path, sign: signal.Signals) -> None:
     process = language_run(tmp_path, "--steps", 100_000, "--profile-steps", 0)
     wait_for(lambda: (tmp_path / "rank0.log").read_text().count('"step"') > 9, process)

@@ -165,6 +165,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
+    "mindformers": {(ONE, RANK), (WINDOW, RANK)},  # a mean over the steps that were sent to the device together
     "mindspeed_fsdp2": {(ONE, JOB), (WINDOW, JOB)},
     "hugectr": {(WINDOW, NO_RATE)},
     "mllog": {

@@ -111,6 +111,7 @@ def figures_of_studies() -> list[str]:
     return found
 
 
+@pytest.mark.slow  # test_figures.py draws every chart, from smaller logs
 def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
     for command in commands_of("gallery.md"):
         if command.startswith("ingest"):
