@@ -32,8 +32,8 @@ ANCHORS = ("per_step_time: ", " samples/s/p ")
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?= - )")
 RECORD = re.compile(r"\{ (?:Epoch:\[ *(\d{1,9})/ *\d{1,9}\], )?step:\[ *(\d{1,15})/ *(\d{1,15})\], (?=loss:)")
-BAR = re.compile(r"\d+\.\d% \|[█ ]*\| (\d+\.\d{5}) samples/s/p  (?:\d+ days?, )?\d+:\d\d:\d\d \}\s*$")
-FIELD = re.compile(r"(\w[\w ]{0,59}): *(\[[^]]{0,200}\]|[^],]{1,99}?)(?:, |(?: \})?\s*$)")
+BAR = re.compile(r"(?<!\d)\d{1,3}\.\d% \|[█ ]{0,99}\| (\d{1,9}\.\d{5}) samples/s/p  (?:\d{1,6} days?, )?\d{1,6}:\d\d:\d\d \}$")
+FIELD = re.compile(r"(\w[\w ]{0,59}): {0,40}(\[[^]]{0,200}\]|[^], ](?:[^],]{0,98}?[^], ])?)(?: ?, |(?: \})?$)")
 NUMBER = re.compile(r"\[? *(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?: *\]|ms|T)?")  # `NaN` stands for no value
 TWO_LOSSES = re.compile(r"\[ *(\S+?)/ *(\S+)\]")
 NO_LOSS = "N/A (non-last PP stage, refer to last stage for real loss)"
@@ -64,7 +64,7 @@ class Reader:
         return True
 
     def take_bar(self, line: Line) -> bool:
-        bar, step = BAR.search(line.text), self.last.get((line.rank, line.place))
+        bar, step = BAR.search(line.text.rstrip()), self.last.get((line.rank, line.place))
         if not bar:
             return False
         self.rows.metric(line.number, line.rank, line.place, step, "samples/s/p", float(bar[1]), "samples/s")
@@ -100,7 +100,7 @@ class Reader:
 
 def fields_of(text: str) -> dict[str, str]:
     """Texts of a record by name; none where the text breaks off."""
-    text, values, end = text.replace(NO_LOSS, "N/A"), dict[str, str](), 0
+    text, values, end = text.rstrip().replace(NO_LOSS, "N/A"), dict[str, str](), 0
     while field := FIELD.match(text, end):
         values[field[1]] = field[2]
         end = field.end()
