@@ -32,7 +32,9 @@ ANCHORS = ("per_step_time: ", " samples/s/p ")
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?= - )")
 RECORD = re.compile(r"\{ (?:Epoch:\[ *(\d{1,9})/ *\d{1,9}\], )?step:\[ *(\d{1,15})/ *(\d{1,15})\], (?=loss:)")
-BAR = re.compile(r"(?<!\d)\d{1,3}\.\d% \|[█ ]{0,99}\| (\d{1,9}\.\d{5}) samples/s/p  (?:\d{1,6} days?, )?\d{1,6}:\d\d:\d\d \}$")
+BAR = re.compile(
+    r"(?<!\d)\d{1,3}\.\d% \|[█ ]{0,99}\| (\d{1,9}\.\d{5}) samples/s/p  (?:\d{1,6} days?, )?\d{1,6}:\d\d:\d\d \}$"
+)
 FIELD = re.compile(r"(\w[\w ]{0,59}): {0,40}(\[[^]]{0,200}\]|[^], ](?:[^],]{0,98}?[^], ])?)(?: ?, |(?: \})?$)")
 NUMBER = re.compile(r"\[? *(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?: *\]|ms|T)?")  # `NaN` stands for no value
 TWO_LOSSES = re.compile(r"\[ *(\S+?)/ *(\S+)\]")
