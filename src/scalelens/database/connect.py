@@ -68,7 +68,7 @@ def create_all(
         if table in needed:
             read_segments(connection, views.stored(table, warehouse, records.batches), warehouse)
     if "runs" in needed:
-        read_segments(connection, views.runs(records.labels, "VIEW" if asked is None else "TABLE"), warehouse)
+        read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:
         connection.execute(views.step_times())
     create_macros(connection, queries, asked)

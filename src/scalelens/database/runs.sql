@@ -1,7 +1,7 @@
 -- One row per run.  Of each fact the candidate of the most trusted origin counts, then the first one.  Labels come last.
 -- What an MLPerf system file says of many runs comes after what a run's own files say with the same trust.
--- views.py fills in the lists of names, which follow from tables.py and from the sidecars, and whether it is a view.
-CREATE $kind runs AS
+-- views.py fills in the lists of names, which follow from tables.py and from the sidecars.
+CREATE TABLE runs AS
 WITH candidates AS (
     SELECT run_id, key, value, line, row_number() OVER (
         PARTITION BY run_id, key ORDER BY CASE origin $precedence END,

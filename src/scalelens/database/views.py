@@ -70,10 +70,10 @@ def step_times() -> str:
     return f"{view}; {macro}"
 
 
-def runs(labels: Mapping[str, str], kind: str = "VIEW") -> str:
+def runs(labels: Mapping[str, str]) -> str:
     """The statement that creates `runs`.  `labels` are those of sidecars, with the SQL type of each.
 
-    A question names it several times, and DuckDB plans and reads a view each time anew.  A TABLE is made once.
+    A table: a question names it several times, and DuckDB plans and reads a view each time anew.
     """
     facts = [fact for fact in RUN_FACTS if fact.name != "outcome"]
 
@@ -81,7 +81,6 @@ def runs(labels: Mapping[str, str], kind: str = "VIEW") -> str:
         return f"TRY_CAST(max(value) FILTER (key = '{key}') AS {type_}) AS {name}"
 
     return Template((SQL_FOLDER / "runs.sql").read_text(encoding="utf-8")).substitute(
-        kind=kind,
         precedence=" ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS)),
         keys=", ".join(f"'{fact.name}'" for fact in facts),
         facts=", ".join(value(fact.name, sql_type(fact), fact.name) for fact in facts),
