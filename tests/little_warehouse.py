@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from conftest import FIXTURES as ALL_FIXTURES
 from scalelens import catalog
+from scalelens.database.connect import plan_quickly
 from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.queries import load as queries
 from scalelens.tables import documented, schema
@@ -28,7 +29,8 @@ INSERT INTO members BY NAME SELECT DISTINCT file_id, part, run_id, 'file' AS why
 
 # database/step_times.sql, of the table that the tests fill.
 STEP_TIMES_OF_RUNS = """
-CREATE MACRO _step_times_of(runs := '') AS TABLE FROM step_times WHERE run_id IN (FROM query(
+CREATE MACRO _step_times_of(runs := '', of_epochs := false) AS TABLE
+FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL) AND run_id IN (FROM query(
     CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members' ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END))
 """
 
@@ -53,6 +55,7 @@ def fill_catalogs(connection: duckdb.DuckDBPyConnection) -> None:
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
     """The documented tables without a row, and the queries."""
     connection = duckdb.connect(config={"threads": 4})
+    plan_quickly(connection)
     for name, columns in TABLES.items():
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")

@@ -64,9 +64,9 @@ def step_times() -> str:
     """The statements that create the view `step_times` and the macro `_step_times_of`."""
     text = Template((SQL_FOLDER / "step_times.sql").read_text(encoding="utf-8"))
     chosen = """ AND run_id IN (FROM query(CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members'
-    ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END))"""
+    ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END)) AND (NOT of_epochs OR epoch IS NOT NULL)"""
     view = text.substitute(what="VIEW step_times", kind="", chosen="")
-    macro = text.substitute(what="MACRO _step_times_of(runs := '')", kind="TABLE", chosen=chosen)
+    macro = text.substitute(what="MACRO _step_times_of(runs := '', of_epochs := false)", kind="TABLE", chosen=chosen)
     return f"{view}; {macro}"
 
 

@@ -52,14 +52,18 @@
 WITH
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM step_times GROUP BY run_id),
+-- Named in a text, so that DuckDB plans each only where the metric asks for it.
 rates AS (
-    FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-    WHERE metric IN ('throughput', 'tflops')),
+    FROM query(replace(replace(CASE WHEN metric IN ('throughput', 'tflops') THEN 'FROM rates_logged(RULES)'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, 1.0::DOUBLE AS tflops_per_device WHERE false' END,
+        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
+            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
 spans AS (
-    SELECT run_id, CASE metric WHEN 't_ep' THEN epoch_s ELSE train_s END AS span_s, samples,
-        epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later
-    FROM epoch_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-    WHERE metric IN ('t_ep', 't_tr') AND NOT is_cut),
+    FROM query(replace(replace(CASE WHEN metric IN ('t_ep', 't_tr') THEN 'SELECT run_id, if(''' || metric || ''' = ''t_ep'', epoch_s, train_s) AS span_s, samples, '
+            || 'epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later FROM epoch_times(RULES) WHERE NOT is_cut'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 1.0::DOUBLE AS span_s, 1.0::DOUBLE AS samples, false AS is_later WHERE false' END,
+        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
+            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
 chosen_spans AS (
     FROM spans WHERE span_s > 0
     QUALIFY is_later OR exclude = 'none' OR trim(epochs::VARCHAR) <> '' OR count(*) OVER (PARTITION BY run_id) = 1),

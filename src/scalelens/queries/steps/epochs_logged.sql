@@ -20,12 +20,13 @@
 --   starts_in_log      BOOLEAN    the first batch is there: the step is 0 or 1, or another epoch comes before
 --   ends_in_log        BOOLEAN    the last batch is there: another epoch follows, or a whole one before is as long
 WITH
+-- Where no record names its epoch, there is nothing to gather.
 epochs AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, epoch,
         min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
         min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
         lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
-    FROM _step_times_of(runs := runs)
+    FROM _step_times_of(runs := runs, of_epochs := true)
     WHERE value_kind = 'instant' AND epoch = floor(epoch)
     GROUP BY run_id, coalesce(attempt, 0), epoch
     WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))

@@ -47,7 +47,12 @@ logged AS (
     SELECT *, false AS is_logged_warmup FROM _step_times_of(runs := runs) WHERE isfinite(step_s)
     UNION ALL BY NAME
     SELECT *, true AS is_logged_warmup FROM logged_warmup(runs := runs)),
-records AS (
+evaluations AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
+checkpoints AS (
+    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
+timed_with_more AS (SELECT run_id FROM evaluations UNION SELECT run_id FROM checkpoints),
+records AS MATERIALIZED (
     SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
         coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
         coalesce(samples, global_batch_size) AS samples,
@@ -62,17 +67,23 @@ records AS (
         ) AS place_in_attempt,
         bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY t.run_id) AS run_has_steps,
         bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
-        value_kind IN ('run_mean', 'run_median') AND step IS NULL AND row_number() OVER (
-            PARTITION BY t.run_id, value_kind, step IS NULL ORDER BY t.averaged_steps DESC NULLS LAST, file_id, line
-        ) > 1 AS is_repeated
+        min({shorter: -t.averaged_steps, file_id: file_id, line: line})
+            FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) OVER (PARTITION BY t.run_id) AS longest_mean,
+        min({shorter: -t.averaged_steps, file_id: file_id, line: line})
+            FILTER (WHERE value_kind = 'run_median' AND step IS NULL) OVER (PARTITION BY t.run_id) AS longest_median,
+        coalesce(timer_runs_on AND t.run_id IN (SELECT run_id FROM timed_with_more), false) AS may_hold_more
     FROM logged AS t JOIN runs USING (run_id)),
 ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
-evaluations AS (
-    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
-checkpoints AS (
-    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
 -- Each record with the latest evaluation and checkpoint before its step.  What happens after step e is timed with step
 -- e + 1, so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
+-- Only of the runs that have one: an ASOF join sorts all records that it is given.
+with_more AS (
+    SELECT *, NULL::BIGINT AS evaluated, NULL::BIGINT AS saved FROM records WHERE NOT may_hold_more
+    UNION ALL
+    SELECT r.*, evaluated, saved
+    FROM (FROM records WHERE may_hold_more) AS r
+    ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
+    ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
 judged AS (
     SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
             CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
@@ -81,17 +92,15 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
-            CASE WHEN is_repeated OR run_has_steps AND is_smoothed
+            CASE WHEN step IS NULL AND (
+                    value_kind = 'run_mean' AND (file_id, line) <> (longest_mean.file_id, longest_mean.line)
+                    OR value_kind = 'run_median' AND (file_id, line) <> (longest_median.file_id, longest_median.line))
+                OR run_has_steps AND is_smoothed
                 OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END,
             CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
-    FROM records AS r
-    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch
-    ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
-    ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
-wanted_epochs AS (
-    SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
-    FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> '')
+    FROM with_more AS r
+    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, place_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
@@ -99,7 +108,11 @@ SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, valu
             THEN list_append(rules, 'not_steady') ELSE rules END, [])
         ELSE error('exclude is ''rules'', ''steady'' or ''none''') END AS left_out
 FROM judged
-LEFT JOIN (SELECT run_id, attempt, steady_from_step FROM steady_state(runs := runs) WHERE exclude = 'steady') AS paces
+-- Named in a text, so that DuckDB plans it only where it is asked for.
+LEFT JOIN query(CASE exclude
+        WHEN 'steady' THEN 'SELECT run_id, attempt, steady_from_step FROM steady_state(runs := ''' || replace(runs, '''', '''''') || ''')'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, NULL::INTEGER AS attempt, NULL::BIGINT AS steady_from_step WHERE false' END) AS paces
     USING (run_id, attempt)
 WHERE trim(epochs::VARCHAR) = ''
-    OR EXISTS (FROM wanted_epochs WHERE floor(epoch) BETWEEN first_epoch AND last_epoch)
+    OR len([span FOR span IN [string_split(span, '-') FOR span IN string_split(epochs::VARCHAR, ',') IF trim(span) <> '']
+        IF floor(epoch) BETWEEN span[1]::INTEGER AND span[-1]::INTEGER]) > 0
