@@ -40,7 +40,7 @@ from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -95,6 +95,9 @@ class Reader:
         self.rows = rows
         self.logs: dict[tuple[int | None, str | None], Log] = {}
         self.shapes: dict[str, Shape] = {}  # of the last record that was whole, by phase
+        self.held: dict[
+            str, tuple[str, Line]
+        ] = {}  # a record of a new shape, until the next one shows whether it is cut
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
@@ -113,6 +116,8 @@ class Reader:
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 
     def finish(self) -> None:
+        for _, line in self.held.values():
+            self.cut(line)
         if self.run is None:
             self.rows.param("model", self.model)
         if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
@@ -151,11 +156,17 @@ class Reader:
         phase = "train" if head[1] else "validation"
         known = self.shapes.get(phase, ())
         begun = is_cut(shape, known)
-        if not shape or begun or (shape != known and not has_accuracy(shape)):
-            if not begun:
-                self.shapes[phase] = shape  # a record without accuracy is cut, unless the next one looks the same
+        held = self.held.pop(phase, None)
+        if held and shape != known:
+            self.cut(held[1])
+        elif held:
+            self.record(*held)
+        if not shape or begun:
             return self.cut(line)
         self.shapes[phase] = shape
+        if shape != known and not has_accuracy(shape):
+            self.held[phase] = text, line  # a record without accuracy is cut, unless the next one looks the same
+            return True
         if row := self.position(head, text, line):
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
             if head[1] and text is line.text and not (self.form and len(self.form.head) == text.find("\t")):
