@@ -40,7 +40,7 @@ from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 
-VERSION = 4
+VERSION = 3
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -56,6 +56,7 @@ SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3})
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
 TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
+FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
 COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
@@ -95,9 +96,6 @@ class Reader:
         self.rows = rows
         self.logs: dict[tuple[int | None, str | None], Log] = {}
         self.shapes: dict[str, Shape] = {}  # of the last record that was whole, by phase
-        self.held: dict[
-            str, tuple[str, Line]
-        ] = {}  # a record of a new shape, until the next one shows whether it is cut
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
@@ -116,8 +114,6 @@ class Reader:
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 
     def finish(self) -> None:
-        for _, line in self.held.values():
-            self.cut(line)
         if self.run is None:
             self.rows.param("model", self.model)
         if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
@@ -126,8 +122,8 @@ class Reader:
     def log(self, line: Line) -> Log:
         return self.logs.setdefault((line.rank, line.place), Log())
 
-    def cut(self, line: Line) -> bool:
-        self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+    def cut(self, line: Line, why: str = "the record is cut, or something else was printed into it") -> bool:
+        self.rows.problem(line.number, why, line.text)
         return True
 
     def summary(self, line: Line) -> bool:
@@ -156,17 +152,12 @@ class Reader:
         phase = "train" if head[1] else "validation"
         known = self.shapes.get(phase, ())
         begun = is_cut(shape, known)
-        held = self.held.pop(phase, None)
-        if held and shape != known:
-            self.cut(held[1])
-        elif held:
-            self.record(*held)
-        if not shape or begun:
+        if not shape or begun or (shape != known and not has_accuracy(shape)):
+            if shape and not begun:
+                self.shapes[phase] = shape
+                return self.cut(line, FIRST)
             return self.cut(line)
         self.shapes[phase] = shape
-        if shape != known and not has_accuracy(shape):
-            self.held[phase] = text, line  # a record without accuracy is cut, unless the next one looks the same
-            return True
         if row := self.position(head, text, line):
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
             if head[1] and text is line.text and not (self.form and len(self.form.head) == text.find("\t")):
