@@ -163,6 +163,13 @@ class Shape:
         return any(role != "epoch" for role in self.roles)
 
     @property
+    def of_epochs(self) -> bool:
+        """Whether each line is of another epoch: between two of them stand its validation and its checkpoint too."""
+        epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
+        steps = [self.rises[k] for k, role in enumerate(self.roles) if role != "epoch"]
+        return bool(epochs and steps) and max(epochs) >= max(steps) > 0
+
+    @property
     def bar(self) -> str:
         return str(self.key[3])
 

@@ -103,7 +103,7 @@ def read_columns(
         for reading in readings
     ]
     timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
-    asked = guess or "elapsed" in told
+    asked = (guess and not table.shape.of_epochs) or "elapsed" in told
     if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
