@@ -13,6 +13,8 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit behind it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count begins anew is the epoch, and so is a line `Epoch 3/10` before.
+`[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
+from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read.
 `0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
 and one that ends before what all others print, may be cut: a problem.
 

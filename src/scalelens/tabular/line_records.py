@@ -56,6 +56,7 @@ class LineTable:
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
             taken = role in self.columns and k in self.shape.differing
             label = name or role
+            label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
             if taken:  # two counts of steps that differ
                 self.columns["?"] = label
