@@ -116,8 +116,10 @@ class Shape:
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.nested = True  # whether the first of two counts grows where the second begins anew, and only there
         self.rounding = 1  # the counts are multiples of it
+        self.totals = [0] * 4  # how often the number behind `/` is another than in the line before
         self.leap = 0  # what all growths of its count have as a factor
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
+        self._totals: list[int | None] = []
 
     def take(self, line: Line, parts: Shaped) -> None:
         self.lines += 1
@@ -140,6 +142,9 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
         """Takes over what a line counts, and the numbers ahead of its counts."""
         values = [field.value or 0.0 for field in counts]
+        for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
+            self.totals[i] += field.total != before_all
+        self._totals = [field.total for field in counts]
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}

@@ -84,6 +84,8 @@ def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
     if "?" in columns and not {"step", "batch"} & set(told):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
         return f"{such}, and two of their numbers count steps: say {choices}"
+    if any(2 * changes > shape.lines for changes in shape.totals):
+        return f"{such}, but the number behind / changes from line to line: it is no total"
     anew = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
     if anew and "epoch" not in columns and not shape.bar:
         return f"{such}, but nothing tells the epoch in which they count"
@@ -105,6 +107,15 @@ def read_columns(
     readings = [
         refused(reading, TOO_LONG.format(reading.column), as_map(reading.role, reading))
         if reading.role in OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
+        else reading
+        for reading in readings
+    ]
+    readings = [
+        reading._replace(role="interval_time")
+        if reading.role == "batch_time"
+        and "/" in reading.column
+        and reading.role not in told
+        and not is_of_one_step(reading.column, columns, known)
         else reading
         for reading in readings
     ]
