@@ -126,6 +126,7 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
         "xprof_trace",
         "rocprof",
         "rocprof_csv",
+        "ascend_kernels",
         "paddle_trace",
         "nccl_tests",
         "flight_recorder",

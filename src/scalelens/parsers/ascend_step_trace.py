@@ -1,7 +1,7 @@
 """Times of profiled steps by Ascend's profiler (CSV).
 
 Tool: torch_npu.profiler and MindStudio's cluster analysis (Huawei Ascend)
-Versions: 2023 to 2026, with and without Device_id; no real file was at hand: by the source and the documentation
+Versions: 2023 to 2026, with and without Device_id
 Yields: steps, metrics
 Source: Ascend/pytorch, torch_npu/profiler/analysis, step_trace_time.csv; cluster_step_trace_time.csv of msprof-analyze
 

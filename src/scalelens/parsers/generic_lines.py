@@ -13,13 +13,17 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit behind it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count begins anew is the epoch, and so is a line `Epoch 3/10` before.
+`[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
+from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
+count with a name is no count; where the number behind `/` changes from line to line, nothing is read.
 `0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
 and one that ends before what all others print, may be cut: a problem.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
-`step_s_origin` = derived, `step_s_resolution_s`).  Rates of steps, and what bars draw, are running means.  Of a bar's
+`step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, as validation and saving
+stand between two of them, and not where most steps have several lines.  Rates of steps, and what bars draw, are running means.  Of a bar's
 drawings at one place the last counts, of Keras' bars the full ones.  A bar of tqdm that counts epochs, samples or bytes
 has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many (`step_resolution`).
 
@@ -31,7 +35,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 2
+VERSION = 4
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

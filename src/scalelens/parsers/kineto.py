@@ -70,7 +70,7 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
-ASCEND = "what an Ascend NPU does has no category in this trace: queries over the work of devices leave it out"
+ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
 NOTHING = Args()
 ARGS = msgspec.json.Decoder(list[Args])
 

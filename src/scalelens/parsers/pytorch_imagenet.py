@@ -56,6 +56,7 @@ SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3})
 SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
 TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
+FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
 COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
@@ -121,8 +122,8 @@ class Reader:
     def log(self, line: Line) -> Log:
         return self.logs.setdefault((line.rank, line.place), Log())
 
-    def cut(self, line: Line) -> bool:
-        self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
+    def cut(self, line: Line, why: str = "the record is cut, or something else was printed into it") -> bool:
+        self.rows.problem(line.number, why, line.text)
         return True
 
     def summary(self, line: Line) -> bool:
@@ -152,8 +153,9 @@ class Reader:
         known = self.shapes.get(phase, ())
         begun = is_cut(shape, known)
         if not shape or begun or (shape != known and not has_accuracy(shape)):
-            if not begun:
-                self.shapes[phase] = shape  # a record without accuracy is cut, unless the next one looks the same
+            if shape and not begun:
+                self.shapes[phase] = shape
+                return self.cut(line, FIRST)
             return self.cut(line)
         self.shapes[phase] = shape
         if row := self.position(head, text, line):

@@ -1,7 +1,7 @@
 """Traces and summaries of rocprofv3 as CSV.
 
 Tool: rocprofv3 --output-format csv, rocpd convert --output-format csv (ROCprofiler-SDK)
-Versions: ROCm 6.2 to 7; no real file was at hand: by the writer's source and the tables in AMD's documentation
+Versions: ROCm 6.2 to 7: real files of kernels alone were at hand; others by the source and the tables in AMD's documentation
 Yields: events, metrics, params
 Source: rocprofiler-sdk/source/lib/output/generateCSV.cpp, write_csv_output(): PID_kernel_trace.csv,
     PID_memory_copy_trace.csv, PID_hip_api_trace.csv, PID_marker_api_trace.csv, PID_kernel_stats.csv and their like

@@ -23,14 +23,16 @@ WORDS_OF_A_NAME = 7
 
 SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
 RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
+NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is no unit
 NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
     r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
     r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
-    rf"(?:\s?(?P<rate>{RATE})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
+    rf"(?:\s?(?P<rate>{RATE}{NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
 )
 OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
+RATES = re.compile(rf"\s*/\s*\d+\s?{RATE}{NO_NAME}")  # 18916/18871 tok/s: of the source and of the target, and no count
 BAR_IN_ASCII = re.compile(r"==|>\.|##|--")
 BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
 PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
@@ -123,6 +125,9 @@ def fields_of(text: str) -> tuple[list[Field], int]:
         unit, scale, end = unit_of(match)
         if unit == "?":
             continue  # 3x, 4th: a word
+        if rates := RATES.match(text, match.end("number")):
+            done = rates.end()
+            continue
         gap = text[done : match.start()]
         value = value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
         of_all = OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None

@@ -54,8 +54,12 @@ class LineTable:
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
+                if role in roles:  # (2/8) beside `batch 50` is a rank of all
+                    labels.append(f"{name or role} {k + 1}")
+                    continue
             taken = role in self.columns and k in self.shape.differing
             label = name or role
+            label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
             if taken:  # two counts of steps that differ
                 self.columns["?"] = label
@@ -157,8 +161,9 @@ class LineTable:
             cells.setdefault("rank", line.rank)
         if line.place is not None:
             cells.setdefault("worker", line.place)
-        counted = zip(parts.counts, self.shape.roles, strict=False)
-        total = next((parts.parsed.fields[count.place].total for count, role in counted if role != "epoch"), None)
+        counted = zip(parts.counts, self._labels, strict=False)
+        within = [self.columns[role] for role in ("step", "batch") if role in self.columns]
+        total = next((parts.parsed.fields[count.place].total for count, label in counted if label in within), None)
         if total is not None:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:

@@ -4,6 +4,7 @@ Lines are of one shape where the same text stands before their first count and t
 print may differ a little from line to line, as a gradient norm that is not always there.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -32,6 +33,9 @@ WORK = re.compile(
     re.IGNORECASE,
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
+# [640/60000 (1%)] of PyTorch's examples counts samples, and some who took the line over count batches there.
+WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
+OF_BATCHES = 32  # most batches have a multiple of it, and few who log each n-th step
 
 
 class Count(NamedTuple):
@@ -112,7 +116,10 @@ class Shape:
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.nested = True  # whether the first of two counts grows where the second begins anew, and only there
         self.rounding = 1  # the counts are multiples of it
+        self.totals = [0] * 4  # how often the number behind `/` is another than in the line before
+        self.leap = 0  # what all growths of its count have as a factor
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
+        self._totals: list[int | None] = []
 
     def take(self, line: Line, parts: Shaped) -> None:
         self.lines += 1
@@ -135,12 +142,17 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
         """Takes over what a line counts, and the numbers ahead of its counts."""
         values = [field.value or 0.0 for field in counts]
+        for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
+            self.totals[i] += field.total != before_all
+        self._totals = [field.total for field in counts]
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
         whose = (line.rank, line.place)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
+            if value > before and self.roles[i] == "of_all":
+                self.leap = math.gcd(self.leap, int(value - before))
             self.rises[i] += value > before
             self.falls[i] += value < before
         if len(values) > 1:
@@ -161,6 +173,20 @@ class Shape:
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
         return any(role != "epoch" for role in self.roles)
+
+    @property
+    def of_epochs(self) -> bool:
+        """Whether each line is of another epoch: between two of them stand its validation and its checkpoint too."""
+        epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
+        steps = [self.rises[k] for k, role in enumerate(self.roles) if role != "epoch"]
+        return bool(epochs and steps) and max(epochs) >= max(steps) > 0
+
+    @property
+    def may_count_samples(self) -> bool:
+        """Whether `640/60000`, without a name, may as well count samples as steps."""
+        if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
+            return False
+        return bool(WITH_SHARE.search(self.example)) or self.leap % OF_BATCHES == 0
 
     @property
     def bar(self) -> str:

@@ -17,6 +17,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 
 TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
 MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 OF_A_STEP = ("batch_time", "interval_time", "running_time")
 
@@ -54,13 +55,18 @@ def read_shape(
     told = {**(mapping or {}), **rows.mapping}
     if why := unclear(table, rows.part, told):
         return why
-    times = LineTimes(table.columns.get("step", table.columns.get("batch")), table.resolution_s)
+    role = "step" if "step" in table.columns else "batch"
+    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(told)
+    times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
     readings = read_columns(table, survey, times, told, guess=mapping is None)
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, table.records, survey, readings)
+    if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(OF_A_STEP):
+        said = options((f"{role}={table.columns[role]}",))
+        rows.problem(table.shape.first, SAMPLES.format(said, role), table.shape.example)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
@@ -78,6 +84,8 @@ def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
     if "?" in columns and not {"step", "batch"} & set(told):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
         return f"{such}, and two of their numbers count steps: say {choices}"
+    if any(2 * changes > shape.lines for changes in shape.totals):
+        return f"{such}, but the number behind / changes from line to line: it is no total"
     anew = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
     if anew and "epoch" not in columns and not shape.bar:
         return f"{such}, but nothing tells the epoch in which they count"
@@ -102,8 +110,19 @@ def read_columns(
         else reading
         for reading in readings
     ]
+    readings = [
+        reading._replace(role="interval_time")
+        if reading.role == "batch_time"
+        and "/" in reading.column
+        and reading.role not in told
+        and not is_of_one_step(reading.column, columns, known)
+        else reading
+        for reading in readings
+    ]
+    if times.step is None:
+        readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
-    asked = guess or "elapsed" in told
+    asked = (guess and not table.shape.of_epochs) or "elapsed" in told
     if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings

@@ -215,7 +215,7 @@ class Writer:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
         elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
-            held = known and steps is not None and steps > 0
+            held = known and steps is not None and steps > 0 and not self.counting.repeats
             # The batches between the last record of an epoch and the first of the next are not counted.
             held = held and not (self.counting.anew and now.epoch != before.epoch)
             time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]

@@ -60,21 +60,28 @@ class Counting:
 
     def __init__(self, table: Table, records: Iterator[TableRecord]) -> None:
         self.anew, self.lowest, self.batches = "batch" in table.columns, 0, 0
-        if "epoch" not in table.columns or not (self.anew or "step" in table.columns):
-            self.anew = False
+        self.repeats = False  # whether most steps have several records
+        counts = self.anew or "step" in table.columns
+        in_epochs = counts and "epoch" in table.columns
+        self.anew = self.anew and in_epochs
+        if not in_epochs and not (counts and "elapsed" in table.columns):
             return
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
-        most = batches = 0
+        most = batches = seen = again = 0
         for record in records:
-            step, epoch = table.step_in_log(record), table.value(record, "epoch")
+            step, epoch = table.step_in_log(record), table.value(record, "epoch") if in_epochs else 0.0
             if record.damage or step is None or epoch is None or table.phase(record) != "train":
                 continue
             least, most = (step, step) if least is None else (min(least, step), max(most, step))
             batches = max(batches, table.count(record, "batches") or 0)
             before = last.get(whose := (table.run(record), *table.whose(record)))
             self.anew |= before is not None and epoch > before[0] and step <= before[1]
+            seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
+        self.repeats = 2 * again > seen
+        if not in_epochs:
+            return
         if least is not None:
             self.lowest, self.batches = least, most - least + 1
         if least is not None and batches > most - (least > 0):  # not each batch has a row

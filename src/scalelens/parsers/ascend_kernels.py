@@ -1,0 +1,79 @@
+"""Kernels of a recording by Ascend's profiler (kernel_details.csv).
+
+Tool: torch_npu.profiler and MindSpore's profiler (Huawei Ascend)
+Versions: 2023 to 2026: levels 0 to 2, with and without Device_id and counters, `Block Dim` or `Block Num`
+Yields: events, params
+Source: Ascend/pytorch, torch_npu/profiler/analysis, KernelViewParser; msprof's op_summary, of which it is a part
+
+Every row is a task of the device, of category kernel, whether its cores, its CPUs or its random numbers do it; collectives
+are rows too, whose accelerator is HCCL or COMMUNICATION.  Real files held: the durations of all others add up to
+Computing of step_trace_time.csv, and those of the collectives to Communication.
+
+Times are microseconds since 1970, with a tab behind them against spreadsheets; they become whole nanoseconds, exactly.
+`train_step` is Step Id, `stream` the stream where the level tells it, `process` Device_id, the device in its node.  No
+rank stands in the file: it is that of the file's name (rank0), else NULL.  What else a row says is in `args`.  A
+collective whose name is not known as one gets the category communication, counts nowhere, and is a problem.
+
+Samples:
+    Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim
+    7,0,4294967295,411,2,aclnnMm_MatMulCommon_MatMulV2,MatMulV2,dynamic,AI_CORE,1790857026000120.240	,312.060,91.100,24
+"""
+
+import json
+import re
+
+from scalelens.parsing.kernel_classes import kernel_class
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.parsing.trace_events import decimal_nanoseconds
+from scalelens.parsing.values import whole
+from scalelens.tabular.cells import cells_of, head_lines, lines_of
+
+VERSION = 1
+
+NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
+NEEDED = {"Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)"}
+IN_COLUMNS = {"Step Id", "Device_id", "Stream ID", "Name", "Start Time(us)", "Duration(us)"}
+OF_COLLECTIVES = {"HCCL", "COMMUNICATION"}
+SINCE_1970 = 10**18  # nanoseconds; a clock that began with the node is below it for thirty years
+BITS = 18  # digits that a column holds
+
+
+def recognise(head: bytes, name: str) -> bool:
+    lines = head_lines(head)
+    return bool(lines) and set(cells_of(lines[0])) >= NEEDED
+
+
+def read(source: Source, rows: Rows) -> None:
+    named = NAME_RANK.search(source.name)
+    rank = whole(named[1]) if named else None
+    header: list[str] = []
+    for line, text, complete in lines_of(source):
+        cells = cells_of(text)
+        if not header:
+            header = cells
+        elif not complete or len(cells) != len(header):
+            rows.problem(line, "the line is cut, or has other columns than the header", text)
+        else:
+            of_task(line, text, dict(zip(header, cells, strict=True)), rank, rows)
+
+
+def of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
+    start, duration = (decimal_nanoseconds(cells[name]) for name in ("Start Time(us)", "Duration(us)"))
+    if start is None or duration is None or min(start, duration) < 0 or not cells["Name"]:
+        rows.problem(line, "the start or the duration is no time, or there is no name", text)
+        return
+    rows.param("trace_clock", "unix" if start > SINCE_1970 else "relative", line, origin="inferred")
+    category = "kernel"
+    if cells["Accelerator Core"] in OF_COLLECTIVES and kernel_class(cells["Name"], category) != "communication":
+        rows.problem(line, "a collective by its accelerator, with a name that is not known as one: not counted", text)
+        category = "communication"
+    others = {
+        name: cell.strip('"') for name, cell in cells.items() if name not in IN_COLUMNS and cell not in ("", "N/A")
+    }
+    rows.put("events", line, {
+        "rank": rank, "ph": "X", "name": cells["Name"], "category": category, "start_ns": start,
+        "duration_ns": duration, "process": cells.get("Device_id") or None,
+        "stream": whole(cells.get("Stream ID", ""), BITS), "train_step": whole(cells.get("Step Id", ""), BITS),
+        "args": json.dumps(others) if others else None,
+    })  # fmt: skip
