@@ -136,13 +136,13 @@ def test_arrivals_at_one_place_are_one_mark(calls: int) -> None:
     assert f"Rank 3 arrives last at {calls // 2} of {calls}" in spec["description"], "the caption counts all"
     layers = next(row for row in spec["vconcat"] if "hconcat" in row)["hconcat"][0]["layer"]
     marks = [pl.DataFrame(layer["data"]["values"]) for layer in layers]
-    assert pl.concat(marks)["lateness_us"].max() == 90_000, "the latest of all stays"
+    assert pl.concat(marks)["lateness"].max() == 90, "the latest of all stays"
     for drawn, is_last in zip(marks, (False, True), strict=True):
         every = rows.filter((pl.col("blame_ns") > 0) == is_last).select(
-            "rank", lateness_us=pl.col("lateness_ns") / 1000
+            "rank", lateness=pl.col("lateness_ns") / 1000 / 1000
         )
         # Each arrival lies within a third of a point of a mark of its rank.
-        place = (pl.col("lateness_us") / 10).log1p()
+        place = (pl.col("lateness") / 0.01).log1p()
         kept = drawn.select("rank", place=place, kept=place).sort("place")
         near = every.select("rank", place=place).sort("place")
         near = near.join_asof(kept, on="place", by="rank", strategy="forward", check_sortedness=False)

@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, style, words
+from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -92,7 +92,7 @@ def _panel(
         f"{field}:Q",
         title=title,
         scale=alt.Scale(domain=[min(0.0, float(known[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
-        axis=alt.Axis(tickCount=5, format="~s" if largest >= 10_000 else "~r", labelFlush=True, labelOverlap="greedy"),
+        axis=alt.Axis(tickCount=5, labelFlush=True, labelOverlap="greedy", **axes.labels(largest)),
     )
     room = (ends[1] - ends[0]) * 0.04 or 1
     y = alt.Y(

@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -59,7 +59,8 @@ def draw(
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
-    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False))
+    axis = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
+    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False), axis=axis)
     x = facets.over(x, (point["run_number"] for point in points), page)
     y = facets.over(y, (point[end] for point in points for end in ("run_value", "low", "high")), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]

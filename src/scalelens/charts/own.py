@@ -126,7 +126,8 @@ def _x(points: Sequence[Row], marks: Marks) -> Any:
         return alt.X(f"{marks.x}:O", title=title, sort=order, axis=axis)
     if marks.x in ("devices", "nodes") and min(values) > 0:
         return axes.of_counts(marks.x, title, values)
-    return alt.X(f"{marks.x}:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=8))
+    axis = alt.Axis(**axes.even_labels(max(map(abs, values))))
+    return alt.X(f"{marks.x}:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=8), axis=axis)
 
 
 def _y(points: Sequence[Row], marks: Marks) -> Any:
@@ -134,5 +135,6 @@ def _y(points: Sequence[Row], marks: Marks) -> Any:
               if point.get(name) is not None]  # fmt: skip
     title = words.with_unit(marks.y)
     if min(values) < 0 or max(values) == 0:
-        return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(format="~s", tickCount=5))
+        largest = max(map(abs, values))
+        return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(tickCount=5, **axes.even_labels(largest)))
     return axes.from_zero(marks.y, title, max(values))

@@ -79,7 +79,9 @@ def _panel(
     what = f"{quantity.removesuffix('_per_s').replace('_', ' ')}{f' [{unit}]' if unit else ''}, log."
 
     def side(channel: Any, field: str, title: str) -> Any:
-        axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~s", labelOverlap="greedy", labelSeparation=3)
+        axis = alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=3, **axes.labels(ends[1])
+        )
         return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)
 
     x, y = side(alt.X, "published", f"published {what}"), side(alt.Y, "measured", "measured, log.")

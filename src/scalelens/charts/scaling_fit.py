@@ -123,7 +123,9 @@ def _speedup(points: Sequence[Row]) -> Any:
         "speedup:Q",
         title="speedup, log.",
         scale=alt.Scale(type="log", base=2, domain=[low / 1.2, high * 1.2], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), format="~s", labelOverlap="greedy", labelSeparation=3),
+        axis=alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=3, **axes.labels(high)
+        ),
     )
 
 
