@@ -142,7 +142,7 @@ def test_arrivals_at_one_place_are_one_mark(calls: int) -> None:
             "rank", lateness=pl.col("lateness_ns") / 1000 / 1000
         )
         # Each arrival lies within a third of a point of a mark of its rank.
-        place = (pl.col("lateness") / 0.01).log1p()
+        place = (pl.col("lateness") / 0.01).log1p().round(9)  # lanes of a processor differ in the last bits
         kept = drawn.select("rank", place=place, kept=place).sort("place")
         near = every.select("rank", place=place).sort("place")
         near = near.join_asof(kept, on="place", by="rank", strategy="forward", check_sortedness=False)

@@ -59,13 +59,14 @@ def draw(
     sides = [(field, name) for field, name in ((place, place), ("elapsed", f"time [{unit}]")) if known[field].count()]
     if not sides:
         raise UserError("the scores have neither a step nor a time", "see: scalelens query accuracy_curve")
-    parts = facets.parts(known.unique("run_id").to_dicts(), page.facet)
+    parts = facets.parts(known.unique("run_id").to_dicts(), page)
     facets.check(len(parts) * len(sides))
     grid = []
     for name, runs in parts.items():
         part = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs]))
         charts = [_panel(part, known, field, axis, title, looks) for field, axis in sides]
-        panels = [style.Panel(facets.titled(chart, name, len(sides), page, has_axes=True)) for chart in charts]
+        titled = [facets.titled(chart, name, len(sides), page, has_axes=True) for chart in charts]
+        panels = [style.Panel(chart, name=name) for chart in titled]
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     phases = set(known["phase"].unique())
     legend: list[style.Look | style.IntervalLook] = [look._replace(shape=None) for look in looks if len(looks) > 1]

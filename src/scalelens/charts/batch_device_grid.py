@@ -50,7 +50,8 @@ def draw(
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
-    panels = [style.Panel(_map(cells, name, is_of_jobs)) for name, cells in sorted(by_series.items())]
+    by_series = dict(sorted(by_series.items(), key=lambda series: (page.place(series[0]), series[0])))
+    panels = [style.Panel(_map(cells, name, is_of_jobs), name=name) for name, cells in by_series.items()]
     across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     caption = [shared, *_caption(by_series, is_of_jobs), words.exclusions(left_out)]
@@ -90,7 +91,7 @@ def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[s
         if is_of_jobs
         else "Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."
     ]
-    for name, cells in sorted(by_series.items()):
+    for name, cells in by_series.items():
         best = max(cells, key=lambda cell: cell["relative"])
         whose = f" of {name}" if name else ""
         rate = words.short_number(best["samples_per_s" if is_of_jobs else "device_samples_per_s"])

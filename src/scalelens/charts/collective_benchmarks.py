@@ -66,7 +66,7 @@ def draw(
         look._replace(dash=[1, 0], thickness=LINE) for look in looks if look.label
     ]
     legend += PLACES.values() if len({point["place"] for point in points}) > 1 else ()
-    columns = facets.across(len(facets.parts(points, page.facet)), page, X_TITLE)
+    columns = facets.across(len(facets.parts(points, page)), page, X_TITLE)
     x = axes.of_bytes(SIZE, X_TITLE, [point[SIZE] for point in points], style.panel_width(columns, page))
     y = _rates([point[RATE] for point in points])
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)

@@ -34,6 +34,7 @@ class Marks(NamedTuple):
 def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     """The figure.  Raises UserError for a mark or column that does not exist, and where there is nothing to draw."""
     marks = marks._replace(facet=marks.facet or page.facet)
+    page = page._replace(facet=marks.facet)
     _check(rows, marks)
     rows = rows.with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
     known = rows.filter(pl.all_horizontal(pl.col(marks.x, marks.y).is_not_null()))
@@ -46,9 +47,9 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     kind = _interval_kind(rows, marks.y)
-    parts = facets.parts(points, marks.facet)
     panels = [
-        style.Panel(_panel(part, points, marks, looks, kind).properties(title=name)) for name, part in parts.items()
+        style.Panel(_panel(part, points, marks, looks, kind).properties(title=name), name=name)
+        for name, part in facets.parts(points, page).items()
     ]
     across = min(3, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]

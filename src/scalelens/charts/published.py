@@ -56,10 +56,9 @@ def draw(
     panels = []
     for quantity in quantities:
         of_quantity = [point for point in points if (point["quantity"], point["unit"]) == quantity]
-        panels += [
-            style.Panel(facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True))
-            for name, part in facets.parts(of_quantity, page.facet).items()
-        ]
+        for name, part in facets.parts(of_quantity, page).items():
+            chart = facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True)
+            panels.append(style.Panel(chart, name=name))
     facets.check(len(panels))
     across = min(2, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]

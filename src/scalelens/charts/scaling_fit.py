@@ -54,8 +54,9 @@ def draw(
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
+    labels = dict(sorted(labels.items(), key=lambda series: page.place(series[1])))
     panels = [
-        style.Panel(_panel([point for point in points if point["series"] == series], label))
+        style.Panel(_panel([point for point in points if point["series"] == series], label), name=label)
         for series, label in labels.items()
     ]
     across = 2 if page.is_wide and len(panels) > 1 else 1

@@ -140,6 +140,7 @@ class Panel(NamedTuple):
     has_axis: bool = True
     height: float | None = None  # else that of all figures of its width
     columns: int | None = None  # panels side by side for which it is as wide as it is, else those of its row
+    name: str = ""  # its title, by which users order panels
 
 
 def figure(
@@ -147,9 +148,9 @@ def figure(
 ) -> Any:
     """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
 
-    Raises UserError where the page names series that the figure does not have.
+    Raises UserError where the page names series or panels that the figure does not have.
     """
-    _check_series(legend, page)
+    _check_series(legend, [panel.name for row in grid for panel in row if panel.name], page)
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
@@ -186,15 +187,21 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
         kept.pop(-2)
 
 
-def _check_series(legend: Sequence[Look | IntervalLook], page: Page) -> None:
+def _check_series(legend: Sequence[Look | IntervalLook], panels: Sequence[str], page: Page) -> None:
     series = [entry.label for entry in legend if isinstance(entry, Look) and entry.is_series]
-    places = {str(n) for n in range(MOST_SERIES)}
-    for name in (*page.order, *page.colours):
-        if name not in series and not (name in places and name in page.colours and series):
-            has = (
-                f"it has: {'; '.join(series)}" if series else "only figures with several series take order and colours"
-            )
-            raise UserError(f"the figure has no series '{name}'", has)
+    places = {str(n) for n in range(MOST_SERIES)} if series else set()
+    for name in page.colours:
+        if name not in series and name not in places:
+            _refuse("series", name, series)
+    values = [panel.removeprefix(page.panel_prefix) for panel in panels]
+    for name in page.order:
+        if name not in (*series, *panels, *values):
+            _refuse("series or panel" if panels else "series", name, [*series, *dict.fromkeys(values)])
+
+
+def _refuse(what: str, name: str, known: Sequence[str]) -> None:
+    has = f"it has: {'; '.join(known)}" if known else "only figures with several series take order and colours"
+    raise UserError(f"the figure has no {what} '{name}'", has)
 
 
 def _lines_of_text(text: str, room: float, colour: str, size: int) -> Any:
