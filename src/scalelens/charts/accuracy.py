@@ -69,10 +69,16 @@ def draw(
         panels = [style.Panel(chart, name=name) for chart in titled]
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     phases = set(known["phase"].unique())
-    legend: list[style.Look | style.IntervalLook] = [look._replace(shape=None) for look in looks if len(looks) > 1]
+    legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
     legend += [VALIDATION] if phases - {"train"} else []
     legend += [TRAINING] if "train" in phases else []
     return style.figure(grid, legend, _caption(known), page)
+
+
+def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
+    """What the legend says of a run: lines of runs differ in colour and dash alone."""
+    lines = TRAINING if phases == {"train"} else VALIDATION
+    return look._replace(shape=None, thickness=1.5 * lines.thickness)
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:

@@ -32,6 +32,7 @@ TITLES = {
     "step_j": "energy of a step [J]", "sample_j": "energy of a sample [J]", "power_w": "power of a device [W]",
     "peak_memory_bytes": "peak memory [bytes]",
 }  # fmt: skip
+RATES = ("samples_per_s", "tokens_per_s")
 
 
 def draw(
@@ -119,8 +120,11 @@ def _caption(
     lines.append(f"{words.counted([len(points)], 'run')}; a point is the {statistic} of a run's records.")
     for point in points:
         if point["change"]:
-            share = f"{point['slowdown']:+.1%}".replace("-", "−")
-            lines.append(f"{point['change'].capitalize()} change at {point['name']}: {share} time or amount.")
+            # A slowdown of a rate is its reciprocal.
+            share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in RATES else point["slowdown"]
+            drawn = TITLES[point["measure"]].partition(" [")[0]
+            percent = f"{100 * share:+.1f}".replace("-", "−")
+            lines.append(f"{point['change'].capitalize()} change at {point['name']}: {drawn} {percent}\u00a0%.")
     if alone:
         lines.append(f"Not drawn: {words.counted([alone], 'run')} without another of the same configuration.")
     return [*lines, words.exclusions(left_out)]

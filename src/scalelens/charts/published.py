@@ -31,7 +31,7 @@ FACETS = True
 
 MOST_PANELS = 6
 EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
-DIFFERENT = style.Look("open: a setting differs", style.INK, None, [1, 0], 0)
+DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
 def draw(
@@ -75,7 +75,9 @@ def _panel(
     values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
     ticks = _ticks(*ends)
-    what = f"{quantity.removesuffix('_per_s').replace('_', ' ')}{f' [{unit}]' if unit else ''}, log."
+    rate = quantity.removesuffix("_per_s")
+    in_unit = "/s" if rate != quantity and unit == "1/s" else f" [{unit}]" if unit else ""
+    what = f"{rate.replace('_', ' ')}{in_unit}, log."
 
     def side(channel: Any, field: str, title: str) -> Any:
         axis = alt.Axis(

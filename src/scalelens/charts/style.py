@@ -47,6 +47,7 @@ class Look(NamedTuple):
     dash: Sequence[float]
     thickness: float = 1.2
     is_series: bool = False  # users choose the order and the colours of series
+    is_hollow: bool = False  # the shape is an outline
 
 
 class IntervalLook(NamedTuple):
@@ -249,7 +250,7 @@ SAMPLE = 18  # points: how long the sample of a look is in the legend
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
     """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
     lines: list[dict[str, Any]] = []
-    points: list[dict[str, Any]] = []
+    points: dict[bool, list[dict[str, Any]]] = {True: [], False: []}  # hollow ones, filled ones
     texts: list[dict[str, Any]] = []
     height = 0.0
     for look in (Look, IntervalLook):
@@ -262,17 +263,25 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
             lines += _strokes(entry, x, y)
             texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
-                points.append({"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour})
+                place = {"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour}
+                points[entry.is_hollow].append(place)
         height += math.ceil(len(group) / across) * (LINE + 1)
     as_it_is = {"scale": None, "legend": None}
     colour = alt.Color("colour:N", **as_it_is)
     dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
     rule = alt.Chart(values(lines)).mark_rule()
-    point = alt.Chart(values(points)).mark_point()
     text = alt.Chart(values(texts)).mark_text(align="left", baseline="middle")
+    shape = alt.Shape("shape:N", **as_it_is)
+    marks = [
+        alt.Chart(values(points[is_hollow]))
+        .mark_point(**({"filled": False, "strokeWidth": 0.8} if is_hollow else {}))
+        .encode(_at("x"), _at("y"), colour, shape)
+        for is_hollow in (False, True)
+        if points[is_hollow] or not is_hollow
+    ]
     return alt.layer(
         rule.encode(_at("x"), _at("y"), colour, dash, thickness, x2="x2:Q", y2="y2:Q"),
-        point.encode(_at("x"), _at("y"), colour, alt.Shape("shape:N", **as_it_is)),
+        *marks,
         text.encode(_at("x"), _at("y"), text="text:N"),
         width=width,
         height=height,
