@@ -303,7 +303,7 @@ def test_runs_beside_published_numbers() -> None:
     assert points == [True, True, False], "open where a setting differs"
     text = text_of("published/two_tables")
     assert "Open: system alps -> IPU-POD16." in text and "1 row for which several published rows fit" in text
-    assert "published tokens [1/s], log." in text and "published samples [images/sec], log." in text
+    assert "published tokens/s, log." in text and "published samples [images/sec], log." in text
     with pytest.raises(UserError, match="no run has a published number"):
         draw("published/two_tables", rows_of("published/two_tables").with_columns(measured=pl.lit(None, pl.Float64)))
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import scalelens
+from scalelens.charts import adjust
 from scalelens.charts import load as charts
 from scalelens.charts.page import page_of
 from scalelens.errors import UserError
@@ -62,6 +63,33 @@ def test_what_the_title_of_a_panel_says_is_not_in_the_legend() -> None:
     texts = [text for text, *_ in boxes(render._svg_of(spec))]
     assert {"precision bf16", "precision fp32"} <= set(texts) and "bf16" not in texts
     assert "0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)" in spec["description"], "the caption still tells them apart"
+
+
+def titles_of(case: str, rows: pl.DataFrame, **settings: str) -> list[str]:
+    """Titles of the panels of a chart, row by row."""
+    spec = render.specification(draw(case, rows, page=page_of(settings)), {})
+    titles = [panel["title"] for panel in adjust.panels(spec) if panel.get("title")]
+    return [title if isinstance(title, str) else title["text"] for title in titles]
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_FACETS if name != "history"])
+def test_order_is_also_that_of_panels(name: str) -> None:
+    rows = halves(name)
+    if rows["half"].n_unique() < 2:
+        pytest.skip("one panel")
+    usual = list(dict.fromkeys(titles_of(FIRST_CASE[name], rows, facet="half")))
+    named = list(dict.fromkeys(titles_of(FIRST_CASE[name], rows, facet="half", order="two")))
+    assert "half two" in usual[1:] and named[0] == "half two" and set(named) == set(usual)
+    assert named == list(dict.fromkeys(titles_of(FIRST_CASE[name], rows, facet="half", order="half two")))
+    with pytest.raises(UserError, match="the figure has no series or panel 'three'; it has: .*one; .*two"):
+        titles_of(FIRST_CASE[name], rows, facet="half", order="three")
+
+
+def test_order_of_panels_that_a_chart_has_itself() -> None:
+    rows = rows_of("batch_device_grid/one_missing")
+    rows = pl.concat(rows.with_columns(model=pl.lit(model), series=pl.lit(model)) for model in "ab")
+    assert titles_of("batch_device_grid/x", rows) == ["a", "b"]
+    assert titles_of("batch_device_grid/x", rows, order="b") == ["b", "a"]
 
 
 def test_too_many_panels() -> None:

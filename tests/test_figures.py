@@ -121,6 +121,33 @@ def test_caption_takes_at_most_a_third_and_counts_what_it_leaves_out(case):
     assert not said or whole.endswith(text[: said.start()].rsplit(". ", 1)[1]), "what was left out is said last"
 
 
+PREFIXED = re.compile(r"-?[\d.]+[yzafpnµmPEZY]")  # 500m for 0.5, and what nobody reads
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_labels_of_axes_are_numbers_as_people_write_them(case):
+    texts = [text for text, *_ in boxes(svg_of(case))]
+    assert not [text for text in texts if PREFIXED.fullmatch(text)]
+
+
+@pytest.mark.parametrize(
+    ("highest", "labels"),
+    [
+        (0.0009, "0 2e-4 4e-4 6e-4 8e-4 1e-3"),
+        (0.9, "0.0 0.2 0.4 0.6 0.8 1.0"),
+        (1900, "0 500 1000 1500 2000"),
+        (19_000, "0 5k 10k 15k 20k"),
+        (3e6, "0 500k 1M 1.5M 2M 2.5M 3M"),
+        (6e15, "0 1e+15 2e+15 3e+15 4e+15 5e+15 6e+15"),
+    ],
+)
+def test_labels_of_axes_over_all_sizes(highest, labels):
+    rows = pl.DataFrame({"devices": [1, 2], "rate": [highest / 3, highest]})
+    svg = render._svg_of(render.specification(own.draw(rows, own.Marks("point", "devices", "rate"), page.SINGLE), {}))
+    texts = [text for text, *_ in boxes(svg)]
+    assert [text for text in labels.split() if text not in texts] == []
+
+
 # Settings.
 
 

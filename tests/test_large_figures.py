@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from little_warehouse import Warehouse
-from scalelens.charts import collective_arrivals, step_heatmap
+from scalelens.charts import adjust, collective_arrivals, power_over_time, shades, step_heatmap
 from scalelens.charts import load as charts
 from scalelens.charts.page import SINGLE
 from scalelens.report import rendering
@@ -136,15 +136,58 @@ def test_arrivals_at_one_place_are_one_mark(calls: int) -> None:
     assert f"Rank 3 arrives last at {calls // 2} of {calls}" in spec["description"], "the caption counts all"
     layers = next(row for row in spec["vconcat"] if "hconcat" in row)["hconcat"][0]["layer"]
     marks = [pl.DataFrame(layer["data"]["values"]) for layer in layers]
-    assert pl.concat(marks)["lateness_us"].max() == 90_000, "the latest of all stays"
+    assert pl.concat(marks)["lateness"].max() == 90, "the latest of all stays"
     for drawn, is_last in zip(marks, (False, True), strict=True):
         every = rows.filter((pl.col("blame_ns") > 0) == is_last).select(
-            "rank", lateness_us=pl.col("lateness_ns") / 1000
+            "rank", lateness=pl.col("lateness_ns") / 1000 / 1000
         )
         # Each arrival lies within a third of a point of a mark of its rank.
-        place = (pl.col("lateness_us") / 10).log1p()
+        place = (pl.col("lateness") / 0.01).log1p().round(9)  # lanes of a processor differ in the last bits
         kept = drawn.select("rank", place=place, kept=place).sort("place")
         near = every.select("rank", place=place).sort("place")
         near = near.join_asof(kept, on="place", by="rank", strategy="forward", check_sortedness=False)
         piece = math.log1p(9000) / (SINGLE.points / 0.35)
         assert near["kept"].null_count() == 0 and (near["kept"] - near["place"]).max() <= piece * 1.001  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("count", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_of_many_phases_each_column_shows_the_longest(count: int) -> None:
+    """Steps of 0.6 s with pauses of 0.4 s; in the second quarter evaluations take 0.7 s of each second."""
+    second = pl.int_range(count, eager=True).cast(pl.Float64)
+    steps = pl.DataFrame({"phase": "steps", "begins_s": second, "ends_s": second + 0.6})
+    quarter = second.filter((second >= count / 4) & (second < count / 2))
+    evaluations = pl.DataFrame({"phase": "evaluation", "begins_s": quarter + 0.3, "ends_s": quarter + 1.0})
+    ends = [0.0, float(count)]
+    samples = pl.DataFrame({"begins_s": ends, "power_w": 300.0, "segment": 0, "device": "0", "scope": "gpu",
+                            "readings": 2})  # fmt: skip
+    rows = pl.concat([samples, steps, evaluations], how="diagonal").with_columns(
+        pl.lit(None, pl.String).alias("node"), run_id=pl.lit("a"), has_clock=pl.lit(True)
+    )
+    chart = power_over_time.draw(rows, {})
+    spec, svg = rendering.specification(chart, {}), rendering.drawing(chart, {})
+    assert len(svg) < 100_000
+    assert f"{count * 5 // 4:,} phases: a column shows the one that takes most of it." in spec["description"]
+    (panel,) = adjust.panels(spec)
+    drawn = panel["layer"][0]["data"]["values"]
+    assert [row["phase"] for row in drawn] == ["steps", "evaluation", "steps"]
+    hours = count / 3600
+    half_a_point = hours / SINGLE.points / 2
+    assert drawn[0]["from"] == 0 and drawn[-1]["to"] == pytest.approx(hours)
+    assert drawn[1]["from"] == pytest.approx(hours / 4, abs=half_a_point)
+    assert drawn[1]["to"] == pytest.approx(hours / 2, abs=half_a_point)
+
+
+@pytest.mark.parametrize(
+    ("spans", "seen"),
+    [
+        ([(0, 10, "a")], [(0, 10, "a")]),
+        ([(0, 10, "a"), (4, 6, "b")], [(0, 4, "a"), (4, 6, "b"), (6, 10, "a")]),
+        ([(0, 4, "a"), (2, 9, "b"), (3, 3.4, "a")], [(0, 2, "a"), (2, 9, "b")]),
+        ([(0, 0.4, "a"), (1, 1.6, "a"), (2.2, 2.6, "a"), (2.6, 2.9, "b")], [(1, 2, "a"), (2, 3, "a")]),
+        ([(-5, 1.5, "a"), (9.9, 30, "b")], [(0, 1, "a")]),
+    ],
+)
+def test_what_most_of_a_slot_shows(spans: list[tuple[float, float, str]], seen: list[tuple[float, float, str]]) -> None:
+    whole = [(low, high, label) for low, high, label in shades.by_slots([shades.Span(*s) for s in spans], 0, 10, 10)]
+    by_one = [(n, label) for low, high, label in whole for n in range(round(low), round(high))]
+    assert by_one == [(n, label) for low, high, label in seen for n in range(int(low), int(high))]

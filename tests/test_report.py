@@ -16,6 +16,7 @@ import scalelens
 from command_line import app
 from logs import megatron_line
 from scalelens.errors import UserError
+from scalelens.report import rendering
 from scalelens.report.column_texts import Shown
 from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
 from scalelens.report.findings import (
@@ -154,11 +155,25 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     assert said[0].text == "job A has no steady pace: other levels begin at steps 26, 45."
     assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log has the time of a step."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
-            "slowest_s": 1.0, "period_steps": 100}  # fmt: skip
-    said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}]), NAMES)
+            "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807}  # fmt: skip
+    last = slow | {"class": "isolated", "n_slow": 1, "period_steps": None, "first_step": 63, "last_step": 63}
+    said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}, last, last | {"n_slow": 2}]), NAMES)
     assert [one.text for one in said] == [
-        "job B: 12.0 % of its time went into 9 slow steps in a rhythm, every 100 steps."
+        "job B: 12.0 % of its time went into 9 slow steps in a rhythm, every 100 steps (between steps 7 and 807).",
+        "job B: 12.0 % of its time went into 1 isolated slow step (step 63).",
+        "job B: 12.0 % of its time went into 2 isolated slow steps (steps 63 and 63).",
     ]
+
+
+def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
+    charts = [article.chart.svg for article in content.articles if article.chart and article.chart.svg]
+    texts = [text for svg in charts for text in re.findall(r"<text[^>]*>[^<]*</text>", svg)]
+    lengths = {re.sub("<[^>]*>", "", text): re.search('textLength="([^"]*)"', text) for text in texts}
+    assert texts and lengths["100"] and float(lengths["100"][1]) == pytest.approx(3 * 7 * 0.556, abs=0.1)
+    assert all(lengths.values()), "the demo has ordinary letters only"
+    assert rendering._fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
+        '<text font-size="7px">中</text>'
+    ), "the width of a letter that is not known is not guessed"
 
 
 def test_a_growing_model_has_no_efficiency() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, style, words
+from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -59,19 +59,26 @@ def draw(
     sides = [(field, name) for field, name in ((place, place), ("elapsed", f"time [{unit}]")) if known[field].count()]
     if not sides:
         raise UserError("the scores have neither a step nor a time", "see: scalelens query accuracy_curve")
-    parts = facets.parts(known.unique("run_id").to_dicts(), page.facet)
+    parts = facets.parts(known.unique("run_id").to_dicts(), page)
     facets.check(len(parts) * len(sides))
     grid = []
     for name, runs in parts.items():
         part = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs]))
         charts = [_panel(part, known, field, axis, title, looks) for field, axis in sides]
-        panels = [style.Panel(facets.titled(chart, name, len(sides), page, has_axes=True)) for chart in charts]
+        titled = [facets.titled(chart, name, len(sides), page, has_axes=True) for chart in charts]
+        panels = [style.Panel(chart, name=name) for chart in titled]
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     phases = set(known["phase"].unique())
-    legend: list[style.Look | style.IntervalLook] = [look._replace(shape=None) for look in looks if len(looks) > 1]
+    legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
     legend += [VALIDATION] if phases - {"train"} else []
     legend += [TRAINING] if "train" in phases else []
     return style.figure(grid, legend, _caption(known), page)
+
+
+def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
+    """What the legend says of a run: lines of runs differ in colour and dash alone."""
+    lines = TRAINING if phases == {"train"} else VALIDATION
+    return look._replace(shape=None, thickness=1.5 * lines.thickness)
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -92,7 +99,7 @@ def _panel(
         f"{field}:Q",
         title=title,
         scale=alt.Scale(domain=[min(0.0, float(known[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
-        axis=alt.Axis(tickCount=5, format="~s" if largest >= 10_000 else "~r", labelFlush=True, labelOverlap="greedy"),
+        axis=alt.Axis(tickCount=5, labelFlush=True, labelOverlap="greedy", **axes.labels(largest)),
     )
     room = (ends[1] - ends[0]) * 0.04 or 1
     y = alt.Y(

@@ -10,7 +10,7 @@ from scalelens.charts import words
 
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
 LOGARITHMIC_FROM = 10  # highest value over lowest
-SHORT_LABEL = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # 200k; the axis itself would write 0k
+THOUSANDS_FROM, BRIEF_FROM, BRIEF_TO = 10_000, 0.001, "1e15"  # labels such as 20k; others as 2e-4 or 2e+15
 OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
 
 BYTES_LABEL_ROOM = 33  # points for `512 MiB` and a gap
@@ -55,11 +55,30 @@ def of_bytes(field: str, title: str, sizes: Iterable[int], width: float) -> Any:
     )
 
 
+def labels(highest: float) -> dict[str, Any]:
+    """Options of an axis up to `highest` whose labels are numbers as people write them: 0.5, 1200, 2e-4.
+
+    From 10 000 on all its thousands are 2k and 20k.  Vega's own prefixes below 1, as in 500m, are read as something
+    else, and its commas, as in 1,200, are decimal marks in many countries.
+    """
+    thousands = 1000 if highest >= THOUSANDS_FROM else THOUSANDS_FROM
+    small = BRIEF_FROM if highest >= 10 * BRIEF_FROM else 10 * BRIEF_FROM
+    size = "abs(datum.value)"
+    is_brief = f"{size} >= {BRIEF_TO} || {size} > 0 && {size} < {small}"
+    kind = f"{is_brief} ? '~e' : {size} >= {thousands} ? '~s' : '~f'"
+    return {"labelExpr": f"format(datum.value, {kind})"}
+
+
+def even_labels(highest: float) -> dict[str, Any]:
+    """`labels` of a linear axis where they are needed; else those of Vega, all with as many decimals: 0.5, 1.0."""
+    return labels(highest) if highest >= 1000 or highest < BRIEF_FROM else {}
+
+
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
-    if values[-1] >= 1000:  # the room for labels is that of four letters
-        options = {"labelExpr": SHORT_LABEL} | options
+    # The room for labels is that of four letters.
+    options = (labels(values[-1]) if values[1] < BRIEF_FROM else even_labels(values[-1])) | options
     return alt.Y(
         f"{field}:Q",
         title=title,

@@ -155,7 +155,7 @@ def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, An
         "step_s:Q",
         title=", ".join(parts),
         scale=alt.Scale(type="log" if extent.is_log else "linear", zero=False, nice=False, padding=8),
-        axis=alt.Axis(format="~f", labelOverlap="greedy", labelSeparation=3, **ticks),
+        axis=alt.Axis(labelOverlap="greedy", labelSeparation=3, **axes.labels(extent.high), **ticks),
     )
     y = alt.Y(
         "percent:Q",

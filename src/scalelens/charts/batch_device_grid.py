@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -27,6 +27,7 @@ SERIES_FACTS = ("system", "model", "precision", "device_model")
 
 MOST_PANELS = 6
 DARK_FROM = 50  # percent: from there on the number in a cell is white
+ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
 COLOURS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
 
 
@@ -50,14 +51,24 @@ def draw(
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
-    panels = [style.Panel(_map(cells, name, is_of_jobs)) for name, cells in sorted(by_series.items())]
+    by_series = dict(sorted(by_series.items(), key=lambda series: (page.place(series[0]), series[0])))
+    panels = [
+        style.Panel(_map(cells, name, is_of_jobs, page), height=_height(cells, page), name=name)
+        for name, cells in by_series.items()
+    ]
     across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     caption = [shared, *_caption(by_series, is_of_jobs), words.exclusions(left_out)]
     return style.figure(grid, [], [sentence for sentence in caption if sentence], page)
 
 
-def _map(cells: Sequence[Row], name: str, is_of_jobs: bool) -> Any:
+def _height(cells: Sequence[Row], page: Page) -> float:
+    """Of a map of few batches no more than they need, and its y axis for its title."""
+    batches = len({cell["batch_per_device"] for cell in cells})
+    return min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(LOWEST_MAP, ROW_HEIGHT * batches))
+
+
+def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
     drawn = [
         {
             "devices": cell["devices"],
@@ -77,7 +88,7 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool) -> Any:
     ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
     cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, colour, tooltip=["percent:Q"])
     text = chart.mark_text().encode(x, y, text="text:N", color=ink)
-    return alt.layer(cell, text).properties(title=name) if name else alt.layer(cell, text)
+    return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
 
 
 def _batch(cell: Row, is_of_jobs: bool) -> float:
@@ -90,15 +101,15 @@ def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[s
         if is_of_jobs
         else "Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."
     ]
-    for name, cells in sorted(by_series.items()):
+    for name, cells in by_series.items():
         best = max(cells, key=lambda cell: cell["relative"])
         whose = f" of {name}" if name else ""
         rate = words.short_number(best["samples_per_s" if is_of_jobs else "device_samples_per_s"])
-        batch = words.short_number(_batch(best, is_of_jobs))
+        batch, unit = words.short_number(_batch(best, is_of_jobs)), words.unit([best])
         lines.append(
             f"Best{whose}: {rate} samples/s with {words.devices(best)} and a global batch of {batch}."
             if is_of_jobs
-            else f"Best{whose}: {rate} samples/s of a device with {words.devices(best)} and a batch of {batch} each."
+            else f"Best{whose}: {rate} samples/s per {unit} with {words.devices(best)} and a batch of {batch} each."
         )
     runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
     lines.append(f"Each cell: {runs}. Without a cell: not measured.")

@@ -27,7 +27,7 @@ FACETS = True
 
 SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
 KNEE_SIZE = 70  # area of the ring in square points: it lies around a marker
-KNEE = style.Look("knee", style.INK, None, [1, 0], 0)
+KNEE = style.Look("knee", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
 def draw(
@@ -51,7 +51,7 @@ def draw(
         "device_samples_per_s", "samples/s of a device", max(row["device_samples_per_s"] for row in points)
     )
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [KNEE._replace(shape="circle")] if any(point["is_knee"] for point in points) else []
+    legend += [KNEE] if any(point["is_knee"] for point in points) else []
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
@@ -78,7 +78,13 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
     if any(point["is_knee"] for point in points):
         gain = float(parameters.get("least_gain", 0.1))
         lines.append(f"Ring: from there on a doubling of the batch gains less than {100 * gain:g} %.")
-    without = {point["series"]: point for point in points if point["no_knee"]}
-    for point in without.values():
-        lines.append(f"No knee{' of ' + point['label'] if point['label'] else ''}: {point['no_knee']}.")
+    without: dict[str, list[str]] = {}
+    for point in points:
+        if point["no_knee"] and point["label"] not in (labels := without.setdefault(point["no_knee"], [])):
+            labels.append(point["label"])
+    has_others = any(not point["no_knee"] for point in points)
+    for reason, labels in without.items():
+        is_of_all = len(without) == 1 and not has_others
+        whose = "" if is_of_all else f" of {', '.join(filter(None, labels))}"
+        lines.append(f"No knee{whose}: {reason}.")
     return lines

@@ -29,6 +29,8 @@ QUERY = "collective_arrivals"
 MOST_RANKS = 16  # rows that stay apart in the height of a panel
 DRAWN_ALL = 5000  # arrivals up to which each is a mark
 LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
+UNITS = {"s": 1e6, "ms": 1e3, "µs": 1.0}  # microseconds of each, for the largest of which an axis has ten or more
+ALL_TICKS_UP_TO = 3  # decades: of more, only 1, 10, 100 have room for their labels
 
 ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
 ARRIVES_LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
@@ -83,29 +85,40 @@ def _blame(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
-    ticks = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
     highest = max(point["lateness_us"] for point in points)
-    last = next((n for n, tick in enumerate(ticks) if tick >= highest), len(ticks) - 1)
-    x = alt.X(
-        "lateness_us:Q",
-        title="later than the first [µs]",
-        scale=alt.Scale(type="symlog", constant=LINEAR_UP_TO, domain=[0, ticks[last]], nice=False, padding=5),
-        axis=alt.Axis(
-            values=ticks[: last + 1],
-            tickCount=last + 1,
-            labelExpr=axes.SHORT_LABEL,
-            labelOverlap="greedy",
-            labelSeparation=4,
-            grid=True,
-        ),
-    )
+    unit = next((unit for unit, size in UNITS.items() if highest >= 10 * size), "µs")
+    points = [point | {"lateness": point.pop("lateness_us") / UNITS[unit]} for point in points]
+    x = _x(highest, unit)
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
     ticked = others.mark_tick(color=ARRIVES.colour, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
     latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
     dots = latest.mark_point(color=ARRIVES_LAST.colour, shape="circle", opacity=0.9)
-    tips = ["rank:O", "call:Q", "lateness_us:Q"]
+    tips = ["rank:O", "call:Q", alt.Tooltip("lateness:Q", title=f"lateness [{unit}]")]
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
+
+
+def _x(highest_us: float, unit: str) -> Any:
+    """An axis that is linear up to LINEAR_UP_TO and logarithmic from there on."""
+    round_us = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
+    end_us = next((tick for tick in round_us if tick >= highest_us), round_us[-1])
+    is_long = end_us > LINEAR_UP_TO * 10**ALL_TICKS_UP_TO
+    shown = [0, *(10.0**n for n in range(1, 10))] if is_long else round_us
+    ticks = [tick / UNITS[unit] for tick in shown if tick <= end_us]
+    end, constant = end_us / UNITS[unit], LINEAR_UP_TO / UNITS[unit]
+    return alt.X(
+        "lateness:Q",
+        title=f"later than the first [{unit}]",
+        scale=alt.Scale(type="symlog", constant=constant, domain=[0, end], nice=False, padding=5),
+        axis=alt.Axis(
+            values=ticks,
+            tickCount=len(ticks),
+            labelOverlap="greedy",
+            labelSeparation=4,
+            grid=True,
+            **axes.labels(end),
+        ),
+    )
 
 
 def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> list[str]:

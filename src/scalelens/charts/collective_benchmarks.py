@@ -41,7 +41,6 @@ MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
 CROSS_SIZE = 80
 LINE = 0.9  # points: thin, as lines of both places lie close together
 HEADROOM = 1.15  # of the y axis above its last tick, whose label would stand out above the panel
-RATE_LABEL = "datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~r')"
 
 
 def draw(
@@ -67,7 +66,7 @@ def draw(
         look._replace(dash=[1, 0], thickness=LINE) for look in looks if look.label
     ]
     legend += PLACES.values() if len({point["place"] for point in points}) > 1 else ()
-    columns = facets.across(len(facets.parts(points, page.facet)), page, X_TITLE)
+    columns = facets.across(len(facets.parts(points, page)), page, X_TITLE)
     x = axes.of_bytes(SIZE, X_TITLE, [point[SIZE] for point in points], style.panel_width(columns, page))
     y = _rates([point[RATE] for point in points])
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
@@ -107,7 +106,7 @@ def _rates(rates: Sequence[float]) -> Any:
         f"{RATE}:Q",
         title="bus bandwidth [GB/s]",
         scale=alt.Scale(type="log", domain=[low, HEADROOM * high], nice=False),
-        axis=alt.Axis(values=values, tickCount=len(values), labelExpr=RATE_LABEL, labelOverlap="greedy"),
+        axis=alt.Axis(values=values, tickCount=len(values), labelOverlap="greedy", **axes.labels(high)),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -42,7 +42,9 @@ def draw(
     by = style.encodings(looks)
     axis = alt.Axis(values=[point["run"] for point in points], format="d", labelOverlap="greedy")
     x = alt.X("run:Q", title="run", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
-    y = alt.Y("run_value:Q", title=words.with_unit(points[0]["measure"]), scale=alt.Scale(zero=False))
+    labels = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
+    title = words.with_unit(points[0]["measure"])
+    y = alt.Y("run_value:Q", title=title, scale=alt.Scale(zero=False), axis=labels)
     drawn = [{name: point[name] for name in ("run", "run_value", "label", "name")} for point in points]
     kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
     layers: list[Any] = []

@@ -118,15 +118,15 @@ def _y(points: Sequence[Row], measure: str, title: str) -> Any:
     drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
     values = [value for value in drawn if value is not None]
     low, high = min(values), max(values)
-    labels = {"labelExpr": axes.SHORT_LABEL, "labelOverlap": "greedy", "labelSeparation": 2}
+    apart = {"labelOverlap": "greedy", "labelSeparation": 2}
     if not axes.is_logarithmic(low, high):
-        return axes.from_zero(measure, title, high, **labels)
+        return axes.from_zero(measure, title, high, **apart)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2.5 <= tick <= high * 2.5]
     return alt.Y(
         f"{measure}:Q",
         title=f"{title}, log.",
         scale=alt.Scale(type="log", domain=[low / 1.3, high * 1.3], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), **labels),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), **axes.labels(high), **apart),
     )
 
 

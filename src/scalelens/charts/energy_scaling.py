@@ -84,7 +84,9 @@ def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     y = alt.Y(
         "speedup:Q", title="speedup, log.",
         scale=alt.Scale(type="log", base=2, domain=[lowest / 1.1, highest * 1.1], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), format="~g", labelOverlap="greedy", labelSeparation=2),
+        axis=alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=2, **axes.labels(highest)
+        ),
     )  # fmt: skip
     ideal = alt.Chart(style.values(ideals))
     ideal = ideal.mark_line(color=BASE_AND_IDEAL.colour, strokeWidth=BASE_AND_IDEAL.thickness)

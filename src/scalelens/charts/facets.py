@@ -23,14 +23,19 @@ def text_of(row: Row, column: str) -> str:
     return "" if not column else "unknown" if row[column] is None else f"{row[column]}"
 
 
-def parts(points: Sequence[Row], column: str) -> dict[str, list[Row]]:
-    """The rows of each panel by its title; without a column all of them.  Raises UserError for too many panels."""
+def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
+    """The rows of each panel by its title, in the page's order; without a facet all of them.
+
+    Raises UserError for too many panels.
+    """
+    column = page.facet
     if not column:
         return {"": list(points)}
     names = sorted({text_of(point, column) for point in points}, key=words.natural)
     check(len(names))
-    name_of = column.replace("_", " ")
-    return {f"{name_of} {name}": [point for point in points if text_of(point, column) == name] for name in names}
+    titles = {name: f"{page.panel_prefix}{name}" for name in names}
+    names.sort(key=lambda name: page.place(titles[name]))
+    return {titles[name]: [point for point in points if text_of(point, column) == name] for name in names}
 
 
 def check(count: int, hint: str = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"") -> None:
@@ -85,11 +90,17 @@ def over(channel: Any, values: Iterable[float | None], page: Page) -> Any:
     return whole
 
 
-def grid(charts: Sequence[Any], columns: int) -> list[list[style.Panel]]:
-    """Charts as rows of panels, of which the first has the axis; those of a row that is not full are as wide."""
+def grid(charts: Sequence[tuple[str, Any]], columns: int) -> list[list[style.Panel]]:
+    """Charts by their names as rows of panels.
+
+    The first of a row has the axis.  The panels of a row that is not full are as wide as others.
+    """
     rows = [charts[n : n + columns] for n in range(0, len(charts), columns)]
     return [
-        [style.Panel(chart, n == 0, columns=None if len(row) == columns else columns) for n, chart in enumerate(row)]
+        [
+            style.Panel(chart, n == 0, columns=None if len(row) == columns else columns, name=name)
+            for n, (name, chart) in enumerate(row)
+        ]
         for row in rows
     ]
 
@@ -101,10 +112,10 @@ def panels(
 
     `panel` draws the rows of one with the y axis that it is given.  `x` is the axis of all.
     """
-    groups = parts(points, page.facet)
+    groups = parts(points, page)
     columns = across(len(groups), page, x["title"])
     charts = []
     for place, (name, rows) in enumerate(groups.items()):
         chart = panel(rows, without_axis(y) if place % columns else y)
-        charts.append(titled(chart, name, columns, page))
+        charts.append((name, titled(chart, name, columns, page)))
     return grid(charts, columns)

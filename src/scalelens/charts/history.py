@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -32,6 +32,7 @@ TITLES = {
     "step_j": "energy of a step [J]", "sample_j": "energy of a sample [J]", "power_w": "power of a device [W]",
     "peak_memory_bytes": "peak memory [bytes]",
 }  # fmt: skip
+RATES = ("samples_per_s", "tokens_per_s")
 
 
 def draw(
@@ -59,7 +60,8 @@ def draw(
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
-    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False))
+    axis = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
+    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False), axis=axis)
     x = facets.over(x, (point["run_number"] for point in points), page)
     y = facets.over(y, (point[end] for point in points for end in ("run_value", "low", "high")), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
@@ -118,8 +120,11 @@ def _caption(
     lines.append(f"{words.counted([len(points)], 'run')}; a point is the {statistic} of a run's records.")
     for point in points:
         if point["change"]:
-            share = f"{point['slowdown']:+.1%}".replace("-", "−")
-            lines.append(f"{point['change'].capitalize()} change at {point['name']}: {share} time or amount.")
+            # A slowdown of a rate is its reciprocal.
+            share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in RATES else point["slowdown"]
+            drawn = TITLES[point["measure"]].partition(" [")[0]
+            percent = f"{100 * share:+.1f}".replace("-", "−")
+            lines.append(f"{point['change'].capitalize()} change at {point['name']}: {drawn} {percent}\u00a0%.")
     if alone:
         lines.append(f"Not drawn: {words.counted([alone], 'run')} without another of the same configuration.")
     return [*lines, words.exclusions(left_out)]

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -53,7 +53,7 @@ def panel(bars: Sequence[Row]) -> Any:
         "total_ms:Q",
         title="sum of durations [ms]",
         scale=alt.Scale(domainMin=0, nice=False),
-        axis=alt.Axis(tickCount=5),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
     )
     kinds = _kinds(bars)
     colours = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])

@@ -28,7 +28,7 @@ QUERY = "mfu"
 FACTS = ("device_unit", "framework", "system")
 SERIES_FACTS = ("system", "framework", "model", "precision")
 
-PRINTED = style.Look("ring: as printed by the tool", style.GREY, None, [1, 0], 0)
+PRINTED = style.Look("ring: as printed by the tool", style.GREY, "circle", [1, 0], 0, is_hollow=True)
 RING_SIZE = 34  # area of a ring in square points: it lies around a marker
 FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
 
@@ -50,7 +50,7 @@ def draw(
     shared = words.name_by_facts(points, SERIES_FACTS)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
-    legend += [PRINTED._replace(shape="circle")] if any(point["printed_tflops"] for point in points) else []
+    legend += [PRINTED] if any(point["printed_tflops"] for point in points) else []
     panels = [style.Panel(_tflops(points, looks))]
     if shares := [point for point in points if point["mfu"] is not None]:
         panels.append(style.Panel(_shares(shares, looks, points)))

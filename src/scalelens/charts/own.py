@@ -34,6 +34,7 @@ class Marks(NamedTuple):
 def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     """The figure.  Raises UserError for a mark or column that does not exist, and where there is nothing to draw."""
     marks = marks._replace(facet=marks.facet or page.facet)
+    page = page._replace(facet=marks.facet)
     _check(rows, marks)
     rows = rows.with_columns((cs.decimal() | cs.by_dtype(pl.Int128)).cast(pl.Float64))
     known = rows.filter(pl.all_horizontal(pl.col(marks.x, marks.y).is_not_null()))
@@ -46,9 +47,9 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     kind = _interval_kind(rows, marks.y)
-    parts = facets.parts(points, marks.facet)
     panels = [
-        style.Panel(_panel(part, points, marks, looks, kind).properties(title=name)) for name, part in parts.items()
+        style.Panel(_panel(part, points, marks, looks, kind).properties(title=name), name=name)
+        for name, part in facets.parts(points, page).items()
     ]
     across = min(3, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
@@ -126,7 +127,8 @@ def _x(points: Sequence[Row], marks: Marks) -> Any:
         return alt.X(f"{marks.x}:O", title=title, sort=order, axis=axis)
     if marks.x in ("devices", "nodes") and min(values) > 0:
         return axes.of_counts(marks.x, title, values)
-    return alt.X(f"{marks.x}:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=8))
+    axis = alt.Axis(**axes.even_labels(max(map(abs, values))))
+    return alt.X(f"{marks.x}:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=8), axis=axis)
 
 
 def _y(points: Sequence[Row], marks: Marks) -> Any:
@@ -134,5 +136,6 @@ def _y(points: Sequence[Row], marks: Marks) -> Any:
               if point.get(name) is not None]  # fmt: skip
     title = words.with_unit(marks.y)
     if min(values) < 0 or max(values) == 0:
-        return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(format="~s", tickCount=5))
+        largest = max(map(abs, values))
+        return alt.Y(f"{marks.y}:Q", title=title, axis=alt.Axis(tickCount=5, **axes.even_labels(largest)))
     return axes.from_zero(marks.y, title, max(values))

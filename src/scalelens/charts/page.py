@@ -37,7 +37,7 @@ class Page(NamedTuple):
     title: str = ""
     has_caption: bool = True
     labels: Mapping[str, str] = {}  # texts by those that they replace
-    order: tuple[str, ...] = ()  # series that come first
+    order: tuple[str, ...] = ()  # series and panels that come first
     colours: Mapping[str, str] = {}  # of series by name, or by their place from 0
     limits: Mapping[str, tuple[float, float]] = {}  # of y axes by their title; "" is that of all
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
@@ -52,6 +52,16 @@ class Page(NamedTuple):
     def points(self) -> int:
         """Width of the layout."""
         return round(self.width_mm * POINTS_PER_MM / self.scale)
+
+    @property
+    def panel_prefix(self) -> str:
+        """What the titles of panels begin with, before the value of the facet."""
+        return f"{self.facet.replace('_', ' ')} " if self.facet else ""
+
+    def place(self, panel: str) -> int:
+        """Where a panel stands in the order, by its title or by the value of the facet; last if it is not named."""
+        names = (panel, panel.removeprefix(self.panel_prefix))
+        return next((n for n, name in enumerate(self.order) if name in names), len(self.order))
 
     @property
     def is_wide(self) -> bool:

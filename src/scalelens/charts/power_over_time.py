@@ -8,7 +8,8 @@ Encodings:
     y        watts or kilowatts, from 0
     line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
              measured
-    shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing
+    shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing; of more than 1000
+             the one that takes most of each half point
     caption  run, sensors, samples, what was thinned, how the clocks were joined
 Source: power traces as in A. Herten et al., CARAML (SC'24 workshops), figure of a run's power, with the log's phases
 """
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, limits, shades, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -33,6 +34,7 @@ SHADES = {
     "validation": ("validation", "#fbdcc4"), "checkpoint": ("checkpoint", "#bfe6d8"),
 }  # fmt: skip
 MOST_SAMPLES = 100_000
+MOST_PHASES = 1000  # drawn as they are; more than that share columns of half a point
 # From which span on, seconds of the unit, its name.
 TIME_UNITS = ((7200, 3600, "h"), (600, 60, "min"), (0, 1, "s"))
 KILOWATTS_FROM = 5000  # watts
@@ -62,12 +64,14 @@ def draw(
     looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     is_seen = (pl.col("begins_s") < time.ends) & (pl.col("ends_s") > time.begins)
     phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
-    panel = alt.layer(*_shades(phases, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
-    shades = dict.fromkeys(SHADES[phase] for phase in phases["phase"])
+    spans = _spans(phases, time, page)
+    panel = alt.layer(*_shades(spans, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
+    colours = dict(SHADES.values())
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
-    legend += [style.swatch(label, colour) for label, colour in shades]
+    legend += [style.swatch(label, colours[label]) for label in dict.fromkeys(span.label for span in spans)]
     panel = panel.resolve_scale(color="independent")
-    return style.figure([[style.Panel(panel)]], legend, _caption(points, len(names), bool(shades)), page)
+    caption = _caption(points, len(names), phases.height)
+    return style.figure([[style.Panel(panel)]], legend, caption, page)
 
 
 class _Time(NamedTuple):
@@ -113,21 +117,25 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, powe
     return lines.encode(x, y, by["color"], by["strokeDash"], detail="series:N")
 
 
-def _shades(phases: pl.DataFrame, time: _Time) -> list[Any]:
-    """One layer for the phases of the run, as far as they were measured."""
-    if phases.is_empty():
-        return []
+def _spans(phases: pl.DataFrame, time: _Time, page: Page) -> list[shades.Span]:
+    """The phases of the run as far as they were measured, or where they are many, what most of each column shows."""
     spans = [
-        {
-            "from": max(row["begins_s"], time.begins) / time.second,
-            "to": min(row["ends_s"], time.ends) / time.second,
-            "phase": SHADES[row["phase"]][0],
-        }
+        shades.Span(max(row["begins_s"], time.begins), min(row["ends_s"], time.ends), SHADES[row["phase"]][0])
         for row in phases.iter_rows(named=True)
     ]
-    shades = list(dict(SHADES.values()).items())
-    colours = alt.Scale(domain=[label for label, _ in shades], range=[colour for _, colour in shades])
-    chart = alt.Chart(style.values(spans)).mark_rect(clip=True)
+    if len(spans) <= MOST_PHASES:
+        return spans
+    return shades.by_slots(spans, time.begins, time.ends, 2 * page.points)
+
+
+def _shades(spans: Sequence[shades.Span], time: _Time) -> list[Any]:
+    """One layer for the phases of the run."""
+    if not spans:
+        return []
+    drawn = [{"from": span.begins / time.second, "to": span.ends / time.second, "phase": span.label} for span in spans]
+    of_phases = list(dict(SHADES.values()).items())
+    colours = alt.Scale(domain=[label for label, _ in of_phases], range=[colour for _, colour in of_phases])
+    chart = alt.Chart(style.values(drawn)).mark_rect(clip=True)
     return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colours, legend=None), x2="to:Q")]
 
 
@@ -148,7 +156,7 @@ def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
     return names
 
 
-def _caption(points: Sequence[Row], sensors: int, has_phases: bool) -> list[str]:
+def _caption(points: Sequence[Row], sensors: int, phases: int) -> list[str]:
     first = points[0]
     samples = sum({_sensor(point): point["readings"] for point in points}.values())
     lines = [f"{first['name']}."] if first.get("name") else []
@@ -160,8 +168,10 @@ def _caption(points: Sequence[Row], sensors: int, has_phases: bool) -> list[str]
         lines.append("Lines break where nothing was measured for more than three sampling periods.")
     if not first["has_clock"]:
         lines.append("Time starts at the first sample: the run has no log on the clock of the readings (power_clock).")
-    elif has_phases:
+    elif phases:
         lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
     else:
         lines.append("Time starts at the first time in the log. The log has no phases.")
+    if phases > MOST_PHASES:
+        lines.append(f"{words.counted([phases], 'phase')}: a column shows the one that takes most of it.")
     return lines

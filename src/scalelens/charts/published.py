@@ -31,7 +31,7 @@ FACETS = True
 
 MOST_PANELS = 6
 EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
-DIFFERENT = style.Look("open: a setting differs", style.INK, None, [1, 0], 0)
+DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
 def draw(
@@ -56,10 +56,9 @@ def draw(
     panels = []
     for quantity in quantities:
         of_quantity = [point for point in points if (point["quantity"], point["unit"]) == quantity]
-        panels += [
-            style.Panel(facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True))
-            for name, part in facets.parts(of_quantity, page.facet).items()
-        ]
+        for name, part in facets.parts(of_quantity, page).items():
+            chart = facets.titled(_panel(part, of_quantity, *quantity, looks), name, 2, page, has_axes=True)
+            panels.append(style.Panel(chart, name=name))
     facets.check(len(panels))
     across = min(2, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
@@ -76,10 +75,14 @@ def _panel(
     values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
     ticks = _ticks(*ends)
-    what = f"{quantity.removesuffix('_per_s').replace('_', ' ')}{f' [{unit}]' if unit else ''}, log."
+    rate = quantity.removesuffix("_per_s")
+    in_unit = "/s" if rate != quantity and unit == "1/s" else f" [{unit}]" if unit else ""
+    what = f"{rate.replace('_', ' ')}{in_unit}, log."
 
     def side(channel: Any, field: str, title: str) -> Any:
-        axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~s", labelOverlap="greedy", labelSeparation=3)
+        axis = alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=3, **axes.labels(ends[1])
+        )
         return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)
 
     x, y = side(alt.X, "published", f"published {what}"), side(alt.Y, "measured", "measured, log.")

@@ -109,30 +109,29 @@ def _grid(
     efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
 ) -> list[list[style.Panel]]:
     """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
-    groups = _groups(efficient, page.facet)
+    groups = _groups(efficient, page)
     top = efficiency_panels.highest(efficient)
     columns = facets.across(max(len(groups), 1), page)
     charts = []
     for place, (title, rows) in enumerate(groups):
         x = axes.of_devices(efficient if page.facet else rows)
         chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=place % columns == 0)
-        charts.append(chart.properties(title=_title(rows, title, columns, page)))
+        charts.append((title, chart.properties(title=_title(rows, title, columns, page))))
     others = [
-        _throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page))
-        for title, rows in (facets.parts(growing, page.facet) if growing else {}).items()
+        style.Panel(_throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page)), name=title)
+        for title, rows in (facets.parts(growing, page) if growing else {}).items()
     ]
     facets.check(len(charts) + len(others))
     grid = facets.grid(charts, columns)
-    other = [style.Panel(chart) for chart in others]
     if page.is_wide and not page.facet:
-        return [[*(panel for row in grid for panel in row), *other]]
-    return [*grid, *([panel] for panel in other)]
+        return [[*(panel for row in grid for panel in row), *others]]
+    return [*grid, *([panel] for panel in others)]
 
 
-def _groups(efficient: Sequence[Row], facet: str) -> list[tuple[str, list[Row]]]:
+def _groups(efficient: Sequence[Row], page: Page) -> list[tuple[str, list[Row]]]:
     """The rows of each panel with an efficiency: those of one kind of scaling and one value of the facet."""
     kinds = ([row for row in efficient if row["scaling"] == kind] for kind in ("weak", "strong", "throughput"))
-    return [part for rows in kinds if rows for part in facets.parts(rows, facet).items()]
+    return [part for rows in kinds if rows for part in facets.parts(rows, page).items()]
 
 
 def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look]) -> Any:

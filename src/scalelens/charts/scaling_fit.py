@@ -21,7 +21,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -54,11 +54,15 @@ def draw(
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
+    labels = dict(sorted(labels.items(), key=lambda series: page.place(series[1])))
+    across = 2 if page.is_wide and len(labels) > 1 else 1
     panels = [
-        style.Panel(_panel([point for point in points if point["series"] == series], label))
+        style.Panel(
+            facets.titled(_panel([point for point in points if point["series"] == series]), label, across, page, True),
+            name=label,
+        )
         for series, label in labels.items()
     ]
-    across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     legend: list[style.Look | style.IntervalLook] = [
         MEASURED,
@@ -76,7 +80,7 @@ def _is_far(point: Row) -> bool:
     return point["mark"] is not None and point["mark"] != "extrapolated"
 
 
-def _panel(points: Sequence[Row], label: str) -> Any:
+def _panel(points: Sequence[Row]) -> Any:
     """One series: the ideal line below the laws, the measured points above them."""
     x, y = axes.of_devices(points), _speedup(points)
     sizes = sorted({point["devices"] for point in points})
@@ -90,8 +94,7 @@ def _panel(points: Sequence[Row], label: str) -> Any:
     layers += style.interval_layers(known, INTERVAL, x, ("speedup_low", "speedup_high"), ink)
     measured = alt.Chart(style.values([{name: point[name] for name in ("devices", "speedup")} for point in known]))
     layers.append(measured.mark_point(color=MEASURED.colour).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
-    panel = alt.layer(*layers)
-    return panel.properties(title=label) if label else panel
+    return alt.layer(*layers)
 
 
 def _law(points: Sequence[Row], look: style.Look, x: Any, y: Any) -> list[Any]:
@@ -123,7 +126,9 @@ def _speedup(points: Sequence[Row]) -> Any:
         "speedup:Q",
         title="speedup, log.",
         scale=alt.Scale(type="log", base=2, domain=[low / 1.2, high * 1.2], nice=False),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), format="~s", labelOverlap="greedy", labelSeparation=3),
+        axis=alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=3, **axes.labels(high)
+        ),
     )
 
 

@@ -46,7 +46,7 @@ def draw(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
     shared = words.name_series(points)
-    panels = _panels(points)
+    panels = dict(sorted(_panels(points).items(), key=lambda panel: page.place(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_warnings(points)
@@ -57,7 +57,7 @@ def draw(
         panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=place % columns == 0)
         first, *further = filter(None, (name, kind, part[0]["batch"]))
         title = facets.title(first, further, columns, page)
-        charts.append(panel.properties(title=title))
+        charts.append((name, panel.properties(title=title)))
     intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, [shared]), *_caption(points, panels, notes, rows.height - known.height)]
     legend: list[style.Look | style.IntervalLook] = [*looks, efficiency_panels.IDEAL, *intervals]

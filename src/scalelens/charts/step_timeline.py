@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -92,7 +92,7 @@ def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
         "begins:Q",
         title=f"time from the first work of the step [{unit}]",
         scale=alt.Scale(domain=[0, longest_ns / NS[unit]], nice=False),
-        axis=alt.Axis(tickCount=5, labelFlush=True),
+        axis=alt.Axis(tickCount=5, labelFlush=True, **axes.even_labels(longest_ns / NS[unit])),
     )
     colours = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
     values = [

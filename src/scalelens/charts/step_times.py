@@ -85,11 +85,11 @@ def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
     low, high = (pick(point["step_s"] for point in points) for pick in (min, max))
     first, last = points[0]["at"], max(point["at"] for point in points)
     scale = alt.Scale(domain=[first, max(last, first + 1)], nice=False, padding=5)
-    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(format="~s" if last >= 10_000 else "d", tickCount=6))
+    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, **axes.labels(last)))
     if not axes.is_logarithmic(low, high):
         return x, axes.from_zero("step_s", "step time [s]", high)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2 <= tick <= high * 2]
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), format="~g", labelOverlap="greedy", labelSeparation=2)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=2, **axes.labels(high))
     scale = alt.Scale(type="log", domain=[low / 1.3, high * 1.3], nice=False)
     return x, alt.Y("step_s:Q", title="step time [s], log.", scale=scale, axis=axis)
 

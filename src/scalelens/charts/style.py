@@ -47,6 +47,7 @@ class Look(NamedTuple):
     dash: Sequence[float]
     thickness: float = 1.2
     is_series: bool = False  # users choose the order and the colours of series
+    is_hollow: bool = False  # the shape is an outline
 
 
 class IntervalLook(NamedTuple):
@@ -140,6 +141,7 @@ class Panel(NamedTuple):
     has_axis: bool = True
     height: float | None = None  # else that of all figures of its width
     columns: int | None = None  # panels side by side for which it is as wide as it is, else those of its row
+    name: str = ""  # its title, by which users order panels
 
 
 def figure(
@@ -147,9 +149,9 @@ def figure(
 ) -> Any:
     """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
 
-    Raises UserError where the page names series that the figure does not have.
+    Raises UserError where the page names series or panels that the figure does not have.
     """
-    _check_series(legend, page)
+    _check_series(legend, [panel.name for row in grid for panel in row if panel.name], page)
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
     parts += [_legend(legend, room - Y_AXIS, page.labels)] if legend else []
@@ -186,15 +188,21 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
         kept.pop(-2)
 
 
-def _check_series(legend: Sequence[Look | IntervalLook], page: Page) -> None:
+def _check_series(legend: Sequence[Look | IntervalLook], panels: Sequence[str], page: Page) -> None:
     series = [entry.label for entry in legend if isinstance(entry, Look) and entry.is_series]
-    places = {str(n) for n in range(MOST_SERIES)}
-    for name in (*page.order, *page.colours):
-        if name not in series and not (name in places and name in page.colours and series):
-            has = (
-                f"it has: {'; '.join(series)}" if series else "only figures with several series take order and colours"
-            )
-            raise UserError(f"the figure has no series '{name}'", has)
+    places = {str(n) for n in range(MOST_SERIES)} if series else set()
+    for name in page.colours:
+        if name not in series and name not in places:
+            _refuse("series", name, series)
+    values = [panel.removeprefix(page.panel_prefix) for panel in panels]
+    for name in page.order:
+        if name not in (*series, *panels, *values):
+            _refuse("series or panel" if panels else "series", name, [*series, *dict.fromkeys(values)])
+
+
+def _refuse(what: str, name: str, known: Sequence[str]) -> None:
+    has = f"it has: {'; '.join(known)}" if known else "only figures with several series take order and colours"
+    raise UserError(f"the figure has no {what} '{name}'", has)
 
 
 def _lines_of_text(text: str, room: float, colour: str, size: int) -> Any:
@@ -242,7 +250,7 @@ SAMPLE = 18  # points: how long the sample of a look is in the legend
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
     """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
     lines: list[dict[str, Any]] = []
-    points: list[dict[str, Any]] = []
+    points: dict[bool, list[dict[str, Any]]] = {True: [], False: []}  # hollow ones, filled ones
     texts: list[dict[str, Any]] = []
     height = 0.0
     for look in (Look, IntervalLook):
@@ -255,17 +263,25 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
             lines += _strokes(entry, x, y)
             texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
-                points.append({"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour})
+                place = {"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour}
+                points[entry.is_hollow].append(place)
         height += math.ceil(len(group) / across) * (LINE + 1)
     as_it_is = {"scale": None, "legend": None}
     colour = alt.Color("colour:N", **as_it_is)
     dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
     rule = alt.Chart(values(lines)).mark_rule()
-    point = alt.Chart(values(points)).mark_point()
     text = alt.Chart(values(texts)).mark_text(align="left", baseline="middle")
+    shape = alt.Shape("shape:N", **as_it_is)
+    marks = [
+        alt.Chart(values(points[is_hollow]))
+        .mark_point(**({"filled": False, "strokeWidth": 0.8} if is_hollow else {}))
+        .encode(_at("x"), _at("y"), colour, shape)
+        for is_hollow in (False, True)
+        if points[is_hollow] or not is_hollow
+    ]
     return alt.layer(
         rule.encode(_at("x"), _at("y"), colour, dash, thickness, x2="x2:Q", y2="y2:Q"),
-        point.encode(_at("x"), _at("y"), colour, alt.Shape("shape:N", **as_it_is)),
+        *marks,
         text.encode(_at("x"), _at("y"), text="text:N"),
         width=width,
         height=height,

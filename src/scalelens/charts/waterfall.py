@@ -17,20 +17,22 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import facets, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "waterfall"
 
-KINDS = {"lost": "#E69F00", "not known to what": "#d9d9d9", "left": "#0072B2"}
+LEFT = "what is left"
+KINDS = {"lost": "#E69F00", "lost, not known to what": "#d9d9d9", LEFT: "#0072B2"}
 MOST_PANELS = 4
 LINE_HEIGHT = 11  # of a bar, in points
 WHOLES = {
-    "log": "Log: 100 % is the time of the job, left is that of usual steps.",
-    "trace": "Trace: 100 % is the elapsed time of the devices, left their computing.",
+    "log": "Log: 100 % is the time of the job, usual steps are left of it.",
+    "trace": "Trace: 100 % is the elapsed time of the devices, computing is left of it.",
 }
+PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
 
 
 def draw(
@@ -51,7 +53,8 @@ def draw(
         bars = part.to_dicts()
         names.append(f"{bars[0]['name'] or bars[0]['run_id'][:8]} ({bars[0]['source']})")
         is_lowest = number == len(shown)
-        chart = _bars(bars, is_lowest).properties(title="" if len(shown) == 1 else str(number))
+        title = "" if len(shown) == 1 else names[-1]
+        chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
         panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
     legend = [style.swatch(kind, colour) for kind, colour in KINDS.items() if kind in map(_kind, rows["part"])]
     return style.figure(panels, legend, _caption(rows, names), page)
@@ -61,7 +64,8 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     """The bars of one run and their names, on the side where there is room."""
     bars = [
         {
-            "place": place, "part": part["part"], "kind": _kind(part["part"]),
+            "place": place, "kind": _kind(part["part"]),
+            "part": PARTS_LEFT[part["source"]] if part["part"] == "left" else part["part"],
             "begin": 0 if part["part"] == "left" else part["after_percent"],
             "end": part["after_percent"] if part["part"] == "left" else part["after_percent"] + part["percent"],
         }
@@ -87,7 +91,7 @@ def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
         elif bar["end"] <= 75:
             right.append(name | {"at": bar["end"] + 1})
         else:
-            right.append(name | {"at": bar["begin"] + 2, "ink": "white" if bar["kind"] == "left" else style.INK})
+            right.append(name | {"at": bar["begin"] + 2, "ink": "white" if bar["kind"] == LEFT else style.INK})
     ink = alt.Color("ink:N", scale=None)
     return [
         alt.Chart(style.values(names))
@@ -99,15 +103,14 @@ def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
 
 
 def _kind(part: str) -> str:
-    return {"left": "left", "rest": "not known to what"}.get(part, "lost")
+    return {"left": LEFT, "rest": "lost, not known to what"}.get(part, "lost")
 
 
 def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """What each panel is, what 100 % is, and the remarks of the runs."""
-    numbered = names if len(names) == 1 else [f"{n}\u00a0{name}" for n, name in enumerate(names, 1)]
+    """What a single panel is, what 100 % is, and the remarks of the runs."""
     remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
     return [
-        f"{', '.join(numbered)}.",
+        *([f"{names[0]}."] if len(names) == 1 else []),
         *(text for source, text in WHOLES.items() if source in rows["source"].to_list()),
         *map(words.sentence, remarks),
     ]

@@ -44,6 +44,11 @@ def text_width(text: str) -> float:
     return sum(_LETTER_WIDTH.get(letter, 556) for letter in text) * SIZE / 1000
 
 
+def has_known_width(text: str) -> bool:
+    """Whether the width is that of the letters, not a guess."""
+    return all(letter in _LETTER_WIDTH or (letter.isascii() and letter != "^") for letter in text)
+
+
 def short_number(value: float) -> str:
     """Four significant digits, large numbers in full."""
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"

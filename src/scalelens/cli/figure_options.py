@@ -35,7 +35,9 @@ Caption = Annotated[
 Label = Annotated[
     list[str] | None, typer.Option(metavar="OLD=NEW", help="Replace a text: a series, an axis.", rich_help_panel=TEXTS)
 ]
-Order = Annotated[str | None, typer.Option(metavar="A,B", help="Series that come first.", rich_help_panel=TEXTS)]
+Order = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Series and panels that come first.", rich_help_panel=TEXTS)
+]
 Colors = Annotated[
     str | None, typer.Option(metavar="#D55E00,B=#0072B2", help="Colours of series.", rich_help_panel=TEXTS)
 ]

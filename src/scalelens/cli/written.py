@@ -83,7 +83,10 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     runs = names_of_runs(root, query)
     if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
         rows = rows[sorted(range(rows.height), key=lambda k: runs.get(rows["run_id"][k], rows["run_id"][k]))]
-    columns = [shown(rows, name, of_query, runs) for name in query.glance if name.rstrip("%~") in rows.columns]
+    beside = [name.rstrip("~") for name in query.glance if "%" not in name]
+    columns = [
+        shown(rows, name, of_query, runs, beside=beside) for name in query.glance if name.rstrip("%~") in rows.columns
+    ]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)
 

@@ -38,8 +38,11 @@ OTHER_NAMES = {
     "device_samples_per_s": "samples/s/device", "device_tokens_per_s": "tokens/s/device",
     "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
     "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
-    "gb_per_s": "rate", "tflops_per_s": "TFLOP/s",
+    "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
 }  # fmt: skip
+# Units of columns that no query documents, by the ends of their names; rates and what is more are left as they are.
+ENDS_OF_NAMES = {"_per_s": None, "_s": "s", "_ns": "ns", "_j": "J", "_w": "W", "_bytes": "bytes"}
+BESIDE = 4  # times: columns that differ by less are compared, and have one unit
 NAMED_UNITS = (
     "TFLOP/s",
     "samples",
@@ -63,17 +66,16 @@ class Shown(NamedTuple):
 
 def shown(
     rows: "pl.DataFrame", wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    whole: "pl.DataFrame | None" = None,
+    whole: "pl.DataFrame | None" = None, beside: Sequence[str] = (),
 ) -> Shown:  # fmt: skip
     """A column with its unit and its interval.  Behind its name, % makes it a percentage, ~ lets rows fold over it.
 
-    The unit is that of the `whole`, of which these are some rows.
+    The unit is that of the `whole`, of which these are some rows, and fits the columns that stand `beside` it.
     """
     name = wanted.rstrip("%~")
     kind = rows.schema[name]
     values = rows[name].to_list()
-    own_unit = columns[name].unit if name in columns else None
-    unit = "%" if name.endswith("percent") else own_unit
+    unit = unit_of(name, columns)
     if not kind.is_float() and not (kind.is_integer() and unit in SCALES):
         texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         return Shown(
@@ -81,7 +83,9 @@ def shown(
         )
     if name in PROBABILITIES:
         return Shown(name, header(name), [probability(value) for value in values], True)
-    unit, factor = ("%", 0.01) if "%" in wanted else scale(unit, middle(rows if whole is None else whole, name))
+    unit, factor = (
+        ("%", 0.01) if "%" in wanted else scale(unit, size_of(rows if whole is None else whole, name, beside, columns))
+    )
     around = intervals(rows, name, columns)
     numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
     decimals = decimals_of(sizes_of(values, factor), 1 if unit == "%" or name == "z" else LONGEST_NUMBER)
@@ -93,6 +97,15 @@ def shown(
             texts[k] += interval_text(values[k], *interval, factor, decimals)
     label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
     return Shown(name, label, texts, True, values if "~" in wanted else None)
+
+
+def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
+    """The unit of a column as its query says it, or as its name does."""
+    if name.endswith("percent"):
+        return "%"
+    if name in columns:
+        return columns[name].unit
+    return next((unit for end, unit in ENDS_OF_NAMES.items() if name.endswith(end)), None)
 
 
 def plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
@@ -117,8 +130,22 @@ def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
     return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
 
 
+def size_of(
+    rows: "pl.DataFrame", name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]
+) -> float:  # fmt: skip
+    """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
+    size, unit = middle(rows, name), unit_of(name, columns)
+    if unit not in SCALES:
+        return size
+    others = [other for other in beside if other in rows.columns and unit_of(other, columns) == unit]
+    others = [other for other in others if rows.schema[other].is_numeric()]
+    for larger in sorted(middle(rows, other) for other in others):
+        size = larger if size and size < larger <= BESIDE * size else size
+    return size
+
+
 def middle(rows: "pl.DataFrame", name: str) -> float:
-    """The median size of a column, which decides its unit."""
+    """The median size of a column."""
     sizes = sizes_of(rows[name].to_list(), 1.0)
     return statistics.median(sizes) if sizes else 0.0
 

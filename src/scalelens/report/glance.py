@@ -54,10 +54,11 @@ def blocks(
         rows = rows[sorted(range(rows.height), key=order.__getitem__)]
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
     groups = groups_of(rows, wanted)
+    beside = [name.rstrip("~") for name in wanted if "%" not in name]
     made: list[Block] = []
     for group in groups or [rows]:
         heading = shown(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
-        every = [shown(group, name, columns, runs, rows) for name in (wanted[1:] if groups else wanted)]
+        every = [shown(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
         made.append(block(heading, [column for column in every if any(column.texts)]))
     return made
 

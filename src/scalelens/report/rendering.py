@@ -10,6 +10,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import altair as alt
 import pikepdf
 import vl_convert
 
+from scalelens.charts import words
 from scalelens.charts.adjust import adjusted
 from scalelens.charts.page import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
@@ -34,6 +36,8 @@ from scalelens.version import __version__
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PPI = 300
+TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
+FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
 
 
 def save(chart: Any, path: Path, provenance: Provenance, page: Page = SINGLE) -> None:
@@ -60,8 +64,21 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
 
 
 def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE) -> str:
-    """A chart as SVG, to stand in a page of HTML or a notebook, with the settings of `page`."""
-    return _svg_of(adjusted(specification(chart, provenance), page, height_of))
+    """A chart as SVG, to stand in a page of HTML or a notebook, with the settings of `page`.
+
+    A reader's machine may lack the font, and another one is wider: each text is fitted to the place that it has.
+    """
+    return TEXT.sub(_fitted, _svg_of(adjusted(specification(chart, provenance), page, height_of)))
+
+
+def _fitted(text: re.Match[str]) -> str:
+    """A text of an SVG with its length, where the widths of all of its letters are known."""
+    attributes, content = text[1], unescape(text[2])
+    size = FONT_SIZE.search(attributes)
+    if not size or not content.strip() or not words.has_known_width(content):
+        return text[0]
+    length = words.text_width(content) * float(size[1]) / words.SIZE
+    return f'<text{attributes} textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{text[2]}</text>'
 
 
 def height_of(spec: dict[str, Any]) -> float:

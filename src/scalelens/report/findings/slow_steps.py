@@ -30,7 +30,15 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     steps = "step" if row["n_slow"] == 1 else "steps"
     rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
     what = f"{row['n_slow']} {WORDS[row['class']].format(steps)}{rhythm}"
-    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what}."
+    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({where(row)})."
+
+
+def where(row: Mapping[str, Any]) -> str:
+    """Which steps: a single one at the end of a run is a different matter than many all over it."""
+    first, last = row["first_step"], row["last_step"]
+    if row["n_slow"] == 1:
+        return f"step {first}"
+    return f"steps {first} and {last}" if row["n_slow"] == 2 else f"between steps {first} and {last}"
 
 
 def doubt_of(row: Mapping[str, Any]) -> str:
