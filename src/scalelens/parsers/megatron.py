@@ -36,6 +36,7 @@ from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("iteration ",)
@@ -67,6 +68,7 @@ COLUMNS = {
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
 COUNTS = ("skipped_steps", "nan_steps")
+THOUSAND = pa.scalar(1000.0, FLOAT)  # without a type, Arrow would look for time libraries each time
 UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
 
 Metric = tuple[str, float, str | None]
@@ -122,7 +124,7 @@ class Reader:
             stamp, step, of, *texts = match.groups()
             if values := self.layout.read(texts):
                 self.add(line, int(step), of, stamp, *values)
-                if not self.form or len(self.form.head) != line.text.find("|"):
+                if self.rows.many and not (self.form and len(self.form.head) == line.text.find("|")):
                     self.form = form_of(line.text.rstrip(" "), line.text.partition("|")[0], "|")
                 return True
         starts = list(RECORD.finditer(line.text))
@@ -257,7 +259,7 @@ class Reader:
         whose = {"rank": rank, "place": place, "step": steps, "line": records.lines}
         values = dict(zip(layout.names, [records.fields[k] for k in layout.named], strict=True))
         if layout.in_ms:
-            values["step_s"] = pc.divide(values["step_s"], 1000.0)
+            values["step_s"] = pc.divide(values["step_s"], THOUSAND)
         for column in COUNTS:
             if column in values:
                 values[column] = pc.trunc(values[column])
@@ -265,7 +267,7 @@ class Reader:
             values["samples"] = float(batch)
         sequence = values.pop("seqlen", None) or rows.params.get("seq_length")
         if sequence is not None and "samples" in values:
-            length = sequence if isinstance(sequence, pa.Array) else float(sequence)
+            length = sequence if isinstance(sequence, pa.Array) else pa.scalar(float(sequence), FLOAT)
             values["tokens"] = pc.multiply(values["samples"], length)
         if stamp:
             values["ts"] = pc.cast(pc.utf8_slice_codeunits(records.heads, *stamp), pa.timestamp("us"))

@@ -39,6 +39,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = (
@@ -57,6 +58,7 @@ SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use G
 TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
 COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
+HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
 
@@ -158,7 +160,8 @@ class Reader:
         self.shapes[phase] = shape
         if row := self.position(head, text, line):
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
-            if head[1] and text is line.text and not (self.form and len(self.form.head) == text.find("\t")):
+            formed = self.form and len(self.form.head) == text.find("\t")
+            if self.rows.many and not formed and head[1] and text is line.text:
                 self.form = form_of(text, text.partition("\t")[0], "\t")
         return True
 
@@ -196,7 +199,7 @@ class Reader:
         row: dict[str, Any] = {"phase": "train", "epoch": epochs, "attempt": attempt}
         for name, numbers in values.items():
             if name in COLUMNS:
-                row[COLUMNS[name]] = pc.divide(numbers, 100.0) if COLUMNS[name] == "accuracy" else numbers
+                row[COLUMNS[name]] = pc.divide(numbers, HUNDRED) if COLUMNS[name] == "accuracy" else numbers
             else:
                 unit = "%" if "@" in name else None
                 metric = {"attempt": self.rows.attempt, "name": name, "value": numbers, "unit": unit, "stat": "value"}

@@ -36,6 +36,9 @@ from scalelens.parsing.rows import Rows
 
 LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
+PIECES = 16  # of a text that is not so long: the first in which a format takes lines shows how many may come
+SHORT_PIECE = 1 << 10  # bytes of it, from which forms are learned then
+MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
@@ -127,12 +130,7 @@ class LineDispatcher:
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
-        begin = 0
-        while self._by_columns is None and len(text) - begin > 2 * LEARNED_FROM:
-            end = begin + (end_of_whole_lines(text[begin : begin + LEARNED_FROM]) or len(text))
-            self._read_whole_lines(text[begin:end])
-            begin = end
-        text = text[begin:]
+        text = text[self._read_until_learned(text) :]
         reader = self._by_columns
         if not text or not reader or not reader.form or self._poor_blocks == MOST_POOR_BLOCKS or b"\r" in text:
             self._read_whole_lines(text)
@@ -143,6 +141,24 @@ class LineDispatcher:
             self._read_block(reader, block, records)
         else:
             self._read_whole_lines(text)
+
+    def _read_until_learned(self, text: bytes) -> int:
+        """Delivers the first lines, until a form is known, if records are many.  Returns where it stopped."""
+        rows, begin = self.rows, 0
+        is_long = len(text) > 2 * LEARNED_FROM
+        rows.many |= is_long
+        size = LEARNED_FROM if is_long else max(len(text) // PIECES, SHORT_PIECE)
+        while self._by_columns is None and len(text) - begin > 2 * size:
+            before = sum(rows.taken.values())
+            end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
+            self._read_whole_lines(text[begin:end])
+            if not rows.many and (taken := sum(rows.taken.values()) - before):
+                rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
+                if not rows.many:
+                    return end
+                size = SHORT_PIECE
+            begin = end
+        return begin
 
     def _read_block(self, reader: ColumnReader, block: Block, records: Records) -> None:
         """Delivers the records before a gap that holds an anchor, then the lines of the gap, and so on."""

@@ -75,6 +75,7 @@ class Rows:
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
+        self.many = False  # records seem to be many, so that their form is worth learning
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
