@@ -121,7 +121,8 @@ class Reader:
             self.rows.param("log_writers", writers, origin="inferred")
 
     def log(self, line: Line) -> Log:
-        return self.logs.setdefault((line.rank, line.place), Log())
+        label = (line.rank, line.place)
+        return self.logs.get(label) or self.logs.setdefault(label, Log())
 
     def cut(self, line: Line) -> bool:
         self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)

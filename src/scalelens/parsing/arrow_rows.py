@@ -75,11 +75,13 @@ class GatheredRows:
 
 def holds(field: Field, values: Sequence[Any]) -> bool:
     """Whether a column holds some values for sure."""
-    kinds = {*map(type, values)} - {type(None)}
+    kinds = {*map(type, values)}
+    kinds.discard(type(None))
     if int in kinds and field.held in (int, float):
-        if max(abs(value) for value in values if type(value) is int) >= field.limit:
+        kinds.discard(int)
+        numbers = [value for value in values if type(value) is int]
+        if max(numbers) >= field.limit or min(numbers) <= -field.limit:
             return False
-        kinds -= {int}
     if kinds - {field.held}:
         return False
     if datetime in kinds:
