@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.arrow_rows import Columns, GatheredRows, Write, batch_of, columns_of, repeated
+from scalelens.parsing.arrow_rows import FIELDS, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
@@ -105,9 +105,9 @@ class Rows:
 
         Steps are timed ones of the training, in the order of the file.
         """
-        schema, count = SCHEMAS[table], len(columns["line"])
+        fields, count = FIELDS[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
-        rows = pa.table({name: array_of(values, schema.field(name).type, count) for name, values in given.items()})
+        rows = pa.table({name: array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
         self._facts_of(self.part).add_columns(table, rows)
@@ -284,13 +284,15 @@ class Rows:
         tables = self._columns.pop((table, part))
         self._columns_bytes.pop((table, part))
         if self._write:
-            schema = SCHEMAS[table]
             rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
             filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
             filled["file_id"] = repeated(self.file_id, TEXT, rows.num_rows)
             filled["part"] = repeated(part, SMALL, rows.num_rows)
-            arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
-            self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
+            arrays = [
+                filled[name] if name in filled else pa.nulls(rows.num_rows, field.kind)
+                for name, field in FIELDS[table].items()
+            ]
+            self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table]))
 
     def _hand_over_metrics(self) -> None:
         rows, self._metrics = self._metrics, []
