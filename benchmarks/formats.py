@@ -27,7 +27,9 @@ def read(folders: list[Path], names: set[str] | None) -> tuple[float, int, set[s
 
     if names is not None:
         every = formats.load()
-        few = formats.Formats(*[[f for f in some if f.__name__.rpartition(".")[2] in names] for some in every])
+        few = formats.Formats(
+            *[[f for f in some if f.__name__.rpartition(".")[2] in names] for some in (every.of_lines, every.of_files)]
+        )
         formats.load = lambda *_: few  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as scratch:
         ingestion.ingest(folders, Path(scratch) / "w", jobs=1)

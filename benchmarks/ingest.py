@@ -1,14 +1,16 @@
 """Speed and memory of `scalelens ingest` on logs of Megatron, DeepSpeed or pytorch/examples, as ratios within one run.
 
-    python benchmarks/ingest.py [--tool megatron|deepspeed|imagenet] [--megabytes 250] [--files 8] [--rounds 3] [--pieces 1000]
+    python benchmarks/ingest.py [--tool megatron|deepspeed|imagenet] [--megabytes 250] [--files 8] [--rounds 3]
+    python benchmarks/ingest.py [--tool ...] --small 4000 [--rounds 3]
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
-On a machine that others use, the seconds of the processor tell more than those of the clock.
+With --small, so many logs of 24 KB are read instead.  The bound then opens and hashes each of them, too, and what one
+log alone takes is the start, which is left out of the cost of a file.  On a machine that others use, the seconds of the processor tell more than those of the clock.
 Prints one JSON object; the README quotes it with date and machine.
 """
 
 import argparse
-import itertools
+import hashlib
 import json
 import os
 import platform
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 RECORD = (
@@ -36,7 +39,7 @@ NOISE = (
 
 STEPS = "steps: {i} loss: {l:.4f} lm_loss: {m:.4f} iter time (s): {e:.3f} samples/sec: {r:.3f}\n"
 EPOCH = 5000  # batches
-PIECE_LINES = 220  # 24 KB of Megatron's log
+SMALL_BYTES = 24_000
 BATCH = (
     "Epoch: [{epoch}][{batch:4d}/5000]\tTime {time:6.3f} ({time:6.3f})\tData  0.001 ( 0.002)\tLoss {loss:.4e} ({loss:.4e})"
     "\tAcc@1  {top1:5.2f} ({top1:6.2f})\tAcc@5  {top5:5.2f} ({top5:6.2f})\n"
@@ -146,11 +149,23 @@ TOOLS = {
 }
 
 
-def write_pieces(folder: Path, log: Path, files: int, lines: int) -> None:
-    """The beginning of a log, cut into many small ones."""
-    with log.open() as text:
+def write_small(folder: Path, write_log: Callable[[Path, int, int], None], files: int) -> None:
+    """A log, cut into many small ones."""
+    whole = folder / "whole"
+    write_log(whole, files * SMALL_BYTES // 1_000_000 + 1, 0)
+    with whole.open() as log:
         for k in range(files):
-            (folder / f"piece{k}.log").write_text("".join(itertools.islice(text, lines)))
+            (folder / f"{k}.log").write_text("".join(log.readlines(SMALL_BYTES)))
+    whole.unlink()
+
+
+def plain_small(folder: Path, plain_script: Callable[[Path], int]) -> int:
+    """The bound of small logs: each is opened, hashed and read by the script."""
+    records = 0
+    for path in sorted(folder.iterdir()):
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        records += plain_script(path)
+    return records
 
 
 def command(*arguments: str) -> tuple[float, float, float]:
@@ -171,18 +186,53 @@ def least_cpu(measured: list[tuple[float, float, float]]) -> float:
     return min(cpu for _, _, cpu in measured)
 
 
+def machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def small_logs(tool: str, files: int, rounds: int) -> dict[str, object]:
+    """Processor time of a small log, beyond what one log alone takes."""
+    with tempfile.TemporaryDirectory() as scratch:
+        many, one, warehouse = (Path(scratch) / name for name in ("many", "one", "w"))
+        many.mkdir()
+        one.mkdir()
+        write_small(many, TOOLS[tool][0], files)
+        size = sum(path.stat().st_size for path in many.iterdir())
+        shutil.copy(many / "0.log", one)
+        bound: dict[Path, list[tuple[float, float, float]]] = {many: [], one: []}
+        ours: dict[Path, list[tuple[float, float, float]]] = {many: [], one: []}
+        for _ in range(rounds):
+            for folder in (many, one):
+                bound[folder].append(command(__file__, "--tool", tool, "--plain", str(folder)))
+                shutil.rmtree(warehouse, ignore_errors=True)
+                ours[folder].append(
+                    command("-m", "scalelens", "ingest", str(folder), "-w", str(warehouse), "--jobs", "1")
+                )
+    plain_s, ours_s = (least_cpu(of[many]) - least_cpu(of[one]) for of in (bound, ours))
+    return {
+        "machine": machine(), "tool": tool, "small_logs": files, "kilobytes_of_one": round(size / files / 1000, 1),
+        "start_cpu_s": round(least_cpu(ours[one]), 2), "all_cpu_s": round(least_cpu(ours[many]), 2),
+        "plain_script_cpu_ms_a_log": round(plain_s / (files - 1) * 1000, 2),
+        "ingest_cpu_ms_a_log": round(ours_s / (files - 1) * 1000, 2),
+        "ingest_over_plain_script_cpu": round(ours_s / plain_s, 2),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", choices=TOOLS, default="megatron")
     parser.add_argument("--megabytes", type=int, default=250)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--pieces", type=int, default=1000, help="small logs that are read too (default: %(default)s)")
+    parser.add_argument("--small", type=int, metavar="FILES", help="read so many logs of 24 KB instead")
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     write_log, plain_script = TOOLS[options.tool]
     if options.plain:
-        print(plain_script(options.plain))
+        print(plain_small(options.plain, plain_script) if options.plain.is_dir() else plain_script(options.plain))
+        return
+    if options.small:
+        print(json.dumps(small_logs(options.tool, options.small, options.rounds), indent=1))
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "logs"
@@ -190,15 +240,11 @@ def main() -> None:
         for k in range(options.files):
             write_log(folder / f"run{k}.log", options.megabytes, k)
         one, warehouse = folder / "run0.log", Path(scratch) / "w"
-        pieces = Path(scratch) / "pieces"
-        pieces.mkdir()
-        write_pieces(pieces, one, options.pieces, PIECE_LINES)
-        bound, ours, small, alone, both = [], [], [], [], []
+        bound, ours, alone, both = [], [], [], []
         for _ in range(options.rounds):
             bound.append(command(__file__, "--tool", options.tool, "--plain", str(one)))
-            for path, measured in ((one, ours), (pieces, small)):
-                shutil.rmtree(warehouse, ignore_errors=True)
-                measured.append(command("-m", "scalelens", "ingest", str(path), "-w", str(warehouse), "--jobs", "1"))
+            shutil.rmtree(warehouse, ignore_errors=True)
+            ours.append(command("-m", "scalelens", "ingest", str(one), "-w", str(warehouse), "--jobs", "1"))
         for jobs, times in ((1, alone), (2, both)):
             shutil.rmtree(warehouse, ignore_errors=True)
             times.append(
@@ -209,14 +255,13 @@ def main() -> None:
             capture_output=True, text=True, check=True,
         ).stdout.split()[-1]  # fmt: skip
     print(json.dumps({
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": machine(),
         "tool": options.tool, "megabytes": options.megabytes, "steps_of_all_files": int(rows),
         "plain_script_s": round(min(bound)[0], 2), "ingest_s": round(min(ours)[0], 2),
         "ingest_over_plain_script": round(min(ours)[0] / min(bound)[0], 2),
         "plain_script_cpu_s": round(least_cpu(bound), 2), "ingest_cpu_s": round(least_cpu(ours), 2),
         "ingest_over_plain_script_cpu": round(least_cpu(ours) / least_cpu(bound), 2),
         "peak_memory_mb": round(max(peak for _, peak, _ in ours)),
-        "pieces": options.pieces, "piece_lines": PIECE_LINES, "pieces_cpu_s": round(least_cpu(small), 2),
         "files": options.files, "two_processes_over_one": round(min(both) / min(alone), 2),
     }, indent=1))  # fmt: skip
 

@@ -130,9 +130,10 @@ def test_columns_give_the_rows_of_line_by_line(
         return count
 
     monkeypatch.setattr(format.Reader, "take_records", counted)
-    monkeypatch.setattr(lines, "LEARNED_FROM", 1500)
+    monkeypatch.setattr(lines, "MANY_RECORDS", 30)
     chance = random.Random(3)
     for case in range(CASES):
+        monkeypatch.setattr(lines, "LEARNED_FROM", chance.choice((1500, 1 << 16)))  # as of a long text, or a short one
         path.write_text("\n".join(write(chance)) + chance.choice(("", "\n")))
         monkeypatch.setattr(recognise, "TEXT_BLOCK", chance.choice((3000, 9000, 1 << 20)))
         read = []

@@ -19,6 +19,7 @@ from scalelens.ingestion.recognise import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import UnreadMembersError, open_members
+from scalelens.parsing.arrow_rows import GatheredRows
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
@@ -77,7 +78,8 @@ def read_batch(
     Rows of `contents` are in the warehouse already.
     """
     writer = BatchWriter(store) if store else None
-    reader = FileReader(options, formats, contents, writer, progress)
+    gathered = GatheredRows(writer.write) if writer else None
+    reader = FileReader(options, formats, contents, writer, gathered, progress)
     entries: list[Entry] = []
     gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
@@ -88,7 +90,8 @@ def read_batch(
             for entry in reader.read(file):
                 entry.root = file.root
                 entries.append(entry)
-        if writer:
+        if writer and gathered:
+            gathered.flush()
             writer.commit(entries)
     except BaseException:
         if writer:
@@ -107,6 +110,7 @@ class FileReader(NamedTuple):
     formats: Formats
     contents: Contents  # grows with each file
     writer: BatchWriter | None  # takes the rows, except in a dry run
+    gathered: GatheredRows | None  # of small files, on their way to the writer
     progress: Progress
 
     def read(self, file: WalkedFile) -> Iterator[Entry]:
@@ -185,7 +189,7 @@ class FileReader(NamedTuple):
             progress(source.size_bytes)
             return entry
         write, mapping = self.writer.write if self.writer else None, mapped(self.options.mapping)
-        rows = Rows(entry.file_id, write, ZoneInfo(zone) if zone else None, mapping)
+        rows = Rows(entry.file_id, write, ZoneInfo(zone) if zone else None, mapping, self.gathered)
         source.progress = progress
         whole = True
         try:

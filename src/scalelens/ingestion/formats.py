@@ -4,7 +4,6 @@ import functools
 import hashlib
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import scalelens.parsers
 from scalelens.errors import UserError
@@ -12,23 +11,31 @@ from scalelens.folders import modules_of, users_folders, users_module
 from scalelens.parsing.format_file import name_of
 
 
-class Formats(NamedTuple):
+class Formats:
     """All formats: those that take lines of a file, and those that take whole files."""
 
-    of_lines: list[ModuleType]
-    of_files: list[ModuleType]
+    def __init__(self, of_lines: list[ModuleType], of_files: list[ModuleType]) -> None:
+        self.of_lines = of_lines
+        self.of_files = of_files
 
-    @property
+    # What each file asks for is worked out once.
+
+    @functools.cached_property
+    def first(self) -> list[ModuleType]:
+        """File formats that are asked before the lines of a file are read."""
+        return [format for format in self.of_files if not getattr(format, "LAST", False)]
+
+    @functools.cached_property
     def last(self) -> list[ModuleType]:
         """File formats that are asked when no other format takes anything of a file."""
-        return last_of(tuple(self.of_files))
+        return [format for format in self.of_files if getattr(format, "LAST", False)]
 
-    @property
+    @functools.cached_property
     def owning(self) -> list[ModuleType]:
         """Of those asked last, the ones that own a whole file."""
         return [format for format in self.last if not vars(format).get("SECOND_READ")]
 
-    @property
+    @functools.cached_property
     def second(self) -> list[ModuleType]:
         """Formats that read training lines which no other format took, in a second read; the one that guesses last."""
         formats = [format for format in self.last if vars(format).get("SECOND_READ")]
@@ -40,23 +47,18 @@ class Formats(NamedTuple):
 
     def version(self, taken_by: str | None = None) -> str:
         """Version of what reads a file: of the one file format that took it, else a digest of all formats."""
-        for format in self.of_files if taken_by else ():
-            if name_of(format) == taken_by and not getattr(format, "LAST", False):
-                return f"{taken_by} {format.VERSION}"
-        formats = (*self.of_lines, *self.of_files)
-        return f"lines {digest_of(formats, tuple([format.VERSION for format in formats]))}"
+        version = self._versions.get(taken_by) if taken_by else None
+        return f"lines {self._digest}" if version is None else f"{taken_by} {version}"
 
+    @functools.cached_property
+    def _versions(self) -> dict[str, int]:
+        return {name_of(format): format.VERSION for format in self.first}
 
-@functools.lru_cache(maxsize=8)  # it is asked for each file
-def last_of(formats: tuple[ModuleType, ...]) -> list[ModuleType]:
-    return [format for format in formats if getattr(format, "LAST", False)]
-
-
-@functools.lru_cache(maxsize=8)
-def digest_of(formats: tuple[ModuleType, ...], versions: tuple[int, ...]) -> str:
-    """Digest of the names and versions of formats."""
-    text = ",".join(f"{name_of(format)} {version}" for format, version in zip(formats, versions, strict=True))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    @functools.cached_property
+    def _digest(self) -> str:
+        """Digest of the names and versions of all formats."""
+        text = ",".join(f"{name_of(format)} {format.VERSION}" for format in (*self.of_lines, *self.of_files))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def load(folders: tuple[Path, ...] = ()) -> Formats:

@@ -57,9 +57,8 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if note := stand_in(text):
         return "unknown", note
-    last = formats.last
-    for format in formats.of_files:
-        if format not in last and recognised(format, text, source.name):
+    for format in formats.first:
+        if recognised(format, text, source.name):
             return read_by_file_format(format, source, rows)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason

@@ -111,7 +111,7 @@ class Reader:
         if batch:
             rows.param("global_batch_size", batch, line.number, origin="inferred")
         names = ["loss", *(name for name, _, _ in losses), "iter time (s)", "samples/sec"]
-        if not self.form or self.names != names:
+        if rows.many and (not self.form or self.names != names):
             self.form, self.names = form_of(names), names
 
     def beside_megatron(self) -> bool:

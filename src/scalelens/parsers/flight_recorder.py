@@ -50,8 +50,10 @@ Dict = dict[str, Any]
 
 
 def recognise(head: bytes, name: str) -> bool:
+    if not (PICKLE.match(head) or JSON.match(head)):
+        return False
     words = (b"profiling_name", b"collective_seq_id") if b"profiling_name" in head else (b"pg_config", b"pg_status")
-    return bool(PICKLE.match(head) or JSON.match(head)) and all(word in head for word in words)
+    return all(word in head for word in words)
 
 
 def read(source: Source, rows: Rows) -> str | None:

@@ -20,19 +20,22 @@ from scalelens.parsing.source import Source
 VERSION = 1
 
 STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-KINDS = (
-    (re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
-    (re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
-    (re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
-    (re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
-    (re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
+KINDS = (  # a text that each of them holds, which is found faster than its pattern; the pattern; the note
+    (b"<jube", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
+    (b"outpath:", re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
+    (b"start: ", re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
+    (b":", re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
+    (b"]:", re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
 )  # fmt: skip
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(kind.match(head[:4096]) for kind, _ in KINDS)
+    return note_of(head[:4096]) is not None
+
+
+def note_of(head: bytes) -> str | None:
+    return next((note for sign, kind, note in KINDS if sign in head and kind.match(head)), None)
 
 
 def read(source: Source, rows: Rows) -> str:
-    head = source.head()[:4096]
-    return next((note for kind, note in KINDS if kind.match(head)), "JUBE's own")
+    return note_of(source.head()[:4096]) or "JUBE's own"

@@ -36,6 +36,7 @@ from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import whole
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("iteration ",)
@@ -67,6 +68,7 @@ COLUMNS = {
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
 COUNTS = ("skipped_steps", "nan_steps")
+THOUSAND = pa.scalar(1000.0, FLOAT)  # without a type, Arrow would look for time libraries each time
 UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
 
 Metric = tuple[str, float, str | None]
@@ -75,7 +77,7 @@ Metric = tuple[str, float, str | None]
 class Layout:
     """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
 
-    def __init__(self, keys: list[str]) -> None:
+    def __init__(self, keys: Sequence[str]) -> None:
         body = "".join(rf"{re.escape(key)}:([^|_]*)\|" for key in keys)
         self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
         targets = [target(key.strip()) for key in keys]
@@ -122,7 +124,7 @@ class Reader:
             stamp, step, of, *texts = match.groups()
             if values := self.layout.read(texts):
                 self.add(line, int(step), of, stamp, *values)
-                if not self.form or len(self.form.head) != line.text.find("|"):
+                if self.rows.many and not (self.form and len(self.form.head) == line.text.find("|")):
                     self.form = form_of(line.text.rstrip(" "), line.text.partition("|")[0], "|")
                 return True
         starts = list(RECORD.finditer(line.text))
@@ -257,7 +259,7 @@ class Reader:
         whose = {"rank": rank, "place": place, "step": steps, "line": records.lines}
         values = dict(zip(layout.names, [records.fields[k] for k in layout.named], strict=True))
         if layout.in_ms:
-            values["step_s"] = pc.divide(values["step_s"], 1000.0)
+            values["step_s"] = pc.divide(values["step_s"], THOUSAND)
         for column in COUNTS:
             if column in values:
                 values[column] = pc.trunc(values[column])
@@ -265,7 +267,7 @@ class Reader:
             values["samples"] = float(batch)
         sequence = values.pop("seqlen", None) or rows.params.get("seq_length")
         if sequence is not None and "samples" in values:
-            length = sequence if isinstance(sequence, pa.Array) else float(sequence)
+            length = sequence if isinstance(sequence, pa.Array) else pa.scalar(float(sequence), FLOAT)
             values["tokens"] = pc.multiply(values["samples"], length)
         if stamp:
             values["ts"] = pc.cast(pc.utf8_slice_codeunits(records.heads, *stamp), pa.timestamp("us"))
@@ -360,5 +362,10 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
 
 def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
-    keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
-    return Layout(keys) if len(keys) == len(fields) else None
+    keys = tuple(match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field)))
+    return layout_of_keys(keys) if len(keys) == len(fields) else None
+
+
+@functools.lru_cache(maxsize=256)  # the logs of a folder have few layouts
+def layout_of_keys(keys: tuple[str, ...]) -> Layout:
+    return Layout(keys)

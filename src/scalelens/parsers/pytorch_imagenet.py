@@ -39,6 +39,7 @@ from scalelens.parsing.lines import Line
 from scalelens.parsing.number_fields import Places
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = (
@@ -58,6 +59,7 @@ TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
 FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
 COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
+HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
 Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
 
@@ -120,7 +122,8 @@ class Reader:
             self.rows.param("log_writers", writers, origin="inferred")
 
     def log(self, line: Line) -> Log:
-        return self.logs.setdefault((line.rank, line.place), Log())
+        label = (line.rank, line.place)
+        return self.logs.get(label) or self.logs.setdefault(label, Log())
 
     def cut(self, line: Line, why: str = "the record is cut, or something else was printed into it") -> bool:
         self.rows.problem(line.number, why, line.text)
@@ -160,7 +163,8 @@ class Reader:
         self.shapes[phase] = shape
         if row := self.position(head, text, line):
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
-            if head[1] and text is line.text and not (self.form and len(self.form.head) == text.find("\t")):
+            formed = self.form and len(self.form.head) == text.find("\t")
+            if self.rows.many and not formed and head[1] and text is line.text:
                 self.form = form_of(text, text.partition("\t")[0], "\t")
         return True
 
@@ -198,7 +202,7 @@ class Reader:
         row: dict[str, Any] = {"phase": "train", "epoch": epochs, "attempt": attempt}
         for name, numbers in values.items():
             if name in COLUMNS:
-                row[COLUMNS[name]] = pc.divide(numbers, 100.0) if COLUMNS[name] == "accuracy" else numbers
+                row[COLUMNS[name]] = pc.divide(numbers, HUNDRED) if COLUMNS[name] == "accuracy" else numbers
             else:
                 unit = "%" if "@" in name else None
                 metric = {"attempt": self.rows.attempt, "name": name, "value": numbers, "unit": unit, "stat": "value"}

@@ -89,7 +89,8 @@ class Launch:
         shown, skew = self.shown.get(step), self.span_of(SKEW)
         return None if ts is None or shown is None or skew is None else seconds(shown, ts) > skew
 
-    def add(self, step: Any, ts: datetime | None, step_s: float | None) -> Position:
+    def add(self, step: Any, ts: datetime | None, step_s: float | None) -> tuple[Any, bool]:
+        """Takes a record.  Returns the largest earlier step, and whether there was a record of the same step."""
         at = bisect.bisect_left(self.steps, step)
         known = at < len(self.steps) and self.steps[at] == step
         before = self.steps[at - 1] if at else None
@@ -109,7 +110,7 @@ class Launch:
             self.shown[step] = ts
             if len(self.steps) > KEPT:
                 self.shown.pop(self.steps.pop(0))
-        return Position(0, False, before, known)
+        return before, known
 
     def extend(self, steps: list[int], times: list[datetime], step_s: list[float], whole_seconds: bool) -> None:
         """`add` of records whose steps rise, from beyond all that were seen.  The last KEPT of them are enough.
@@ -179,7 +180,8 @@ class Writers:
 
         A rank that is named prints a step `once`, so that the same step again is a restart.  Many tools repeat it.
         """
-        history = self._streams.setdefault((*whose, rank), History())
+        stream = (*whose, rank)
+        history = self._streams.get(stream) or self._streams.setdefault(stream, History())
         launch, proven, headers = history.launch, True, self.headers_for(rank)
         if launch is None or headers != history.headers:
             begins = True
@@ -193,15 +195,13 @@ class Writers:
         if history.doubted and launch and not begins:
             self._resolve(history, launch, step, line)
         if not begins and launch:
-            position = launch.add(step, ts, step_s)
-        else:
-            history.attempt += launch is not None
-            history.headed, history.proven = headers != history.headers, proven
-            history.doubted *= not proven
-            history.launch = Launch(step, ts, step_s)
-            position = Position(0, True, None, False)
-        history.headers = headers
-        return position._replace(attempt=history.attempt)
+            history.headers = headers
+            return Position(history.attempt, False, *launch.add(step, ts, step_s))
+        history.attempt += launch is not None
+        history.headed, history.proven, history.headers = headers != history.headers, proven, headers
+        history.doubted *= not proven
+        history.launch = Launch(step, ts, step_s)
+        return Position(history.attempt, True, None, False)
 
     def following(self, whose: Stream, rank: int | None) -> tuple[int, Launch] | None:
         """Attempt and launch of a stream that a later step goes on with; None where it may begin a launch."""

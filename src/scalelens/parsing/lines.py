@@ -36,6 +36,9 @@ from scalelens.parsing.rows import Rows
 
 LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
+PIECES = 16  # of a text that is not so long: the first in which a format takes lines shows how many may come
+SHORT_PIECE = 1 << 10  # bytes of it, from which forms are learned then
+MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
@@ -100,9 +103,9 @@ class LineDispatcher:
         self.rows = rows
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
-        self._formats, self._finder, self._anchors, self._takers = anchors_of(tuple(formats))
-        self._headers = {index for index, anchor in enumerate(self._anchors) if anchor in HEADERS}
-        self._offers: dict[tuple[int, ...], list[str]] = {}  # names of formats by the anchors of a line
+        self._anchors = anchors_of(tuple(formats))
+        self._find = self._anchors.finder.find_matches_as_indexes
+        self._offers: dict[tuple[int, ...], Offer] = {}  # by the anchors of a line
         self._claiming: dict[str, Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
         self._by_columns: ColumnReader | None = None  # the reader that named the form of its records last
@@ -127,12 +130,7 @@ class LineDispatcher:
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
-        begin = 0
-        while self._by_columns is None and len(text) - begin > 2 * LEARNED_FROM:
-            end = begin + (end_of_whole_lines(text[begin : begin + LEARNED_FROM]) or len(text))
-            self._read_whole_lines(text[begin:end])
-            begin = end
-        text = text[begin:]
+        text = text[self._read_until_learned(text) :]
         reader = self._by_columns
         if not text or not reader or not reader.form or self._poor_blocks == MOST_POOR_BLOCKS or b"\r" in text:
             self._read_whole_lines(text)
@@ -144,9 +142,27 @@ class LineDispatcher:
         else:
             self._read_whole_lines(text)
 
+    def _read_until_learned(self, text: bytes) -> int:
+        """Delivers the first lines, until a form is known, if records are many.  Returns where it stopped."""
+        rows, begin = self.rows, 0
+        is_long = len(text) > 2 * LEARNED_FROM
+        rows.many |= is_long
+        size = LEARNED_FROM if is_long else max(len(text) // PIECES, SHORT_PIECE)
+        while self._by_columns is None and len(text) - begin > 2 * size:
+            before = sum(rows.taken.values())
+            end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
+            self._read_whole_lines(text[begin:end])
+            if not rows.many and (taken := sum(rows.taken.values()) - before):
+                rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
+                if not rows.many:
+                    return end
+                size = SHORT_PIECE
+            begin = end
+        return begin
+
     def _read_block(self, reader: ColumnReader, block: Block, records: Records) -> None:
         """Delivers the records before a gap that holds an anchor, then the lines of the gap, and so on."""
-        hit = block.with_anchors(self._finder.find_matches_as_indexes)
+        hit = block.with_anchors(self._find)
         count, taken, begin, place = len(records.lines), 0, 0, 0
         for gap in [*np.flatnonzero(hit).tolist(), len(hit)]:
             taken += self._take_records(reader, block, records.part(min(begin, count), min(gap, count)))
@@ -191,7 +207,7 @@ class LineDispatcher:
 
     def _read_whole_lines(self, text: bytes) -> None:
         """Delivers the lines that hold an anchor, and those that a format may have claimed."""
-        hits = iter(self._finder.find_matches_as_indexes(text, overlapping=True))
+        hits = iter(self._find(text, overlapping=True))
         hit = next(hits, None)
         if hit is None and not self._claiming:
             self.recurring.look(text, [(0, len(text))], self.lines + 1)
@@ -240,7 +256,7 @@ class LineDispatcher:
             return
         label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
         for piece in pieces(raw) if tagged else raw.split(b"\r"):
-            hits = self._finder.find_matches_as_indexes(piece, overlapping=True) if anchors else ()
+            hits = self._find(piece, overlapping=True) if anchors else ()
             of_piece = [anchor for anchor, _, _ in hits]
             if of_piece or self._claiming or not label:
                 label = self._deliver(piece, number, of_piece, label)
@@ -258,15 +274,15 @@ class LineDispatcher:
     def _offer(self, line: Line, anchors: list[int], claimer: str | None, raw: bytes) -> None:
         """Offers a line to the formats whose anchors it holds, except the one that has it by a claim."""
         if line.text[:1] in ' \t{"' and line.text.lstrip()[:1] in ("{", '"') and is_json(line.text.strip()):
-            anchors = [anchor for anchor in anchors if '"' in self._anchors[anchor]]
+            anchors = [anchor for anchor in anchors if '"' in self._anchors.texts[anchor]]
         key = tuple(anchors) if len(anchors) < 4 else tuple(sorted(set(anchors)))
-        names = self._offers.get(key)
-        if names is None:
-            names = self._offers[key] = list(dict.fromkeys(name for anchor in anchors for name in self._takers[anchor]))
+        offer = self._offers.get(key)
+        if offer is None:
+            offer = self._offers[key] = self._anchors.offer(anchors)
         rows = self.rows
-        if any(anchor in self._headers for anchor in anchors):
+        if offer.is_header:
             rows.launched(line.rank)
-        for name in names:
+        for name in offer.names:
             if name == claimer:
                 continue
             reader = self._readers.get(name) or self._reader(name)
@@ -293,7 +309,7 @@ class LineDispatcher:
             self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.place)
 
     def _reader(self, name: str) -> Reader:
-        reader: Reader = self._formats[name].Reader(self.rows)
+        reader: Reader = self._anchors.formats[name].Reader(self.rows)
         self._readers[name] = reader
         return reader
 
@@ -357,19 +373,36 @@ def line_of_hit(text: bytes, ends: list[int], place: int, start: int, hit_end: i
     return place, start
 
 
+class Offer(NamedTuple):
+    """What is done with a line of some anchors."""
+
+    names: list[str]  # of the formats that it is offered to
+    is_header: bool  # of a launch
+
+
+class Anchors(NamedTuple):
+    """The anchors of formats: the same for all files."""
+
+    formats: dict[str, ModuleType]  # by name
+    finder: ahocorasick_rs.BytesAhoCorasick
+    texts: list[str]
+    takers: list[list[str]]  # names of the formats that have each
+
+    def offer(self, anchors: list[int]) -> Offer:
+        names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
+        return Offer([*names], any(self.texts[anchor] in HEADERS for anchor in anchors))
+
+
 @functools.lru_cache(maxsize=8)
-def anchors_of(
-    formats: tuple[ModuleType, ...],
-) -> tuple[dict[str, ModuleType], ahocorasick_rs.BytesAhoCorasick, list[str], list[list[str]]]:
-    """Formats by name, a finder of all anchors, the anchors by index, and by index the formats that have each."""
+def anchors_of(formats: tuple[ModuleType, ...]) -> Anchors:
     by_name = {name_of(format): format for format in formats}
     pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
-    anchors = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
+    texts = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
     finder = ahocorasick_rs.BytesAhoCorasick(
-        [anchor.encode() for anchor in anchors],
+        [text.encode() for text in texts],
         implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
     )
-    return by_name, finder, anchors, [[name for other, name in pairs if other == anchor] for anchor in anchors]
+    return Anchors(by_name, finder, texts, [[name for anchor, name in pairs if anchor == text] for text in texts])
 
 
 def is_json(text: str) -> bool:

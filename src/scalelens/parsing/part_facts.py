@@ -53,8 +53,8 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         if table in TRACES:
             self.add_traced(rows["rank"].unique().to_pylist())
         elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
-            names = [name for name in ("rank", "step", "attempt", "ts") if name in rows.column_names]
-            ends = rows.select(names).take([0, rows.num_rows - 1]).to_pylist()
+            columns = {name: rows[name] for name in ("rank", "step", "attempt", "ts") if name in rows.column_names}
+            ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
             for take in TAKEN_FROM[table]:
                 take(self, ends)
 

@@ -23,12 +23,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scalelens.parsing.arrow_rows import FIELDS, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
 from scalelens.parsing.values import whole_valued
-from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL
+from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
@@ -36,9 +37,8 @@ UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised fo
 # Adds the columns of a table that follow from its other columns.
 DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
+METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
 COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
-
-Write = Callable[[str, pa.RecordBatch], None]
 
 
 class Rows:
@@ -55,6 +55,7 @@ class Rows:
         write: Write | None = None,
         zone: tzinfo | None = None,
         mapping: Mapping[str, tuple[str, str | None]] | None = None,
+        gathered: GatheredRows | None = None,
     ) -> None:
         self.file_id = file_id
         self.path = ""  # of the file: some tools print facts into its name
@@ -74,10 +75,12 @@ class Rows:
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
+        self.many = False  # records seem to be many, so that their form is worth learning
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
         self._write = write
+        self._gathered = gathered  # takes rows in place of `write` where they are few
         self._pending: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._columns: dict[tuple[str, int], list[pa.Table]] = {}
         self._columns_bytes: dict[tuple[str, int], int] = {}
@@ -102,9 +105,9 @@ class Rows:
 
         Steps are timed ones of the training, in the order of the file.
         """
-        schema, count = SCHEMAS[table], len(columns["line"])
+        fields, count = FIELDS[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
-        rows = pa.table({name: array_of(values, schema.field(name).type, count) for name, values in given.items()})
+        rows = pa.table({name: array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
         self._facts_of(self.part).add_columns(table, rows)
@@ -234,20 +237,29 @@ class Rows:
         if self.zone:
             for row in rows:
                 to_utc(row, self.zone)
-        try:
-            batch = batch_of(rows, SCHEMAS[table], self.file_id)
-        except UNFIT:
-            self._take_out_unfit(table, rows)
-            batch = batch_of(rows, SCHEMAS[table], self.file_id)
+        if not self._gather(table, columns_of(rows), len(rows)):
+            try:
+                batch = self._batch_of(table, rows)
+            except UNFIT:
+                self._take_out_unfit(table, rows)
+                batch = self._batch_of(table, rows)
+            self._write_batch(table, batch)
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
         if table == "steps" and any(map(is_timed_step, rows)):
             self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
-        self._write_batch(table, batch)
 
     def _note_timed_steps(self, first: int, last: int) -> None:
         before = self.timed_steps or (first, last)
         self.timed_steps = min(before[0], first), max(before[1], last)
+
+    def _gather(self, table: str, columns: Columns, count: int) -> bool:
+        """Whether rows are gathered with those of other files."""
+        gathered = self._gathered if table not in DERIVED else None
+        return gathered is not None and gathered.take(table, self.file_id, columns, count)
+
+    def _batch_of(self, table: str, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+        return batch_of(table, {**columns_of(rows), "file_id": [self.file_id] * len(rows)}, len(rows))
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
         if self._write:
@@ -272,13 +284,15 @@ class Rows:
         tables = self._columns.pop((table, part))
         self._columns_bytes.pop((table, part))
         if self._write:
-            schema = SCHEMAS[table]
             rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
             filled = {name: column.chunk(0) for name, column in zip(rows.column_names, rows.columns, strict=True)}
-            filled["file_id"] = repeated(self.file_id, rows.num_rows)
-            filled["part"] = pa.repeat(pa.scalar(part, SMALL), rows.num_rows)
-            arrays = [filled.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
-            self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=schema))
+            filled["file_id"] = repeated(self.file_id, TEXT, rows.num_rows)
+            filled["part"] = repeated(part, SMALL, rows.num_rows)
+            arrays = [
+                filled[name] if name in filled else pa.nulls(rows.num_rows, field.kind)
+                for name, field in FIELDS[table].items()
+            ]
+            self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table]))
 
     def _hand_over_metrics(self) -> None:
         rows, self._metrics = self._metrics, []
@@ -286,42 +300,18 @@ class Rows:
             return
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter(0)):
             self._facts_of(part).count("metrics", sum(1 for _ in rows_of_part))
-        if self._write:
-            schema = SCHEMAS["metrics"]
-            columns = zip(*rows, strict=True)
+        columns = dict(zip(METRICS, zip(*rows, strict=True), strict=True))
+        if self._write and not self._gather("metrics", columns, len(rows)):
             try:
-                arrays = [
-                    column_of(values, field.type) for values, field in zip(columns, list(schema)[1:], strict=True)
-                ]
+                batch = batch_of("metrics", {**columns, "file_id": [self.file_id] * len(rows)}, len(rows))
             except UNFIT:
-                fitting = [dict(zip(schema.names[1:], values, strict=True)) for values in rows]
+                fitting = [dict(zip(METRICS, values, strict=True)) for values in rows]
                 self._take_out_unfit("metrics", fitting)
-                self._write("metrics", batch_of(fitting, schema, self.file_id))
-                return
-            ids = repeated(self.file_id, len(rows))
-            self._write("metrics", pa.RecordBatch.from_arrays([ids, *arrays], schema=schema))
+                batch = self._batch_of("metrics", fitting)
+            self._write("metrics", batch)
 
     def _facts_of(self, part: int) -> PartFacts:
         return self.parts.setdefault(part, PartFacts())
-
-
-def batch_of(rows: list[dict[str, Any]], schema: pa.Schema, file_id: str) -> pa.RecordBatch:
-    """Rows as Arrow.  Most rows fill the same few columns of a table; then the others are not looked for in each."""
-    names = list(rows[0])
-    try:
-        if any(len(row) != len(names) for row in rows):
-            raise KeyError
-        columns = zip(*map(operator.itemgetter(*names), rows), strict=True)
-    except KeyError:
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = ([row.get(name) for row in rows] for name in names)  # type: ignore[assignment]
-    filled = dict(zip(names, columns, strict=True))
-    arrays = [
-        column_of(filled[field.name], field.type) if field.name in filled else pa.nulls(len(rows), field.type)
-        for field in schema
-    ]
-    arrays[schema.get_field_index("file_id")] = repeated(file_id, len(rows))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def is_timed_step(row: Mapping[str, Any]) -> bool:
@@ -337,19 +327,7 @@ def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
         return values if values.type == kind else pc.cast(values, kind)
     if isinstance(values, np.ndarray):
         return pa.array(values, kind)
-    return pa.repeat(pa.scalar(values, kind), count)
-
-
-def repeated(text: str, count: int) -> pa.Array:
-    """A text `count` times.  Without a type, Arrow would look for time libraries, for a millisecond each time."""
-    return pa.repeat(pa.scalar(text, pa.string()), count)
-
-
-def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
-    if values.count(values[0]) == len(values):
-        return pa.nulls(len(values), kind) if values[0] is None else pa.repeat(pa.scalar(values[0], kind), len(values))
-    return pa.array(values, type=kind)
+    return repeated(values, kind, count)
 
 
 def to_utc(row: dict[str, Any], zone: tzinfo) -> None:

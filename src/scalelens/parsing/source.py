@@ -8,6 +8,7 @@ import bz2
 import codecs
 import functools
 import hashlib
+import io
 import lzma
 import os
 import time
@@ -58,10 +59,13 @@ class Source:
         return stem if suffix.lower() in COMPRESSED else name
 
     def digest(self) -> str:
-        """sha256 of the stored bytes, in hexadecimal."""
-        sha = hashlib.sha256()
+        """sha256 of the stored bytes, in hexadecimal.  From then on a small file is read from memory."""
+        sha, block = hashlib.sha256(), b""
         for block in self._blocks(CHUNK):
             sha.update(block)
+        if self.size_bytes <= CHUNK:
+            self._stored.close()
+            self._stored = io.BytesIO(block)
         return sha.hexdigest()
 
     def head(self) -> bytes:

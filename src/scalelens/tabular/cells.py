@@ -103,7 +103,8 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
 def head_lines(head: bytes) -> list[str]:
     """Lines of a file's first bytes that hold something."""
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line and not line.isspace()]
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
 def delimiter_of(text: str) -> str:

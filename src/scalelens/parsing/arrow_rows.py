@@ -1,0 +1,127 @@
+"""Rows as Arrow: those of one file at once, or those of many small files together.
+
+Arrow takes as long for a column of 24 values as for one of some hundreds.  So the rows of small files are gathered
+until there are many.  Only values that their columns hold for sure are gathered.  Rows with any other value become
+Arrow with their file, so that what a column cannot hold is told with its file and line.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from scalelens.tables import FLOAT, INT, SCHEMAS, SMALL, TEXT, TIME
+
+FEW = 1000  # rows of one table and file, at most, that are gathered
+MANY = 8000  # gathered rows of one table become Arrow
+
+Write = Callable[[str, pa.RecordBatch], None]
+Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
+
+
+class Field(NamedTuple):
+    """A column of a stored table."""
+
+    kind: pa.DataType
+    held: type | None  # what it can be filled with unseen, but for numbers beyond `limit`
+    limit: int
+
+
+HELD: dict[pa.DataType, tuple[type, int]] = {
+    TEXT: (str, 0), INT: (int, 1 << 63), SMALL: (int, 1 << 31), FLOAT: (float, 1 << 53), TIME: (datetime, 0),
+}  # fmt: skip
+FIELDS = {
+    table: {field.name: Field(field.type, *HELD.get(field.type, (None, 0))) for field in schema}
+    for table, schema in SCHEMAS.items()
+}
+
+
+class GatheredRows:
+    """Rows of small files, until there are many of a table."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._files: dict[str, list[tuple[str, int, Columns]]] = {}  # by table: a file, how many rows, their columns
+        self._counts: dict[str, int] = {}
+
+    def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
+        """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
+        fields = FIELDS[table]
+        if count > FEW or not all(name in fields and holds(fields[name], values) for name, values in columns.items()):
+            return False
+        self._files.setdefault(table, []).append((file_id, count, columns))
+        self._counts[table] = self._counts.get(table, 0) + count
+        if self._counts[table] >= MANY:
+            self._hand_over(table)
+        return True
+
+    def flush(self) -> None:
+        """Hands over everything that is still gathered."""
+        for table in [*self._files]:
+            self._hand_over(table)
+
+    def _hand_over(self, table: str) -> None:
+        files, count = self._files.pop(table), self._counts.pop(table)
+        columns: dict[str, list[Any]] = {name: [] for _, _, given in files for name in given}
+        file_ids: list[str] = []
+        for file_id, rows, given in files:
+            file_ids += [file_id] * rows
+            for name, values in columns.items():
+                values += given.get(name) or [None] * rows
+        self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
+
+
+def holds(field: Field, values: Sequence[Any]) -> bool:
+    """Whether a column holds some values for sure."""
+    kinds = {*map(type, values)}
+    kinds.discard(type(None))
+    if int in kinds and field.held in (int, float):
+        kinds.discard(int)
+        numbers = [value for value in values if type(value) is int]
+        if max(numbers) >= field.limit or min(numbers) <= -field.limit:
+            return False
+    if kinds - {field.held}:
+        return False
+    if datetime in kinds:
+        return all(value is None or value.tzinfo is None for value in values)
+    return str not in kinds or is_unicode("".join(filter(None, values)))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half characters."""
+    return text.isascii() or text.encode("utf-8", "replace").decode() == text
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Rows as columns.  Most rows fill the same few columns of a table; then the others are not looked for in each."""
+    names = [*rows[0]]
+    try:
+        if len(names) > 1 and all(len(row) == len(names) for row in rows):
+            return dict(zip(names, zip(*map(operator.itemgetter(*names), rows), strict=True), strict=True))
+    except KeyError:
+        pass
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
+    """Columns of a table as Arrow; those that are not given are NULL.  Where a value does not fit, Arrow raises."""
+    arrays = [
+        column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
+        for name, field in FIELDS[table].items()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table])
+
+
+def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
+    if values.count(values[0]) == len(values):
+        return pa.nulls(len(values), kind) if values[0] is None else repeated(values[0], kind, len(values))
+    return pa.array(values, type=kind)
+
+
+def repeated(value: Any, kind: pa.DataType, count: int) -> pa.Array:
+    """A value `count` times.  Without a type, Arrow would look for time libraries, for a millisecond each time."""
+    return pa.repeat(pa.scalar(value, kind), count)
