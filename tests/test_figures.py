@@ -404,3 +404,16 @@ def test_what_plot_needs(tmp_path):
     assert "name a chart, or give --sql" in run("plot", "-o", "f.svg")
     assert "no file to draw to" in run("plot", "scaling")
     assert "--x devices --y step_s" in run("plot", "--sql", "FROM runs", "-o", tmp_path / "f.svg")
+
+
+def test_more_runs_than_a_chart_can_show_are_refused_before_they_are_asked_for(tmp_path, monkeypatch):
+    for n in range(4):
+        (tmp_path / f"{n}.csv").write_text(
+            "step,step_time_s\n" + "".join(f"{k},{0.1 + n + k % 7 / 100}\n" for k in range(9))
+        )
+    ingest([tmp_path], tmp_path / "w")
+    chart, options = charts.find("step_times"), ["-w", tmp_path / "w", "-o", tmp_path / "f.svg"]
+    monkeypatch.setattr(chart, "MOST_RUNS", 3)
+    assert "4 runs with times of steps are more than one chart can show (3)" in run("plot", "step_times", *options)
+    monkeypatch.setattr(chart, "MOST_RUNS", 4)
+    assert "of one run, not of 4" in run("plot", "step_times", *options)

@@ -31,6 +31,7 @@ from scalelens.errors import UserError
 
 QUERY = "batch_cdf"
 FACETS = True
+MOST_RUNS = style.MOST_SERIES * facets.MOST_PANELS
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
 

@@ -27,6 +27,7 @@ from scalelens.errors import UserError
 
 QUERY = "step_course"
 FACETS = True
+MOST_RUNS = facets.MOST_PANELS
 FACTS = ("name",)
 
 COUNTS = style.Look("record", style.COLOURS[0], "circle", [1, 0], 0)

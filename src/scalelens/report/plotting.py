@@ -1,7 +1,7 @@
 """From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -11,12 +11,14 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import own
+from scalelens.charts.limits import check_count
 from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.answering import answer
 from scalelens.database.ask import call, check_call
 from scalelens.database.connect import connect
+from scalelens.database.views import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.queries.load import load
@@ -87,9 +89,10 @@ def draw(
     page = page_of(settings)
     further = _columns_of_facet(connection, chart, queries[chart.QUERY], page.facet) if page.facet else ()
     statement = rows_statement(chart, call(chart.QUERY, parameters), further)
+    if hasattr(chart, "MOST_RUNS"):
+        _check_runs(connection, str(parameters.get("runs", "")), chart.MOST_RUNS)
     rows = answer(connection, statement)
-    drawn_runs = ", ".join(f"'{run}'" for run in run_ids(rows)) or "NULL"
-    left_out = left_out_of(connection, drawn_runs, parameters, queries["exclusions"])
+    left_out = left_out_of(connection, run_ids(rows), parameters, queries["exclusions"])
     texts = {key: str(value) for key, value in parameters.items()}
     try:
         figure = chart.draw(rows, left_out, texts, page)
@@ -145,18 +148,30 @@ def plot_sql(
     return plotted
 
 
+def _check_runs(connection: duckdb.DuckDBPyConnection, runs: str, most: int) -> None:
+    """Raises UserError where more runs have times of steps than the chart can show, before these are asked for."""
+    counted = answer(
+        connection,
+        "SELECT count(DISTINCT run_id) FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
+        f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})",
+    )
+    hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
+    check_count(counted.item(), most, "runs with times of steps", hint)
+
+
 def left_out_of(
-    connection: duckdb.DuckDBPyConnection, runs: str, parameters: Mapping[str, Any], exclusions: Query
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[str], parameters: Mapping[str, Any], exclusions: Query
 ) -> dict[str, int]:
     """How many records of `runs` the query left out, by rule.
 
     `exclusions` takes some of the chart's parameters.  With the same values it finds the records that were left out.
     """
+    if not runs:
+        return {}
     shared = {key: value for key, value in parameters.items() if key in {p.name for p in exclusions.parameters}}
+    shared["runs"] = f"run_id IN ({', '.join(map(sql_text, runs))})"
     counts = answer(
-        connection,
-        f"SELECT rule, count(*) AS records FROM {call('exclusions', shared)} "
-        f"WHERE run_id IN ({runs}) GROUP BY rule ORDER BY rule",
+        connection, f"SELECT rule, count(*) AS records FROM {call('exclusions', shared)} GROUP BY rule ORDER BY rule"
     )
     return dict(counts.iter_rows())
 
