@@ -140,7 +140,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_json": {(ONE, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
-    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
+    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
