@@ -140,7 +140,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_json": {(ONE, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE)},
-    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
+    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
@@ -184,6 +184,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
+    "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
     "openrlhf": {(ONE, NO_RATE)},
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "paddlex": {

@@ -22,8 +22,8 @@ and one that ends before what all others print, may be cut: a problem.
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
-`step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, as validation and saving
-stand between two of them, and not where most steps have several lines.  Rates of steps, and what bars draw, are running means.  Of a bar's
+`step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
+saving stands between most of them, and not where most steps have several lines.  Rates of steps, and what bars draw, are running means.  Of a bar's
 drawings at one place the last counts, of Keras' bars the full ones.  A bar of tqdm that counts epochs, samples or bytes
 has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many (`step_resolution`).
 
@@ -35,7 +35,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 4
+VERSION = 5
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

@@ -1,5 +1,6 @@
 """Lines of one shape as records of a table: a column for each name, with its unit, and one for the time stamps."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,7 @@ MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for
 USUAL, ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 LEAST_NAMES = 0.5  # share of the usual names that a record has
+PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
 NO_END = "the line has no end and may be cut: it is not read"
 
@@ -41,6 +43,7 @@ class LineTable:
         self.usual = [name for name, lines in names.items() if lines >= USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
         self.left_out = 0  # lines of the shape that are no records
+        self.taken = self.paused = 0  # records, and those before which a line tells of validation or saving
         self._units: dict[str, str] = {}  # of times, by name
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
@@ -76,6 +79,11 @@ class LineTable:
         return self.shape.resolution_s if STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
 
     @property
+    def mostly_paused(self) -> bool:
+        """Whether validation or saving stands between most records: the time between them is no time of steps."""
+        return self.shape.of_epochs or 2 * self.paused > self.taken
+
+    @property
     def epoch_name(self) -> str | None:
         """The name of a number ahead of the count that grows where the count begins anew."""
         if "epoch" in self.shape.roles:
@@ -103,16 +111,24 @@ class LineTable:
         clocks: dict[Any, Clock] = {}
         epoch: float | None = None
         last: tuple[bool, TableRecord] | None = None
-        self.left_out = 0
-        for line, whole in log_lines(source):
+        self.left_out = self.taken = self.paused = 0
+        pause = False
+
+        def look(raw: bytes) -> None:
+            nonlocal pause
+            pause = pause or bool(PAUSES.search(raw))
+
+        for line, whole in log_lines(source, look):
             parts = shaped(line.text)
             if parts is None:
+                look(line.text.encode())
                 continue
             proven = parts.parsed.tail == self.shape.tail != "" and not self.lacks_end(parts, self.usual)
             if not whole and not proven:
                 if parts.key == self.shape.key:
                     yield TableRecord(line.number, {}, NO_END, line.text)
             elif self.is_of_shape(parts):
+                self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 if last:
                     yield last[1]
                 cells = self.cells(line, parts, clocks.setdefault((line.rank, line.place), Clock()))
@@ -123,6 +139,8 @@ class LineTable:
                 last = self.lacks_end(parts, self.usual), record
             elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
                 epoch = parts.parsed.fields[0].value
+            else:
+                look(line.text.encode())
         if last:  # what was written last may be cut, even where a line end follows
             yield last[1]._replace(damage=CUT if last[0] else last[1].damage)
 

@@ -119,10 +119,11 @@ def read_columns(
         else reading
         for reading in readings
     ]
-    if times.step is None:
+    counted = {"step", "batch"} & set(table.columns)
+    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in told:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
-    asked = (guess and not table.shape.of_epochs) or "elapsed" in told
+    asked = (guess and not table.mostly_paused) or "elapsed" in told
     if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings

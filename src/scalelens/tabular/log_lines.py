@@ -1,6 +1,6 @@
 """Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.lines import Line, end_of_whole_lines, is_json
@@ -8,10 +8,15 @@ from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 
 
-def log_lines(source: Source) -> Iterator[tuple[Line, bool]]:
-    """Lines, and pieces of lines, that hold a word of training, and whether each is whole: the last one may be cut."""
+def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
+    """Lines, and pieces of lines, that hold a word of training, and whether each is whole: the last one may be cut.
+
+    `other` is called with each line that holds none.
+    """
     for number, raw, whole in raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
+            if other:
+                other(raw)
             continue
         rank: int | None = None
         place: str | None = None
