@@ -97,6 +97,14 @@ def test_names_say_the_unit_of_columns_that_no_query_documents() -> None:
     assert [column.header for column in block.columns] == ["run", "slowest [s]", "samples/s", "share [%]"]
 
 
+def test_sums_of_whole_numbers_are_numbers() -> None:
+    sums = pl.Series([3_000_000, 5_000_000], dtype=pl.Decimal(38, 0))
+    rows = pl.DataFrame({"run": ["a", "b"], "total_ns": sums, "longest_ns": [1_000_000, 2_000_000], "n_rows": sums})
+    (block,) = blocks(rows, rows.columns, {}, {})
+    assert [column.header for column in block.columns] == ["run", "total [ms]", "longest [ms]", "rows"]
+    assert [column.texts for column in block.columns][1:] == [["3", "5"], ["1", "2"], ["3000000", "5000000"]]
+
+
 def one_block(rows: pl.DataFrame, *names: str, unit: str | None = "s") -> Block:
     columns = {name: QueryColumn(name, "", unit, "") for name in rows.columns}
     (only,) = blocks(rows, names, columns, {"r1": "first", "r2": "second"})
