@@ -65,6 +65,46 @@ def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.Monke
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_answer_is_seen_on_a_narrow_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"series": "gpt-175b · bf16 · strong (global batch 1024)", "devices": 128, "nodes": 16, "n_runs": 3,
+           "n_steps": 240, "step_s": 346.7, "step_s_low": 346.1, "step_s_high": 347.3, "interval_kind": "range",
+           "tflops_per_device": 67.0, "speedup": 1.0, "efficiency": 1.0, "samples_per_s": 2.95, "warning": None}  # fmt: skip
+    other = {
+        "devices": 256,
+        "nodes": 32,
+        "n_runs": 2,
+        "n_steps": 99,
+        "step_s": 180.8,
+        "speedup": 1.92,
+        "efficiency": 0.959,
+    }
+    text = printed(pl.DataFrame([row, row | other]), "scaling", width, monkeypatch)
+    assert "efficiency [%]" in text and "95.9" in text
+
+
+def test_columns_that_are_compared_have_one_unit() -> None:
+    rows = pl.DataFrame({"run": ["a", "b"], "before_s": [0.18, 0.15], "after_s": [0.3, 0.4], "rest_s": [0.001, 0.002]})
+    block = one_block(rows, "run", "before_s", "after_s", "rest_s")
+    assert [column.header for column in block.columns] == ["run", "before [s]", "after [s]", "rest [ms]"]
+
+
+def test_names_say_the_unit_of_columns_that_no_query_documents() -> None:
+    rows = pl.DataFrame(
+        {"run": ["a", "b"], "slowest_s": [1.5, 2.5], "samples_per_s": [1.5, 2.5], "percent": [1.0, 2.0]}
+    )
+    (block,) = blocks(rows, rows.columns, {}, {})
+    assert [column.header for column in block.columns] == ["run", "slowest [s]", "samples/s", "share [%]"]
+
+
+def test_sums_of_whole_numbers_are_numbers() -> None:
+    sums = pl.Series([3_000_000, 5_000_000], dtype=pl.Decimal(38, 0))
+    rows = pl.DataFrame({"run": ["a", "b"], "total_ns": sums, "longest_ns": [1_000_000, 2_000_000], "n_rows": sums})
+    (block,) = blocks(rows, rows.columns, {}, {})
+    assert [column.header for column in block.columns] == ["run", "total [ms]", "longest [ms]", "rows"]
+    assert [column.texts for column in block.columns][1:] == [["3", "5"], ["1", "2"], ["3000000", "5000000"]]
+
+
 def one_block(rows: pl.DataFrame, *names: str, unit: str | None = "s") -> Block:
     columns = {name: QueryColumn(name, "", unit, "") for name in rows.columns}
     (only,) = blocks(rows, names, columns, {"r1": "first", "r2": "second"})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
+from scalelens.cli.inert_console import errors
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import Format, show, to_stdout
 from scalelens.errors import UserError
@@ -67,7 +68,9 @@ def show_answer(
         return
     query = load(folders, name)[name]
     for_people = format is Format.table or (format is None and sys.stdout.isatty())
-    if query.glance and for_people and not rows.is_empty():
+    if query.glance and for_people and rows.is_empty():
+        errors.print(f"no rows; what the query needs: scalelens explain {name}", style="dim", markup=False)
+    elif query.glance and for_people:
         from scalelens.cli.terminal_tables import show_at_a_glance
 
         columns = {column.name: column for column in query.columns}

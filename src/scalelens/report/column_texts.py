@@ -72,6 +72,7 @@ def shown(
 
     The unit is that of the `whole`, of which these are some rows, and fits the columns that stand `beside` it.
     """
+    rows, whole = with_floats(rows), None if whole is None else with_floats(whole)
     name = wanted.rstrip("%~")
     kind = rows.schema[name]
     values = rows[name].to_list()
@@ -97,6 +98,14 @@ def shown(
             texts[k] += interval_text(values[k], *interval, factor, decimals)
     label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
     return Shown(name, label, texts, True, values if "~" in wanted else None)
+
+
+def with_floats(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """The rows with numbers that can be divided: DuckDB's sums of whole numbers are decimals."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return rows.with_columns(cs.decimal().cast(pl.Float64))
 
 
 def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:

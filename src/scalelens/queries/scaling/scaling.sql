@@ -25,7 +25,7 @@
 --
 -- Otherwise: not_compared
 --
--- Glance: series devices nodes n_runs n_steps step_s tflops_per_device speedup efficiency% samples_per_s warning
+-- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs warning
 --
 -- Sources: scaling_series
 --
