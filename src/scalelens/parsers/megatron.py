@@ -77,7 +77,7 @@ Metric = tuple[str, float, str | None]
 class Layout:
     """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    def __init__(self, keys: list[str]) -> None:
         body = "".join(rf"{re.escape(key)}:([^|_]*)\|" for key in keys)
         self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
         targets = [target(key.strip()) for key in keys]
@@ -362,10 +362,5 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
 
 def layout_of(fields: list[str]) -> Layout | None:
     """The layout of a record whose fields are all plain numbers."""
-    keys = tuple(match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field)))
-    return layout_of_keys(keys) if len(keys) == len(fields) else None
-
-
-@functools.lru_cache(maxsize=256)  # the logs of a folder have few layouts
-def layout_of_keys(keys: tuple[str, ...]) -> Layout:
-    return Layout(keys)
+    keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
+    return Layout(keys) if len(keys) == len(fields) else None

@@ -15,7 +15,7 @@ import pyarrow as pa
 from scalelens.tables import FLOAT, INT, SCHEMAS, SMALL, TEXT, TIME
 
 FEW = 1000  # rows of one table and file, at most, that are gathered
-MANY = 8000  # gathered rows of one table become Arrow
+MANY = 4000  # gathered rows of one table become Arrow
 
 Write = Callable[[str, pa.RecordBatch], None]
 Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
