@@ -244,13 +244,17 @@ class Reader:
         gaps = np.diff(steps[:count], prepend=launch.top)
         stops = np.flatnonzero((gaps < self.interval) | (steps[:count] == last[:count]))
         count = int(stops[0]) if len(stops) else count
+        records = records.part(0, count)
+        try:
+            times = times_of(records, *start.span("stamp")) if start["stamp"] else None
+        except pa.ArrowInvalid:  # a date that is none: line by line, `add` says of which record
+            return 0
         if count:
-            stamp = start.span("stamp") if start["stamp"] else None
-            self.add_columns(records.part(0, count), steps[:count], attempt, launch, stamp)
+            self.add_columns(records, steps[:count], attempt, launch, times)
         return count
 
     def add_columns(
-        self, records: Records, steps: Places, attempt: int, launch: Launch, stamp: tuple[int, int] | None
+        self, records: Records, steps: Places, attempt: int, launch: Launch, times: pa.Array | None
     ) -> None:
         """What `add` does, for records that go on with a launch."""
         rows, layout = self.rows, self.layout
@@ -269,9 +273,8 @@ class Reader:
         if sequence is not None and "samples" in values:
             length = sequence if isinstance(sequence, pa.Array) else pa.scalar(float(sequence), FLOAT)
             values["tokens"] = pc.multiply(values["samples"], length)
-        if stamp:
-            values["ts"] = pc.cast(pc.utf8_slice_codeunits(records.heads, *stamp), pa.timestamp("us"))
-            values["ts_origin"] = "naive"
+        if times is not None:
+            values |= {"ts": times, "ts_origin": "naive"}
         kind = "instant" if self.interval == 1 else "interval_mean"
         values |= {**whose, "averaged_steps": self.interval, "value_kind": kind, "attempt": attempt}
         rows.put_columns("steps", values | {"phase": "train", "rate_scope": "global"})
@@ -327,6 +330,11 @@ class Reader:
         self.rows.param("framework", framework, line.number)
         if "samples" in row and math.isfinite(row["samples"]):
             self.rows.param("global_batch_size", int(row["samples"]), line.number)
+
+
+def times_of(records: Records, begin: int, end: int) -> pa.Array:
+    """Time stamps at a place in the heads.  Raises ArrowInvalid where one is no time."""
+    return pc.cast(pc.utf8_slice_codeunits(records.heads, begin, end), pa.timestamp("us"))
 
 
 @functools.lru_cache(maxsize=1024)
