@@ -103,8 +103,11 @@ def test_sentence_of_a_slow_rank() -> None:
     ordinary = row | {"rank": 3, "verdict": "ordinary", "ratio": 1.0}
     said = outliers.sentences(pl.DataFrame([ordinary, row]), NAMES)
     assert [one.text for one in said] == [
-        "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: gpu."
+        "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: its GPU."
     ]
+    assert said[0].doubt == "50 steps, among 63 others; by accident in 0.1 % of such jobs."
+    said = outliers.sentences(pl.DataFrame([row | {"q": 1e-9, "n_steps": 1, "peers": 2}]), NAMES)
+    assert said[0].doubt == "1 step, among 1 other; by accident in less than 0.1 % of such jobs."
     assert outliers.nothing(pl.DataFrame([ordinary])) == "1 rank compared, none stands out."
 
 
