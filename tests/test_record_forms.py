@@ -33,7 +33,7 @@ def megatron_records(chance: random.Random) -> Iterator[str]:
             step = max(step - chance.randrange(40), 1)
         elif odd < 0.04:
             step += gap
-        day = "2026-03-04" if 0.06 > odd or odd > 0.07 else "2026-13-04"  # a month that is none
+        day = "2026-03-04" if odd < 0.06 or odd > 0.07 else "2026-13-04"  # a month that is none
         head = f" [{stamp % (k // 60 % 60, k % 60)}]".replace("2026-03-04", day) if stamp else ""
         loss = "nan" if 0.04 < odd < 0.05 else f"{9 - step / 1e4:.6E}"
         line = (
