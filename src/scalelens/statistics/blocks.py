@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 Values = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.int64]
 
-VALUES = 1 << 16  # of a block: more do not fit the cache of a core
+VALUES = 1 << 17  # of a block: more do not fit the cache of a core
 LONGER = 1.25  # the longest series of a block over its shortest
 
 
