@@ -26,7 +26,13 @@ Run = Callable[..., Ran]
 
 def runner(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """What runs a command, without what the variables of the user's environment say."""
-    for variable in ("SCALELENS_WAREHOUSE", "SCALELENS_FORMATS", "SCALELENS_QUERIES", "SCALELENS_CHARTS"):
+    for variable in (
+        "SCALELENS_WAREHOUSE",
+        "SCALELENS_FORMATS",
+        "SCALELENS_QUERIES",
+        "SCALELENS_CHARTS",
+        "SCALELENS_MEMORY",
+    ):
         monkeypatch.delenv(variable, raising=False)
 
     def run(*arguments: str | Path) -> Ran:

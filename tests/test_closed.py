@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command_line import one_line
+from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
 from test_warehouse import write_logs
 
@@ -87,3 +88,29 @@ def test_a_warehouse_named_from_here_is_read(home: Path, run: "Run", monkeypatch
     monkeypatch.chdir(home)
     assert run("sql", "SELECT count(*) AS n FROM steps", "-w", ".", "--format", "csv").out == "n\n10\n"
     assert run("sql", "SELECT count(*) AS n FROM steps", "-w", "../w", "--format", "csv").out == "n\n10\n"
+
+
+def test_a_question_holds_so_much_memory(home: Path, run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("sql", "SELECT current_setting('memory_limit')", "-w", home)
+    assert float(run(*asked).out.split()[-2]) <= 3
+    monkeypatch.setenv("SCALELENS_MEMORY", "512MiB")
+    assert "512.0 MiB" in run(*asked).out
+    monkeypatch.setenv("SCALELENS_MEMORY", "much")
+    assert "SCALELENS_MEMORY=much is no size; say 16GB, for example" in run(*asked).err
+
+
+def test_what_is_too_much_goes_into_files_that_are_gone(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(files))
+    monkeypatch.setenv("SCALELENS_MEMORY", "60MB")
+    connection = connect(home, closed=True)
+    connection.execute(
+        "CREATE TABLE much AS SELECT i * 7919 % 10000019 AS a, i AS b FROM range(4000000) AS t(i) ORDER BY a"
+    )
+    assert [path.name[:10] for path in files.iterdir()] == ["scalelens-"]
+    assert connection.execute("SELECT sum(b) FROM much").fetchall() == [(sum(range(4000000)),)]
+    connection.close()
+    assert not list(files.iterdir())

@@ -20,7 +20,7 @@ REMEDIES = {
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
     "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
     "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
-    "OutOfMemoryException": "ask for fewer runs with a WHERE clause",
+    "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
 }
 
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()

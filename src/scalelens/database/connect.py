@@ -1,6 +1,9 @@
 """Opens a warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import contextlib
 import os
+import tempfile
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +19,8 @@ from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Warehouse
 
+MEMORY_GIB = 3  # what one question holds: a login node is shared
+UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
 SLOW_TO_PLAN = "projection_pullup"  # of DuckDB 2: a fifth of the time of our larger queries, and none is faster by it
 
 
@@ -45,6 +50,7 @@ def connect(
         "SET parquet_metadata_cache = true"  # segments never change
     )
     plan_quickly(connection)
+    bound_memory(connection)
     try:
         create_all(connection, warehouse, records, queries, needed, asked)
     except duckdb.IOException as error:
@@ -57,6 +63,24 @@ def connect(
 def plan_quickly(connection: duckdb.DuckDBPyConnection) -> None:
     if connection.execute(f"FROM duckdb_optimizers() WHERE name = '{SLOW_TO_PLAN}'").fetchall():
         connection.execute(f"SET disabled_optimizers = '{SLOW_TO_PLAN}'")
+
+
+def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lets a question hold `MEMORY_GIB`; what it needs beyond that DuckDB puts into files, for as long as it is asked.
+
+    Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
+    """
+    with contextlib.suppress(OSError):  # no folder for such files: DuckDB then makes one here, if it comes to that
+        folder = os.path.join(tempfile.gettempdir(), f"scalelens-{uuid.uuid4().hex}")
+        connection.execute(f"SET temp_directory = {views.sql_text(folder)}")
+    asked = os.environ.get("SCALELENS_MEMORY")
+    given = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
+    if not asked and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * UNITS[given[1]] <= MEMORY_GIB:
+        return  # of a small machine, or of a job's cgroup
+    try:
+        connection.execute(f"SET memory_limit = {views.sql_text(asked or f'{MEMORY_GIB}GiB')}")
+    except duckdb.Error:
+        raise UserError(f"SCALELENS_MEMORY={asked} is no size", "say 16GB, for example") from None
 
 
 def create_all(
