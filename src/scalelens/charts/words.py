@@ -46,7 +46,7 @@ def text_width(text: str) -> float:
 
 def has_known_width(text: str) -> bool:
     """Whether the width is that of the letters, not a guess."""
-    return all(letter in _LETTER_WIDTH or (letter.isascii() and letter != "^") for letter in text)
+    return all(letter in _LETTER_WIDTH or letter in "†‡§" or (letter.isascii() and letter != "^") for letter in text)
 
 
 def short_number(value: float) -> str:
