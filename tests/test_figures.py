@@ -417,3 +417,22 @@ def test_more_runs_than_a_chart_can_show_are_refused_before_they_are_asked_for(t
     assert "4 runs with times of steps are more than one chart can show (3)" in run("plot", "step_times", *options)
     monkeypatch.setattr(chart, "MOST_RUNS", 4)
     assert "of one run, not of 4" in run("plot", "step_times", *options)
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ((10, 100, 1000), [10, 20, 50, 100, 200, 500, 1000]),
+        ((0.01, 1e4), [0.01, 0.1, 1, 10, 100, 1000, 10000]),
+        ((6, 7), None),
+    ],
+)
+def test_ticks_of_an_axis_made_logarithmic(values, ticks):
+    rows = pl.DataFrame({"x": values, "y": values})
+    wanted = page_of({"log": "x"})
+    figure = own.draw(rows, own.Marks("line", "x", "y"), wanted)
+    spec = adjust.adjusted(render.specification(figure, {}), wanted, render.height_of)
+    found = re.findall(
+        r'"values": (\[[^\]]*\]), "tickCount"|"tickCount": \d+, "values": (\[[^\]]*\])', json.dumps(spec)
+    )
+    assert ticks in [json.loads(a or b) for a, b in found]

@@ -4,9 +4,11 @@ It works on the Vega-Lite of any chart, so that no chart needs to know of it.
 """
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scalelens.charts.axes import labels, ticks_of_decades
 from scalelens.charts.page import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
@@ -15,6 +17,7 @@ SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside
 HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that are no texts of a figure
 MOST_TEXTS = 30  # in a message
 LOWEST_PANEL = 20  # points
+MOST_TICKS = 12  # of a logarithmic axis; of more, those of powers of ten
 
 
 def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec:
@@ -107,11 +110,17 @@ def _make_logarithmic(spec: Spec, name: str) -> None:
         raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
     if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _, _ in axes):
         raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
+    low, high = min(values) / 1.2, max(values) * 1.2
+    ticks = [tick for tick in ticks_of_decades(low, high) if low <= tick <= high]
+    if len(ticks) > MOST_TICKS:
+        ticks = [tick for tick in ticks if math.log10(tick) == round(math.log10(tick))]
     for _, channel, _ in axes:
-        scale = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2], "nice": False}
+        scale = {"type": "log", "domain": [low, high], "nice": False}
         kept = {key: value for key, value in (channel.get("scale") or {}).items() if key == "padding"}
         channel["scale"] = kept | scale
         _free_ticks(channel)
+        if len(ticks) > 1:  # Vega's own labels are those of 90 and 200, and not that of 100
+            channel["axis"] |= {"values": ticks, "tickCount": len(ticks), "labelOverlap": "greedy", **labels(high)}
         if channel.get("title"):
             channel["title"] = f"{channel['title']}, log."
 
