@@ -19,7 +19,7 @@ from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Warehouse
 
-MEMORY_GIB = 3  # what one question holds: a login node is shared
+MEMORY_GIB = 3  # of DuckDB's own: a login node is shared
 UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
 SLOW_TO_PLAN = "projection_pullup"  # of DuckDB 2: a fifth of the time of our larger queries, and none is faster by it
 
@@ -66,7 +66,7 @@ def plan_quickly(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Lets a question hold `MEMORY_GIB`; what it needs beyond that DuckDB puts into files, for as long as it is asked.
+    """Lets DuckDB hold `MEMORY_GIB`; what a question needs beyond that goes into files, for as long as it is asked.
 
     Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
     """

@@ -20,18 +20,16 @@ Samples:
 """
 
 import json
-import re
 
 from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import decimal_nanoseconds
-from scalelens.parsing.values import whole
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.parsing.values import rank_in_name, whole
+from scalelens.tabular.cells import cells_by_column, cells_of, head_lines
 
 VERSION = 1
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 NEEDED = {"Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)"}
 IN_COLUMNS = {"Step Id", "Device_id", "Stream ID", "Name", "Start Time(us)", "Duration(us)"}
 OF_COLLECTIVES = {"HCCL", "COMMUNICATION"}
@@ -45,17 +43,9 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    named = NAME_RANK.search(source.name)
-    rank = whole(named[1]) if named else None
-    header: list[str] = []
-    for line, text, complete in lines_of(source):
-        cells = cells_of(text)
-        if not header:
-            header = cells
-        elif not complete or len(cells) != len(header):
-            rows.problem(line, "the line is cut, or has other columns than the header", text)
-        else:
-            of_task(line, text, dict(zip(header, cells, strict=True)), rank, rows)
+    rank = rank_in_name(source.name)
+    for line, text, cells in cells_by_column(source, rows):
+        of_task(line, text, cells, rank, rows)
 
 
 def of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:

@@ -21,7 +21,7 @@ Samples:
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, whole
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.tabular.cells import cells_by_column, cells_of, head_lines
 
 VERSION = 1
 
@@ -36,15 +36,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    header: list[str] = []
-    for number, text, complete in lines_of(source):
-        cells = cells_of(text)
-        if not header:
-            header = cells
-        elif not complete or len(cells) != len(header):
-            rows.problem(number, "the line is cut, or has other columns than the header", text)
-        else:
-            of_row(number, text, dict(zip(header, cells, strict=True)), rows)
+    for line, text, cells in cells_by_column(source, rows):
+        of_row(line, text, cells, rows)
 
 
 def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:

@@ -40,11 +40,10 @@ from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
-from scalelens.parsing.values import json_whole
+from scalelens.parsing.values import json_whole, rank_in_name
 
 VERSION = 3
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
@@ -96,9 +95,9 @@ def read(source: Source, rows: Rows) -> str | None:
     steps = Steps(trace)
     metadata = trace.metadata()
     facts(metadata, rows)
-    job, named = metadata.get("distributedInfo"), NAME_RANK.search(source.name)
+    job = metadata.get("distributedInfo")
     rank = job.get("rank") if isinstance(job, dict) else None
-    rank = json_whole(int(named[1]) if rank is None and named else rank, 32)
+    rank = rank_in_name(source.name) if rank is None else json_whole(rank, 32)
     base = json_whole(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():

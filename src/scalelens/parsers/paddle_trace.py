@@ -33,14 +33,13 @@ from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds
-from scalelens.parsing.values import json_count
+from scalelens.parsing.values import json_count, rank_in_name
 
 VERSION = 1
 
 HEAD = re.compile(
     rb'\s*\{\s*"schemaVersion"\s*:\s*"[\d.]+"\s*,\s*"displayTimeUnit"\s*:\s*"\w+"\s*,\s*"(?:span_indx|SpanNumber)"'
 )
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 DURATION = re.compile(r"\[\d+(?:\.\d+)? [mun]?s\]\Z")
 STEP = re.compile(r"ProfileStep#(\d{1,18})\Z", re.ASCII)
 CATEGORIES = {
@@ -67,8 +66,7 @@ def read(source: Source, rows: Rows) -> None:
     reader = Reader(trace)
     events = Events(rows, None)
     rows.param("framework", "paddle", origin="inferred")
-    named = NAME_RANK.search(source.name)
-    rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
+    rank = rank_in_name(source.name)
     for items in trace.slices():
         kept, columns = events.columns(reader.mended(items))
         if kept:

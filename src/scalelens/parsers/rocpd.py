@@ -21,11 +21,11 @@ import json
 import sqlite3
 from typing import Any
 
-from scalelens.parsing.nsight_processes import NAME_RANK, RANK_VARIABLES
+from scalelens.parsing.nsight_processes import RANK_VARIABLES
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database
-from scalelens.parsing.values import json_whole, whole
+from scalelens.parsing.values import json_whole, rank_in_name, whole
 
 VERSION = 1
 
@@ -107,8 +107,7 @@ def processes_of(database: Database, name: str, rows: Rows) -> tuple[Owners, int
     found = database.rows(PROCESSES)
     environment = variables(found[0][2]) if len(found) == 1 else {}
     told = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
-    in_name = NAME_RANK.search(name)
-    rank = whole(told or (in_name[1] if in_name else None)) if len(found) == 1 else None
+    rank = (whole(told) if told else rank_in_name(name)) if len(found) == 1 else None
     rows.param("job_id", environment.get("SLURM_JOB_ID"), origin="environment")
     rows.param("devices", environment.get("WORLD_SIZE"), origin="environment")
     gpus = "SELECT DISTINCT guid, product_name FROM rocpd_info_agent WHERE type = 'GPU' AND product_name <> ''"

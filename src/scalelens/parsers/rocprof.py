@@ -30,10 +30,10 @@ from scalelens.parsing.chrome_trace import UNREADABLE, mend
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import raw_texts
+from scalelens.parsing.values import rank_in_name
 
 VERSION = 1
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
 RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')
 BETWEEN = re.compile(
@@ -124,8 +124,7 @@ def read(source: Source, rows: Rows) -> None:
     rows.param("host_name", process.metadata.node.get("hostname"))
     rows.param("device_model", ", ".join(dict.fromkeys(gpu.product_name or gpu.name for gpu in gpus)) or None)
     rows.param("trace_clock", "relative", origin="inferred")
-    named = NAME_RANK.search(source.name)
-    rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
+    rank = rank_in_name(source.name)
     names, line, closed = Names(process), 0, False
     for piece, last in pieces(text, blocks):
         end = END.search(piece, max(len(piece) - WINDOW, 0)) if last else None

@@ -18,16 +18,14 @@ Samples:
 """
 
 import json
-import re
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, whole
+from scalelens.parsing.values import amount, rank_in_name, whole
 from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 1
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 SPAN = {"Start_Timestamp", "End_Timestamp"}
 OF_CALLS = {"Domain", "Function", "Process_Id", "Thread_Id", *SPAN}
 OF_COPIES = {"Kind", "Direction", *SPAN}
@@ -53,8 +51,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    named = NAME_RANK.search(source.name)
-    rank = whole(named[1]) if named else None
+    rank = rank_in_name(source.name)
     header: list[str] = []
     for line, text, complete in lines_of(source):
         cells = cells_of(text)

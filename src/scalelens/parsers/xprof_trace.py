@@ -33,11 +33,10 @@ from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, text_of
-from scalelens.parsing.values import whole
+from scalelens.parsing.values import rank_in_name, whole
 
 VERSION = 2
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
 AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
 COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
@@ -57,8 +56,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     trace, events, names = Trace(source, named=True), Events(rows, None), Names()
-    named = NAME_RANK.search(source.name)
-    rank = int(named[1]) if named and int(named[1]) < 1 << 31 else None
+    rank = rank_in_name(source.name)
     for items in trace.slices():
         if items and items[-1] == Other():  # the writer ends its list with an empty object
             items.pop()

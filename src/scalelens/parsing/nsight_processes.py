@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sqlite_file import Database
+from scalelens.parsing.values import rank_in_name
 
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 MPI_RANK = re.compile(r"MPI Rank (\d{1,9})\Z")
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 DEVICE_TABLES = tuple(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE"))
@@ -64,9 +64,8 @@ def ranks_of(
         return ranks
     if len(workers) == 1:
         told = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
-        in_name = NAME_RANK.search(name)
-        told = told or (in_name[1] if in_name else None)
-        return {workers[0]: int(told)} if told else {}
+        only = int(told) if told else rank_in_name(name)
+        return {} if only is None else {workers[0]: only}
     each = [min(devices[key]) for key in workers if len(devices.get(key, ())) == 1]
     if launched_on_one_node(database) and sorted(each) == list(range(len(workers))):
         return dict(zip(workers, each, strict=True))

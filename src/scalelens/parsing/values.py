@@ -19,6 +19,7 @@ LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be mult
 LARGEST_AMOUNT = 1e15
 UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
 SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 def number(value: Any) -> float | None:
@@ -42,6 +43,12 @@ def whole(value: Any, digits: int = 9) -> int | None:
     """A whole number, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
     text = str(value)
     return int(text) if len(text) <= digits and text.isdecimal() else None
+
+
+def rank_in_name(name: str) -> int | None:
+    """The rank that a file's name tells, as rank0 and rank-12 do; a local rank is none."""
+    found = NAME_RANK.search(name)
+    return int(found[1]) if found else None
 
 
 def whole_valued(value: Any) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number
 
@@ -86,6 +87,19 @@ def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
     """Lines of a table as cells, with their number and whether they are whole."""
     for line, text, whole in lines_of(source):
         yield line, cells_of(text), whole
+
+
+def cells_by_column(source: Source, rows: Rows) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Lines of a CSV below its header: number, text, cells by column.  A line that is cut is a problem."""
+    header: list[str] = []
+    for line, text, whole in lines_of(source):
+        cells = cells_of(text)
+        if not header:
+            header = cells
+        elif not whole or len(cells) != len(header):
+            rows.problem(line, "the line is cut, or has other columns than the header", text)
+        else:
+            yield line, text, dict(zip(header, cells, strict=True))
 
 
 def cells_of(text: str, delimiter: str = ",") -> list[str]:
