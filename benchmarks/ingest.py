@@ -5,7 +5,8 @@
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
 With --small, so many logs of 24 KB are read instead.  The bound then opens and hashes each of them, too, and what one
-log alone takes is the start, which is left out of the cost of a file.  On a machine that others use, the seconds of the processor tell more than those of the clock.
+log alone takes is the start, which is left out of the cost of a file.  On a machine that others use, the seconds of the
+processor tell more than those of the clock.
 Prints one JSON object; the README quotes it with date and machine.
 """
 

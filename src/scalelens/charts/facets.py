@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from scalelens.charts import style, words
-from scalelens.charts.limits import check_count
+from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 
@@ -38,7 +38,7 @@ def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
     return {titles[name]: [point for point in points if text_of(point, column) == name] for name in names}
 
 
-def check(count: int, hint: str = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\"") -> None:
+def check(count: int, hint: str = CHOOSE_RUNS) -> None:
     """Raises UserError for more panels than a page can show."""
     check_count(count, MOST_PANELS, "panels", hint)
 

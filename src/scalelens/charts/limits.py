@@ -4,6 +4,7 @@ import polars as pl
 
 from scalelens.errors import UserError
 
+CHOOSE_RUNS = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""  # what a hint says
 MOST_MARKS = 20_000  # each of its own: 5 MB, and a few seconds to draw
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from scalelens.charts.limits import check_count
+from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.page import SINGLE, Page, in_order
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
 from scalelens.errors import UserError
@@ -94,8 +94,7 @@ CONFIG: dict[str, Any] = {
 def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
     """A look for each label, all different, in the page's order and colours.  Raises UserError for too many labels."""
     named = in_order(list(labels), page.order)
-    hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
-    check_count(len(named), MOST_SERIES, "lines", hint)
+    check_count(len(named), MOST_SERIES, "lines", CHOOSE_RUNS)
     given = page.colours
     colours = [given.get(label, given.get(str(n), COLOURS[n % len(COLOURS)])) for n, label in enumerate(named)]
     return [

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import own
-from scalelens.charts.limits import check_count
+from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
@@ -155,8 +155,7 @@ def _check_runs(connection: duckdb.DuckDBPyConnection, runs: str, most: int) -> 
         "SELECT count(DISTINCT run_id) FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
         f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})",
     )
-    hint = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""
-    check_count(counted.item(), most, "runs with times of steps", hint)
+    check_count(counted.item(), most, "runs with times of steps", CHOOSE_RUNS)
 
 
 def left_out_of(
