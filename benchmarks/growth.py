@@ -3,8 +3,9 @@
     python benchmarks/growth.py FOLDER [--percent 0.1 1 10] [--only QUERY ...] [--table growth.md] [--figure growth.png]
 
 At 100 % there are 10,000 runs, 100,000 files, 10^8 steps and 10^8 events: of each run a log of Megatron, a trace of each
-of eight ranks, and a file of power.  The files are written to FOLDER, 4.5 GB of them at 10 %, and stay there.  What was
-measured stands in FOLDER/growth.csv, so that the script goes on where it was stopped.
+of eight ranks, and a file of power.  The files are written to FOLDER, 4 GB of them at 10 %, and stay there; once they
+were ingested, you may remove them.  What was measured stands in FOLDER/growth.csv, so that the script goes on where it was
+stopped.
 
 Each thing is measured in a process of its own: its processor time and the most memory it held.  A query has its default
 parameters; one that says nothing without arguments is left out.
@@ -126,7 +127,7 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
     shutil.rmtree(home / "_cache", ignore_errors=True)
     yield "opening without what is kept", opened, -1
     yield "opening", opened, -1
-    (logs / "late").mkdir(exist_ok=True)
+    (logs / "late").mkdir(parents=True, exist_ok=True)
     (logs / "late" / "late.log").write_text(RECORD.format(time.time_ns() % 10**8, 4, 1.5, 4, 2.5))
     ingest([logs / "late"], home)
     yield "opening after a commit", opened, -1
@@ -138,11 +139,11 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
 def measure(folder: Path, percent: float, table: Path, only: list[str]) -> None:
     """Writes the files of one size, and measures what is not in the table."""
     logs, home, runs = folder / f"logs-{percent:g}", folder / f"warehouse-{percent:g}", round(RUNS * percent / 100)
-    for number in range(runs):
+    known = {row["what"] for row in rows_of(table) if int(row["runs"]) == runs}
+    for number in range(runs) if "ingest" not in known else ():
         if not (logs / f"run{number:05d}" / "power.csv").exists():
             shutil.rmtree(logs / f"run{number:05d}", ignore_errors=True)
             write_run(logs / f"run{number:05d}", number)
-    known = {row["what"] for row in rows_of(table) if int(row["runs"]) == runs}
     for what, act, limit_s in things(logs, home, only):
         if what not in known:
             row = {"runs": runs, "what": what, **measured(act, limit_s)}

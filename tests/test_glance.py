@@ -203,12 +203,12 @@ def test_remarks_stand_below() -> None:
     assert one_block(rows, "devices", "warning", unit=None).remarks == {"a stall": ["2", "4"]}
 
 
-def test_a_list_of_names_that_the_remarks_give_is_left_out() -> None:
+def test_rows_with_nothing_but_a_name_that_a_remark_gives_are_left_out() -> None:
     told = pl.DataFrame({"run": ["a", "b"], "verdict": ["unknown"] * 2, "note": ["one device", "one rank"]})
     block = one_block(told, "run", "verdict", "note", unit=None)
     assert (block.heading, block.columns) == ("verdict unknown", [])
     untold = told.with_columns(note=pl.Series(["one device", None]))
-    assert [column.texts for column in one_block(untold, "run", "verdict", "note", unit=None).columns] == [["a", "b"]]
+    assert [column.texts for column in one_block(untold, "run", "verdict", "note", unit=None).columns] == [["b"]]
 
 
 def test_sentences_that_differ_in_their_number_are_one() -> None:

@@ -6,7 +6,7 @@ are one, and so are those that differ only in columns marked by ~, which then sh
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.report.column_texts import Shown, shown
@@ -104,11 +104,16 @@ def block(heading: str, columns: list[Shown]) -> Block:
         for column in constant
         if column.texts[0] not in {"", *said} and (column.name, column.texts[0]) not in UNREMARKABLE
     ]
-    varying = ranged([column for column in columns if column not in constant])
     told = {row for rows in remarks.values() for row in rows}
-    if len(varying) == 1 and told >= {*varying[0].texts}:  # the remarks name each row: a list of names adds nothing
-        varying = []
+    varying = without_silent_rows(ranged([column for column in columns if column not in constant]), told)
     return Block(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
+
+
+def without_silent_rows(columns: list[Shown], told: Container[str]) -> list[Shown]:
+    """The columns without the rows that have nothing but a name which stands in a remark; empty where none has more."""
+    names, *others = columns
+    kept = [k for k, name in enumerate(names.texts) if name not in told or any(column.texts[k] for column in others)]
+    return [column._replace(texts=[column.texts[k] for k in kept]) for column in columns] if kept else []
 
 
 def remarks_of(columns: Sequence[Shown]) -> dict[str, list[str]]:
