@@ -69,7 +69,8 @@ def titles_of(case: str, rows: pl.DataFrame, **settings: str) -> list[str]:
     """Titles of the panels of a chart, row by row."""
     spec = render.specification(draw(case, rows, page=page_of(settings)), {})
     titles = [panel["title"] for panel in adjust.panels(spec) if panel.get("title")]
-    return [title if isinstance(title, str) else title["text"] for title in titles]
+    texts = [title if isinstance(title, str) else title["text"] for title in titles]
+    return [text if isinstance(text, str) else " ".join(text) for text in texts]
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_FACETS if name != "history"])

@@ -14,6 +14,7 @@ from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 
 MOST_PANELS = 12
+TITLE_LINES = 2
 NARROW, WIDE = 2, 4  # panels side by side, at most
 BARE = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
 
@@ -60,11 +61,15 @@ def across(count: int, page: Page, x_title: str = "") -> int:
 
 
 def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: bool = False) -> Any:
-    """Title of a panel, one of `columns` side by side, with smaller lines below it: none is wider than the panel."""
+    """Title of a panel, one of `columns` side by side, with smaller lines below it: none is wider than the panel.
+
+    A long title has two lines; a longer one loses its middle.
+    """
     width = style.panel_width(columns, page, has_axes)
     shown = [words.shorten(line, width) for line in lines if line]
-    large = words.shorten(text, width * style.SMALL / style.LARGE)
-    return alt.TitleParams(large, subtitle=shown) if shown else alt.TitleParams(large)
+    large = words.within_lines(text, width * style.SMALL / style.LARGE, TITLE_LINES)
+    head = large if len(large) > 1 else large[0]
+    return alt.TitleParams(head, subtitle=shown) if shown else alt.TitleParams(head)
 
 
 def titled(chart: Any, name: str, columns: int, page: Page, has_axes: bool = False) -> Any:

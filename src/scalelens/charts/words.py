@@ -9,13 +9,21 @@ SIZE = 7  # of labels, legend and caption, in points
 
 def wrap(text: str, width: float) -> list[str]:
     """Small text in lines of at most `width` points.  A line never ends at a no-break space."""
-    lines = [""]
+    lines: list[str] = []
     for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if text_width(longer) <= width:
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(shorten(word, width))
+    return lines
+
+
+def within_lines(text: str, width: float, most: int) -> list[str]:
+    """A text in at most so many lines, none wider than `width` points; one that needs more loses its middle."""
+    lines = wrap(text, width)
+    if len(lines) > most:
+        lines[most - 1 :] = [shorten(" ".join(lines[most - 1 :]), width)]
     return lines
 
 
