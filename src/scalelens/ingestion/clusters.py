@@ -68,9 +68,11 @@ def on_dask(
 def cluster_at(where: str, workers: int) -> Iterator[Any]:
     """An address, or a cluster that ends with the ingest."""
     if where == "local":
+        import dask
         from distributed import LocalCluster
 
-        with undisturbed():
+        # Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.
+        with undisturbed(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
             cluster = LocalCluster(workers, threads_per_worker=1, memory_limit=0, dashboard_address=None)
     elif where == "slurm":
         cluster = slurm_cluster()
