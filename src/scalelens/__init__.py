@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.version import __version__
+from scalelens.warehouse.root import root_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,7 +59,7 @@ def ingest(
 
     return ingest.ingest(
         [Path(path) for path in paths],
-        Path(warehouse),
+        root_of(warehouse),
         jobs,
         tuple(Path(folder) for folder in format_folders),
         documents,
@@ -76,14 +77,14 @@ def connect(warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE) -> "duckdb.DuckD
     """Opens a warehouse in DuckDB: its tables as views, its queries as table macros."""
     from scalelens.database import connect
 
-    return connect.connect(Path(warehouse))
+    return connect.connect(root_of(warehouse))
 
 
 def query(name: str, warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
     """Rows of a query, such as `query("batch_stats", warmup=5)`."""
     from scalelens.database import ask
 
-    return ask.ask(Path(warehouse), name, parameters)
+    return ask.ask(root_of(warehouse), name, parameters)
 
 
 def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
@@ -114,7 +115,7 @@ def plot(
     """
     from scalelens.report import plotting
 
-    return plotting.plot(Path(warehouse), name, None if path is None else Path(path), parameters, settings)
+    return plotting.plot(root_of(warehouse), name, None if path is None else Path(path), parameters, settings)
 
 
 def critical_path(
@@ -127,4 +128,4 @@ def critical_path(
     """The chain of work that decides how long a step of a rank takes, by Holistic Trace Analysis (extra `hta`)."""
     from scalelens.traces import critical_path
 
-    return critical_path.critical_path(Path(warehouse), rank, run, annotation, instance)
+    return critical_path.critical_path(root_of(warehouse), rank, run, annotation, instance)

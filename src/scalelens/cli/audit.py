@@ -10,6 +10,7 @@ from scalelens.cli.options import OutputFormat, QueryFolders
 from scalelens.cli.output import errors, show
 from scalelens.errors import UserError
 from scalelens.inert import visible
+from scalelens.warehouse.root import root_of
 
 if TYPE_CHECKING:
     from scalelens.report.audit.document import Document
@@ -23,7 +24,13 @@ def audit(
     file: Annotated[Path, typer.Argument(help="A text: .tex, .md, .txt or .csv.")],
     warehouse: Annotated[
         Path | None,
-        typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Warehouse to hold the text against."),
+        typer.Option(
+            "-w",
+            "--warehouse",
+            envvar="SCALELENS_WAREHOUSE",
+            help="Warehouse to hold the text against.",
+            callback=lambda path: path and root_of(path),
+        ),
     ] = None,
     claims: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check the claims of this file: sentences bound to queries.")

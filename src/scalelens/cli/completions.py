@@ -70,9 +70,10 @@ def query_parameters(context: typer.Context) -> Offers:
 def run_names(context: typer.Context) -> Offers:
     from scalelens.runs.joining import runs_of
     from scalelens.warehouse.log import Warehouse
+    from scalelens.warehouse.root import root_of
 
     root = context.params.get("warehouse") or os.environ.get("SCALELENS_WAREHOUSE") or DEFAULT_WAREHOUSE
-    for run in sorted(runs_of(Warehouse(Path(root)).live()), key=lambda run: run.name):
+    for run in sorted(runs_of(Warehouse(root_of(root)).live()), key=lambda run: run.name):
         yield run.name, run.parts[0].path
 
 

@@ -27,7 +27,7 @@ def forget(
     in_warehouse = store.live().paths
     # A system file belongs to other runs too.
     statement = "SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id) WHERE why <> 'system file'"
-    paths_of_runs = connect(warehouse).execute(statement).fetchall()
+    paths_of_runs = connect(warehouse, asked=statement).execute(statement).fetchall()
     forgotten: set[str] = set()
     for text in paths:
         given = str(Path(text).resolve())

@@ -8,12 +8,16 @@ import typer
 from scalelens import DEFAULT_WAREHOUSE
 from scalelens.cli.output import Format
 from scalelens.errors import UserError
+from scalelens.warehouse.root import root_of
 
 # `readable=False`: typer does not check it, because its message would be a box of many lines.
 WarehouseOption = Annotated[
     Path,
-    typer.Option("-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", help="Folder of the warehouse.", readable=False),
-]
+    typer.Option(
+        "-w", "--warehouse", envvar="SCALELENS_WAREHOUSE", readable=False, callback=root_of,
+        help="Folder of the warehouse, or s3://bucket/prefix.",
+    ),
+]  # fmt: skip
 WAREHOUSE = Path(DEFAULT_WAREHOUSE)
 ColumnMapping = Annotated[
     list[str] | None,

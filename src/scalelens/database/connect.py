@@ -18,6 +18,7 @@ from scalelens.queries.header import Query, is_ours, names_in
 from scalelens.queries.load import create_macros, load
 from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import segment
 
 MEMORY_GIB = 3  # of DuckDB's own: a login node is shared
 UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
@@ -96,9 +97,11 @@ def create_all(
     for name in catalog.CATALOGS:
         if name in needed:
             connection.from_arrow(catalog.table(name)).create(name)
-    for table in STORED:
-        if table in needed:
-            read_segments(connection, views.stored(table, warehouse, records.batches), warehouse)
+    stored = [table for table in STORED if table in needed]
+    names = (segment(table, batch.id) for batch in records.batches for table in stored if table in batch.tables)
+    warehouse.files.fetch(warehouse.segments, names)
+    for table in stored:
+        read_segments(connection, views.stored(table, warehouse, records.batches), warehouse)
     if "runs" in needed:
         read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:

@@ -19,7 +19,8 @@ from scalelens.ingestion.walk import WalkedFile
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 
-THREADED = {"duckdb", "polars", "torch"}  # libraries with threads, which a copy of the process lacks
+# Libraries with threads, which a copy of the process lacks.
+THREADED = {"duckdb", "polars", "torch", "scalelens.warehouse.bucket"}
 POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
 MOST_WAITED_S = 5  # for the thread of a pool whose workers were ended
 

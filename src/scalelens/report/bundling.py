@@ -72,8 +72,9 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
     for batch_id in sorted({entry.batch for entry in entries} & live.batches.keys()):
         batch = live.batches[batch_id]
         kept = {table: count for table, count in batch.tables.items() if table in tables}
-        for table in kept:
-            name = segment(table, batch_id)
+        names = [segment(table, batch_id) for table in kept]
+        warehouse.files.fetch(warehouse.segments, names)
+        for name in names:
             shutil.copyfile(warehouse.segments / name, part.segments / name)
         segments = {table: said for table, said in batch.segments.items() if table in kept}
         batches.append(Batch(batch_id, kept, batch.file_ids, batch.schema, segments))

@@ -5,16 +5,18 @@ and the hash in its record.
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.parsing.archive_names import archives_of
+from scalelens.warehouse.files import Stored
 from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
@@ -38,35 +40,44 @@ def check(root: Path, quick: bool = False) -> Report:
     Raises UserError where there is no warehouse, or one that cannot be listed.
     """
     warehouse = Warehouse(root)
+    warehouse.files.drop_copies(warehouse.log)
     live, faults = warehouse.read()
     damages = [f"_log/{fault.name} {fault.what}: {mend_record(warehouse, live, fault)}" for fault in faults]
     entries: dict[str, list[Entry]] = defaultdict(list)  # whose rows count, by batch
     for entry in live.providers.values():
         entries[entry.batch].append(entry)
+    stored = warehouse.stored_segments()
     without_hash = count = 0
     for batch in live.batches.values():
         for table in batch.tables:
             count += 1
             without_hash += table not in batch.segments
-            path = warehouse.segments / segment(table, batch.id)
-            if fault := fault_of(path, batch.segments.get(table), quick):
-                damages.append(f"segments/{path.name} {fault}{mend_segment(warehouse, entries[batch.id])}")
-    remarks = [*without_checksum(live, without_hash), *without_record(warehouse, live.batches)]
+            name, written = segment(table, batch.id), batch.segments.get(table)
+            fault = fault_of_size(stored.get(name), written)
+            if not fault and not quick:
+                fault_in = functools.partial(fault_of_bytes, written=written)
+                fault = warehouse.files.fault_of(warehouse.segments / name, fault_in)
+            if fault:
+                damages.append(f"segments/{name} {fault}{mend_segment(warehouse, entries[batch.id])}")
+    remarks = [*without_checksum(live, without_hash), *without_record(stored, live.batches)]
     return Report(damages, remarks, len(live.records), count)
 
 
-def fault_of(path: Path, written: Segment | None, quick: bool) -> str | None:
-    """What is wrong with a segment; None where it is as it was written."""
+def fault_of_size(stored: Stored | None, written: Segment | None) -> str | None:
+    """What is wrong with a segment by its size; None where it is what was written, as far as that is known."""
+    if stored is None:
+        return "is missing"
+    if written and stored.size_bytes != written.size_bytes:
+        return f"has {stored.size_bytes:,} bytes instead of {written.size_bytes:,}"
+    return None
+
+
+def fault_of_bytes(path: Path, written: Segment | None) -> str | None:
+    """What is wrong with a segment by its bytes; None where they are those that were written."""
     try:
-        size = path.stat().st_size
-        if written is None:
-            return None
-        if size != written.size_bytes:
-            return f"has {size:,} bytes instead of {written.size_bytes:,}"
-        if not quick:
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != written.sha256:
-                    return "is altered"
+        with path.open("rb") as file:
+            if written and hashlib.file_digest(file, "sha256").hexdigest() != written.sha256:
+                return "is altered"
     except FileNotFoundError:
         return "is missing"
     except (OSError, ValueError) as error:
@@ -120,14 +131,10 @@ def without_checksum(live: Live, segments: int) -> Iterator[str]:
         )
 
 
-def without_record(warehouse: Warehouse, batches: dict[str, Batch]) -> Iterator[str]:
+def without_record(stored: Collection[str], batches: dict[str, Batch]) -> Iterator[str]:
     """Segments that no record names."""
     named = {segment(table, batch.id) for batch in batches.values() for table in batch.tables}
-    try:
-        count = sum(name.endswith(".parquet") and name not in named for name in os.listdir(warehouse.segments))
-    except OSError:
-        count = 0
-    if count:
+    if count := len({*stored} - named):
         yield (
             f"{count} segments belong to no record: an ingest runs or was killed, their rows were replaced, "
             "or the newest record was removed"

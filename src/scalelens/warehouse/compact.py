@@ -7,7 +7,6 @@ rewritten.  One process at a time should do this: two would only do the same wor
 """
 
 import collections
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -88,6 +87,9 @@ def is_to_move(provider: Entry | None, live: Live, kept: dict[str, Batch]) -> bo
 
 def rewritten(warehouse: Warehouse, live: Live, contents: list[str], target_bytes: int) -> Iterator[Batch]:
     """The rows of contents as new batches, in this order."""
+    batches = {live.providers[file_id].batch for file_id in contents}
+    names = (segment(table, name) for name in batches for table in live.batches[name].tables)
+    warehouse.files.fetch(warehouse.segments, names)
     stored = StoredRows(warehouse)
     left = collections.deque(contents)
     while left:
@@ -119,10 +121,9 @@ def moved_entry(entry: Entry, live: Live, moved: dict[str, str], there: dict[str
 
 def keep_young(warehouse: Warehouse, batches: Iterable[Batch]) -> None:
     """Makes segments look new, so that `gc` takes none before they are committed, however long all of it took."""
-    with io_errors_explained(warehouse.root):
-        for batch in batches:
-            for table in batch.tables:
-                os.utime(warehouse.segments / segment(table, batch.id))
+    with io_errors_explained(warehouse.files.folder):
+        names = (segment(table, batch.id) for batch in batches for table in batch.tables)
+        warehouse.files.keep_young(warehouse.segments / name for name in names)
 
 
 def erase(warehouse: Warehouse, replaced: Live) -> None:
@@ -130,9 +131,8 @@ def erase(warehouse: Warehouse, replaced: Live) -> None:
     live, _ = warehouse.read()
     needed = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
     known = {segment(table, batch.id) for batch in replaced.batches.values() for table in batch.tables}
-    with io_errors_explained(warehouse.root):
-        for name in known - needed:
-            (warehouse.segments / name).unlink(missing_ok=True)
+    with io_errors_explained(warehouse.files.folder):
+        warehouse.files.remove(warehouse.segments, known - needed)
         for path in warehouse.cache.glob("*.bin"):  # it may hold facts of forgotten files
             path.unlink(missing_ok=True)
     gc(warehouse.root)
@@ -140,5 +140,4 @@ def erase(warehouse: Warehouse, replaced: Live) -> None:
 
 def sizes(warehouse: Warehouse) -> dict[str, int]:
     """Bytes of all segments."""
-    with io_errors_explained(warehouse.root), os.scandir(warehouse.segments) as files:
-        return {file.name: file.stat().st_size for file in files if file.name.endswith(".parquet")}
+    return {name: stored.size_bytes for name, stored in warehouse.stored_segments().items()}

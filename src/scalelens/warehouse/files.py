@@ -3,10 +3,14 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from scalelens.errors import UserError
+
+ABANDONED_S = 24 * 3600  # age from which on a file that nothing names is what a killed process left
 
 # What file systems say that have no hard links, or none between these two names.
 NO_LINKS = (
@@ -15,18 +19,91 @@ NO_LINKS = (
 )  # fmt: skip
 
 
-def write_once(content: bytes, temporary: Path, final: Path) -> None:
-    """Writes a file whose name tells its content.  It is there as a whole or not at all, even after a crash."""
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):  # another process has written the same bytes
-            link_once(temporary, final)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(final.parent)
+class Stored(NamedTuple):
+    """A file as its folder lists it."""
+
+    size_bytes: int
+    modified_ns: int  # by the clock of the file system
+
+
+class Folder:
+    """The files of a warehouse in a folder.  `Bucket` has the same methods for one in S3."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder  # below it are the files that are read and written here
+
+    def create(self, folders: Iterable[Path]) -> None:
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def exists(self, folder: Path) -> bool:
+        return os.path.isdir(folder)
+
+    def names(self, folder: Path) -> list[str]:
+        """Names in a folder; none where it is not there."""
+        with contextlib.suppress(FileNotFoundError):
+            return os.listdir(folder)
+        return []
+
+    def listed(self, folder: Path) -> dict[str, Stored]:
+        """The files in a folder by name; none where it is not there."""
+        found = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as files:
+            for file in files:
+                with contextlib.suppress(FileNotFoundError):
+                    status = file.stat()
+                    found[file.name] = Stored(status.st_size, status.st_mtime_ns)
+        return found
+
+    def clock_ns(self, folder: Path) -> int:
+        """The time that the file system gives to a file that is written now."""
+        path = temporary_in(folder)
+        try:
+            path.touch()
+            return os.stat(path).st_mtime_ns
+        finally:
+            path.unlink(missing_ok=True)
+
+    def write_once(self, content: bytes, final: Path) -> None:
+        """Writes a file whose name tells its content.  It is there as a whole or not at all, even after a crash."""
+        temporary = temporary_in(final.parent)
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):  # another process has written the same bytes
+                link_once(temporary, final)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(final.parent)
+
+    def place(self, temporary: Path, final: Path) -> None:
+        """Gives a finished file its name, which no other file has."""
+        temporary.rename(final)
+
+    def remove(self, folder: Path, names: Iterable[str]) -> None:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+
+    def keep_young(self, paths: Iterable[Path]) -> None:
+        """Makes files look new."""
+        for path in paths:
+            os.utime(path)
+
+    def fetch(self, folder: Path, names: Iterable[str]) -> None:
+        """Sees to it that files can be read here.  One that is gone is no error: who reads it notices."""
+
+    def drop_copies(self, folder: Path) -> None:
+        """Forgets what was fetched: it is read anew."""
+
+    def fault_of(self, path: Path, fault_in: Callable[[Path], str | None]) -> str | None:
+        """What `fault_in` finds in a file as it is stored, and not in a copy that was fetched before."""
+        return fault_in(path)
+
+
+def temporary_in(folder: Path) -> Path:
+    return folder / f".{secrets.token_hex(8)}.tmp"
 
 
 def link_once(temporary: Path, final: Path) -> None:

@@ -5,14 +5,11 @@ is read after the files were listed: what is committed meanwhile is named.  How 
 system says, not that of this host.  What a damaged log may have named is not known, so nothing is removed then.
 """
 
-import contextlib
-import os
-import secrets
 from pathlib import Path
 from typing import NamedTuple
 
-from scalelens.warehouse.files import io_errors_explained
-from scalelens.warehouse.log import ABANDONED_S, Warehouse
+from scalelens.warehouse.files import ABANDONED_S, io_errors_explained
+from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 
@@ -31,9 +28,9 @@ def gc(root: Path, dry_run: bool = False) -> list[Garbage]:
     """
     warehouse = Warehouse(root)
     garbage = garbage_of(warehouse)
-    with io_errors_explained(root):
+    with io_errors_explained(warehouse.files.folder):
         for file in garbage if not dry_run else ():
-            file.path.unlink(missing_ok=True)
+            warehouse.files.remove(file.path.parent, [file.path.name])
     return garbage
 
 
@@ -41,14 +38,12 @@ def garbage_of(warehouse: Warehouse) -> list[Garbage]:
     """Files that nothing names, in order of their names."""
     warehouse.live()  # raises before anything is written
     old = {}
-    with io_errors_explained(warehouse.root):
+    with io_errors_explained(warehouse.files.folder):
         for folder in (warehouse.log, warehouse.segments):
-            newest_ns = file_system_clock_ns(folder)
-            for path in folder.iterdir():
-                with contextlib.suppress(FileNotFoundError):
-                    status = path.stat()
-                    if newest_ns - status.st_mtime_ns > ABANDONED_S * 10**9:
-                        old[path] = status.st_size
+            now_ns = warehouse.files.clock_ns(folder)
+            for name, stored in warehouse.files.listed(folder).items():
+                if now_ns - stored.modified_ns > ABANDONED_S * 10**9:
+                    old[folder / name] = stored.size_bytes
     live = warehouse.live()
     named = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
     garbage = []
@@ -60,13 +55,3 @@ def garbage_of(warehouse: Warehouse) -> list[Garbage]:
         elif path.suffix == ".parquet" and path.name not in named:
             garbage.append(Garbage(path, size, "no record names it"))
     return garbage
-
-
-def file_system_clock_ns(folder: Path) -> int:
-    """The time that a folder's file system gives to a file that is written now."""
-    path = folder / f".{secrets.token_hex(8)}.tmp"
-    try:
-        path.touch()
-        return os.stat(path).st_mtime_ns
-    finally:
-        path.unlink(missing_ok=True)

@@ -10,7 +10,6 @@ writer has read: its order is one more than the newest that the writer saw, and 
 
 import contextlib
 import os
-import secrets
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,28 +19,29 @@ import msgspec
 from scalelens.errors import UserError
 from scalelens.tables import SCHEMA_VERSION
 from scalelens.version import __version__
-from scalelens.warehouse.files import io_errors_explained, write_once
+from scalelens.warehouse.files import ABANDONED_S, Folder, Stored, io_errors_explained
 from scalelens.warehouse.live import FORGOTTEN, Live, live_of, order
 from scalelens.warehouse.records import Batch, CommitRecord, Entry, order_of, record_name
+from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.stored_records import Damage, Texts, names_in, records_and_damages, texts_in
 
 FOLD_ABOVE = 1000  # so many records in the log are folded into one at the next ingest
-ABANDONED_S = 24 * 3600  # age at which a temporary file of another process is swept away
 
 
 class Warehouse:
-    """The folder of a warehouse."""
+    """A warehouse in a folder, or in a bucket of S3 and a folder with copies."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.log = root / "_log"
-        self.segments = root / "segments"
-        self.cache = root / "_cache"  # what follows from the records; may be removed at any time
+        self.files = files_at(root)
+        self.log = self.files.folder / "_log"
+        self.segments = self.files.folder / "segments"
+        self.cache = self.files.folder / "_cache"  # what follows from the records; may be removed at any time
         self._order = 0  # of the next commit; 0 before the log was read
         self._newest: list[str] = []  # records that the next commit builds on
 
     def exists(self) -> bool:
-        return os.path.isdir(self.log)
+        return self.files.exists(self.log)
 
     def check_name(self) -> None:
         """Raises UserError for a name that is not UTF-8: DuckDB cannot open what is below it."""
@@ -53,11 +53,11 @@ class Warehouse:
     def create(self) -> None:
         """Makes the folders.  Raises UserError where that is not possible."""
         self.check_name()
-        with io_errors_explained(self.root):
-            if self.root.is_dir() and not self.exists() and any(self.root.iterdir()):
+        with io_errors_explained(self.files.folder):
+            names = self.files.names(self.files.folder)
+            if names and self.log.name not in names:
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
-            self.log.mkdir(parents=True, exist_ok=True)  # first: it tells other processes that this is a warehouse
-            self.segments.mkdir(exist_ok=True)
+            self.files.create([self.log, self.segments])  # the log first: it tells others that this is a warehouse
 
     def texts(self) -> Texts:
         """The bytes of each record, or what is wrong with it.  Raises UserError where there is no warehouse."""
@@ -66,12 +66,18 @@ class Warehouse:
             raise UserError(
                 f"there is no warehouse at {self.root}", "make one with: scalelens ingest logs/ -w " + str(self.root)
             )
-        with io_errors_explained(self.root):
-            return texts_in(self.log)
+        with io_errors_explained(self.files.folder):
+            return texts_in(self.files, self.log)
 
     def names(self) -> list[str]:
         """Names of the records that are there."""
-        return names_in(self.log)
+        return names_in(self.files, self.log)
+
+    def stored_segments(self) -> dict[str, Stored]:
+        """Segments that are there by name, those that no record names included."""
+        with io_errors_explained(self.files.folder):
+            files = self.files.listed(self.segments).items()
+        return {name: stored for name, stored in files if name.endswith(".parquet")}
 
     def live(self) -> Live:
         """What counts.  Raises UserError as `records` does."""
@@ -118,14 +124,14 @@ class Warehouse:
         written_by = f"scalelens {__version__}"
         content = msgspec.json.encode(CommitRecord(SCHEMA_VERSION, written_by, batches, entries, folds, builds_on))
         name = record_name(self._order, content)
-        write_once(content, self.log / f".{secrets.token_hex(8)}.tmp", self.log / name)
+        self.files.write_once(content, self.log / name)
         self._newest = [name]
         return name
 
     def forget(self, paths: Iterable[str]) -> None:
         """Commits that these paths no longer count."""
         self.read()  # so that the commit comes after all that is there now
-        with io_errors_explained(self.root):
+        with io_errors_explained(self.files.folder):
             self.commit([], [Entry(path, status=FORGOTTEN) for path in paths])
 
     def fold(self, above: int = FOLD_ABOVE, *, accept_damage: bool = False) -> None:
@@ -142,10 +148,9 @@ class Warehouse:
 
     def replace(self, records: list[str], batches: list[Batch], entries: list[Entry]) -> None:
         """Commits a record that stands for others, then removes them."""
-        with io_errors_explained(self.root):
+        with io_errors_explained(self.files.folder):
             self.commit(batches, entries, records)
-            for name in records:
-                (self.log / name).unlink(missing_ok=True)
+            self.files.remove(self.log, records)
 
     def sweep(self) -> None:
         """Removes temporary files of processes that were killed."""
@@ -154,6 +159,15 @@ class Warehouse:
                 with contextlib.suppress(OSError):
                     if time.time() - path.stat().st_mtime > ABANDONED_S:
                         path.unlink()
+
+
+def files_at(root: Path) -> Folder:
+    """The files of a warehouse.  Only one in a bucket loads what knows S3."""
+    if not isinstance(root, BucketPath):
+        return Folder(root)
+    from scalelens.warehouse.bucket import Bucket
+
+    return Bucket(root)
 
 
 def all_entries(live: Live) -> list[Entry]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import msgspec
 
 from scalelens.errors import UserError
 from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION
+from scalelens.warehouse.files import Folder
 from scalelens.warehouse.live import missing_records
 from scalelens.warehouse.records import CommitRecord, RecordHeader, fits_name
 
@@ -29,16 +29,18 @@ class Damage(NamedTuple):
 Texts = dict[str, bytes | Damage]  # by name of the record
 
 
-def names_in(log: Path) -> list[str]:
+def names_in(files: Folder, log: Path) -> list[str]:
     """Names of the records that are there."""
-    return sorted(name for name in os.listdir(log) if name.endswith(".json"))
+    return sorted(name for name in files.names(log) if name.endswith(".json"))
 
 
-def texts_in(log: Path) -> Texts:
+def texts_in(files: Folder, log: Path) -> Texts:
     """The bytes of each record, or what is wrong with it."""
     while True:
+        names = names_in(files, log)
+        files.fetch(log, names)
         with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: look again
-            return {name: text_of(log, name) for name in names_in(log)}
+            return {name: text_of(log, name) for name in names}
 
 
 def text_of(log: Path, name: str) -> bytes | Damage:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from scalelens.errors import UserError
 from scalelens.tables import SCHEMAS
-from scalelens.warehouse.check import fault_of
+from scalelens.warehouse.check import fault_of_bytes
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, segment
 
@@ -44,7 +44,7 @@ class StoredRows:
 
     def _places_in(self, path: Path, batch: Batch, table: str) -> Places:
         """Where each content's rows are.  An altered segment must not get a new checksum, so it is checked first."""
-        if fault := fault_of(path, batch.segments.get(table), quick=False):
+        if fault := fault_of_bytes(path, batch.segments.get(table)):
             mend = f"what mends it says: scalelens check -w {self.warehouse.root}"
             raise UserError(f"segments/{path.name} {fault}", mend)
         places: Places = defaultdict(list)

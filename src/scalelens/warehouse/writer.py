@@ -73,7 +73,7 @@ class BatchWriter:
     def _wait(self) -> None:
         in_writing, self._in_writing = self._in_writing, None
         if in_writing:
-            with io_errors_explained(self.warehouse.root):
+            with io_errors_explained(self.warehouse.files.folder):
                 in_writing.result()
 
     def _write_pending(self, table: str, pending: list[pa.RecordBatch]) -> None:
@@ -104,7 +104,7 @@ class BatchWriter:
     def write_group(self, table: str, rows: pa.Table) -> None:
         """Writes a row group as it is given."""
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        with io_errors_explained(self.warehouse.root):
+        with io_errors_explained(self.warehouse.files.folder):
             self._write_group(table, rows)
 
     def size_bytes(self) -> int:
@@ -114,12 +114,12 @@ class BatchWriter:
     def commit(self, entries: list[Entry]) -> None:
         """Commits the rows with the entries of their files."""
         batch = self.finish({entry.file_id for entry in entries if entry.batch == self.id})
-        with io_errors_explained(self.warehouse.root):
+        with io_errors_explained(self.warehouse.files.folder):
             self.warehouse.commit([batch] if batch else [], entries)
 
     def finish(self, file_ids: set[str]) -> Batch | None:
         """Writes the segments to disk for good and gives them their names.  Nothing to write is no batch."""
-        with io_errors_explained(self.warehouse.root):
+        with io_errors_explained(self.warehouse.files.folder):
             for table in [*self._pending]:
                 self._start_writing(table)
             self._wait()
@@ -133,7 +133,7 @@ class BatchWriter:
                     os.fsync(file.fileno())
                     sha256 = hashlib.file_digest(file, "sha256").hexdigest()
                     segments[table] = Segment(file.tell(), sha256)
-                self._temporary(table).rename(self.warehouse.segments / segment(table, self.id))
+                self.warehouse.files.place(self._temporary(table), self.warehouse.segments / segment(table, self.id))
             if self._writers:
                 sync_folder(self.warehouse.segments)
         return Batch(self.id, self._rows, sorted(file_ids), SCHEMA_VERSION, segments) if self._rows else None

@@ -1,0 +1,22 @@
+"""Where a warehouse is: a folder, or a place in a bucket of S3."""
+
+from os import PathLike
+from pathlib import Path, PosixPath
+
+S3 = "s3:"
+
+
+class BucketPath(PosixPath):
+    """`s3://bucket/prefix`.  A Path would write it with one slash, and would look for it below the current folder."""
+
+    def __str__(self) -> str:
+        return super().__str__().replace("s3:/", "s3://", 1)
+
+    def resolve(self, strict: bool = False) -> "BucketPath":
+        return self
+
+
+def root_of(named: str | PathLike[str]) -> Path:
+    """What a user names as a warehouse."""
+    path = Path(named)
+    return BucketPath(path) if path.parts[:1] == (S3,) else path

@@ -1,0 +1,42 @@
+"""Errors of S3 in words.  Arrow gives all of them as one kind of error, whose text names the code of AWS."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from scalelens.errors import UserError
+from scalelens.warehouse.files import io_errors_explained
+
+FAULTS = {
+    r"NO_SUCH_BUCKET|Bucket '.*' not found": ("there is no such bucket", "make it, or give -w another one"),
+    r"ACCESS_DENIED|ACCESS_KEY|CLIENT_TOKEN|SIGNATURE|Expired|HTTP status 403": (
+        "access is denied", "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_PROFILE, and what they may do"
+    ),
+    r"NETWORK_CONNECTION": ("the server cannot be reached", "check the network, AWS_ENDPOINT_URL and the region"),
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def s3_errors_explained(root: Path, copies: Path) -> Iterator[None]:
+    """Turns errors of S3, and of the folder with copies, into a UserError; a file that is not there stays itself."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            with io_errors_explained(copies):
+                raise
+        reason, remedy = fault_of(str(error))
+        raise UserError(f"{root} cannot be written or read ({reason})", remedy) from None
+
+
+def fault_of(said: str) -> tuple[str, str]:
+    """What is wrong by an error of Arrow, and what to do about it."""
+    for pattern, fault in FAULTS.items():
+        if re.search(pattern, said):
+            return fault
+    return said.splitlines()[0], "run the same command again: what was committed is kept"
