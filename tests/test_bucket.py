@@ -20,8 +20,6 @@ import pytest
 import scalelens
 from command_line import one_line
 from conftest import ROOT
-from scalelens.ingestion import ingest as ingestion
-from scalelens.ingestion import processes
 from scalelens.ingestion.ingest import ingest
 from scalelens.warehouse import gc as collecting
 from scalelens.warehouse.bucket import Bucket
@@ -53,6 +51,9 @@ VARIABLES = {
     "AWS_SECRET_ACCESS_KEY": "secret",
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "NO_PROXY": "127.0.0.1",
 }
 
 
@@ -198,13 +199,24 @@ def test_python_and_the_environment_name_the_same_path(
     assert scalelens.connect(str(store.root)).execute("SELECT count(*) FROM steps").fetchall() == [(15,)]
 
 
-def test_workers_write_what_one_process_writes(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "BATCH_FILES", 2)
+WITH_WORKERS = """
+import sys
+from scalelens.ingestion import ingest, processes
+from scalelens.warehouse.root import root_of
+ingest.BATCH_FILES = 2
+ingest.ingest([ingest.Path(sys.argv[1])], root_of(sys.argv[2]), jobs=2)
+print(processes.start_method())
+"""
+
+
+def test_workers_write_what_one_process_writes(store: Store, tmp_path: Path) -> None:
     logs = write_logs(tmp_path / "logs", 5)
     ingest([logs], tmp_path / "local", jobs=1)
-    ingest([logs], store.root, jobs=2)
-    assert processes.start_method() == "spawn", "a connection does not live on in a copy of the process"
+    command = [sys.executable, "-c", WITH_WORKERS, logs, str(store.root)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.stdout == "spawn\n", f"a connection does not live on in a copy of the process {ran.stderr}"
     assert everything(store.root) == everything(tmp_path / "local")
+    assert len(store.names("_log")) == 3
 
 
 # What is fetched, and what goes
