@@ -133,10 +133,9 @@ class Launch:
         """Gives a record to the writer that is the furthest below its step, or to a new writer."""
         at = bisect.bisect_left(self.writers, step)
         if at:
-            del self.writers[at - 1]
-            at -= 1
-        if len(self.writers) < KEPT:
-            self.writers.insert(at, step)
+            self.writers[at - 1] = step
+        elif len(self.writers) < KEPT:
+            self.writers.insert(0, step)
 
 
 class History:
