@@ -247,7 +247,7 @@ class Reader:
         count = int(stops[0]) if len(stops) else count
         records = records.part(0, count)
         try:
-            times = times_of(records, *start.span("stamp")) if start["stamp"] else None
+            times = form.times_in_head(records, *start.span("stamp")) if start["stamp"] else None
         except pa.ArrowInvalid:  # a date that is none: line by line, `add` says of which record
             return 0
         if count:
@@ -331,11 +331,6 @@ class Reader:
         self.rows.param("framework", framework, line.number)
         if "samples" in row and math.isfinite(row["samples"]):
             self.rows.param("global_batch_size", int(row["samples"]), line.number)
-
-
-def times_of(records: Records, begin: int, end: int) -> pa.Array:
-    """Time stamps at a place in the heads.  Raises ArrowInvalid where one is no time."""
-    return pc.cast(pc.utf8_slice_codeunits(records.heads, begin, end), pa.timestamp("us"))
 
 
 @functools.lru_cache(maxsize=1024)
