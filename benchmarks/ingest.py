@@ -1,6 +1,7 @@
-"""Speed and memory of `scalelens ingest` on logs of Megatron, DeepSpeed or pytorch/examples, as ratios within one run.
+"""Speed and memory of `scalelens ingest` on logs of Megatron, DeepSpeed (its pipeline engine, or its
+throughput timer) or pytorch/examples, as ratios within one run.
 
-    python benchmarks/ingest.py [--tool megatron|deepspeed|imagenet] [--megabytes 250] [--files 8] [--rounds 3]
+    python benchmarks/ingest.py [--tool megatron|deepspeed|timer|imagenet] [--megabytes 250] [--files 8] [--rounds 3]
     python benchmarks/ingest.py [--tool ...] --small 4000 [--rounds 3]
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
@@ -39,6 +40,11 @@ NOISE = (
 
 
 STEPS = "steps: {i} loss: {l:.4f} lm_loss: {m:.4f} iter time (s): {e:.3f} samples/sec: {r:.3f}\n"
+TIMER = (
+    "[2023-04-18 03:{m:02d}:{s:02d},{u:03d}] [INFO] [logging.py:96:log_dist] [Rank 0] step={i}, skipped={k}, lr=[{lr!r}, {lr!r}], mom=[(0.9, 0.95), (0.9, 0.95)]\n"
+    "[2023-04-18 03:{m:02d}:{s:02d},{u:03d}] [INFO] [timer.py:199:stop] epoch={e}/micro_step={i}/global_step={i}, RunningAvgSamplesPerSec={a!r}, "
+    "CurrSamplesPerSec={r!r}, MemAllocated=4.34GB, MaxMemAllocated=12.81GB\n"
+)
 EPOCH = 5000  # batches
 SMALL_BYTES = 24_000
 BATCH = (
@@ -95,6 +101,23 @@ def write_deepspeed(path: Path, megabytes: int, seed: int) -> None:
             size += log.write("".join(lines))
 
 
+def write_timer(path: Path, megabytes: int, seed: int) -> None:
+    """A log of DeepSpeed's throughput timer, whose record fills two lines of six."""
+    rng = random.Random(seed)
+    size, step = 0, 0
+    with path.open("w") as log:
+        while size < megabytes * 1_000_000:
+            lines = []
+            for _ in range(1000):
+                step += 10
+                lines.append(TIMER.format(
+                    i=step, k=step // 5000, e=step // 50_000, lr=5e-05 * (1 - step / 1e8), a=rng.gauss(265, 0.1),
+                    r=rng.gauss(265, 5), m=step // 600 % 60, s=step // 10 % 60, u=rng.randrange(1000),
+                ))  # fmt: skip
+                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(4)]
+            size += log.write("".join(lines))
+
+
 START = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+) \|")
 
 
@@ -143,9 +166,29 @@ def plain_deepspeed(path: Path) -> int:
     return len(records)
 
 
+TIMER_FIELD = re.compile(r"(\w+)=([\d.e+-]+)")
+RATES = re.compile(r"lr=\[([^\]]*)\]")
+
+
+def plain_timer(path: Path) -> int:
+    """The bound: what a researcher's script does, every number of every record and the learning rates above it."""
+    records = []
+    record: dict[str, object] = {}
+    with path.open() as log:
+        for line in log:
+            if ", skipped=" in line and (rates := RATES.search(line)):
+                record = {key: float(value) for key, value in TIMER_FIELD.findall(line)}
+                record["lr"] = [float(rate) for rate in rates[1].split(",")]
+            elif "SamplesPerSec=" in line:
+                record |= {key: float(value) for key, value in TIMER_FIELD.findall(line)}
+                records.append(record)
+    return len(records)
+
+
 TOOLS = {
     "megatron": (write_megatron, plain_megatron),
     "deepspeed": (write_deepspeed, plain_deepspeed),
+    "timer": (write_timer, plain_timer),
     "imagenet": (write_imagenet, plain_imagenet),
 }
 

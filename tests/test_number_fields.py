@@ -9,13 +9,18 @@ import pytest
 from scalelens.parsing.number_fields import LONGEST_FIELD, MOST_SHAPES, numbers_between, shapes_of, stands_at
 
 
-def numbers_in(texts: list[bytes], behind: bytes = b"") -> list[float] | None:
-    """The numbers of texts that stand one behind the other."""
+def rows_in(texts: list[bytes], behind: bytes = b"", count: int = 1) -> list[list[float]] | None:
+    """The numbers of texts that stand one behind the other: the first of each, the second of each."""
     ends = np.cumsum([len(text) for text in texts])
     starts = np.concatenate(([0], ends[:-1]))
     letters = np.frombuffer(b"".join(texts) + bytes(LONGEST_FIELD), np.uint8)
-    numbers = numbers_between(letters, starts, ends, behind)
+    numbers = numbers_between(letters, starts, ends, behind, count)
     return None if numbers is None else numbers.tolist()
+
+
+def numbers_in(texts: list[bytes], behind: bytes = b"") -> list[float] | None:
+    rows = rows_in(texts, behind)
+    return rows and rows[0]
 
 
 def printed(chance: random.Random) -> str:
@@ -73,3 +78,15 @@ def test_a_text_stands_at_all_places_or_not() -> None:
     letters = np.frombuffer(b"lm loss: 1 lm loss: 2 lm lass: 3", np.uint8)
     assert stands_at(letters, np.array([0, 11]), b"lm loss:")
     assert not stands_at(letters, np.array([0, 11, 22]), b"lm loss:")
+
+
+def test_each_of_several_numbers_is_the_float_of_its_text() -> None:
+    chance = random.Random(2)
+    for _ in range(100):
+        rows = [[printed(chance) for _ in range(2)] for _ in range(chance.randrange(1, 30))]
+        texts = [f"{first.rstrip()},{second.rstrip()}], mom" for first, second in rows]
+        expected = [[float(row[k]) for row in rows] for k in range(2)]
+        if max(map(len, texts)) <= LONGEST_FIELD:
+            assert rows_in([text.encode() for text in texts], rb"\], mom", 2) == expected
+    assert rows_in([b"1, 2", b"1, 2, 3"], count=2) is None
+    assert rows_in([b"1, 2", b"1"], count=2) is None

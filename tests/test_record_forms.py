@@ -11,7 +11,7 @@ import pytest
 
 from scalelens.ingestion import formats, recognise
 from scalelens.ingestion.recognise import read_rows
-from scalelens.parsers import deepspeed_pipeline, megatron, pytorch_imagenet
+from scalelens.parsers import deepspeed_pipeline, deepspeed_timer, megatron, pytorch_imagenet
 from scalelens.parsing import lines, record_forms
 from scalelens.parsing.record_forms import Prefix
 from scalelens.parsing.rows import Rows
@@ -96,6 +96,48 @@ def pipeline_records(chance: random.Random) -> Iterator[str]:
             yield chance.choice(("", "a line: with: three: colons: 1", prefix + "a warning", "1: " + line, f"x {line}"))
 
 
+def timer_records(chance: random.Random) -> Iterator[str]:
+    """Records of DeepSpeed's throughput timer, most with the line of learning rates above, and what makes one unlike."""
+    prefix, rank = chance.choice(("", "", "n3: ", "7: ")), chance.choice((0, 0, 12))
+    step, gap, groups, seconds = chance.randrange(12), chance.choice((1, 10)), chance.choice((0, 1, 1, 2)), 0
+    memory = chance.choice(("", "", ", MemAllocated=4.25GB, MaxMemAllocated=18.5GB"))
+    if chance.random() < 0.3:
+        yield f"[2026-03-04 05:00:00,359] [INFO] [config.py:752:print]   train_batch_size ............. {chance.choice((64, 256))}"
+    if chance.random() < 0.1:
+        yield "  train_iters ..................................... 320000"
+    for k in range(chance.randrange(60, 200)):
+        step, odd = step + gap, chance.random()
+        seconds += chance.choice((0, 5, 7)) - (60 if 0.05 < odd < 0.06 else 0)
+        if odd < 0.02:
+            step = max(step - chance.randrange(40), 1)
+        begin = f"{prefix}[2026-03-{4 if odd < 0.99 else 44:02d} 05:{seconds // 60 % 60:02d}:{seconds % 60:02d},{k:03d}] [INFO]"
+        rates = ", ".join(
+            f"{chance.uniform(0, 1) * (-1 if 0.04 < odd < 0.05 else 1):.{chance.choice((1, 9, 17))}g}"
+            for _ in range(groups)
+        )
+        named = step if odd > 0.03 else step + 1
+        if groups:
+            yield f"{begin} [logging.py:96:log_dist] [Rank {rank}] step={named}, skipped={k // 50}, lr=[{rates}], mom=[(0.9, 0.95)]"
+        if 0.06 < odd < 0.08:
+            yield "a line between the two"
+        rate = (
+            chance.choice((f"{chance.uniform(80, 99)!r}", "92.5", "91.8116451593816"))
+            if odd < 0.98
+            else chance.choice(("inf", "-3.5", "0.0"))
+        )
+        line = (
+            f"{begin} [timer.py:215:stop] epoch={k // 60}/micro_step={2 * step}/global_step={step}, "
+            f"RunningAvgSamplesPerSec=91.8116451593816, CurrSamplesPerSec={rate}{memory}"
+        )
+        yield line if not 0.08 < odd < 0.095 else line[: chance.randrange(len(line))]
+        if odd > 0.999:
+            yield "  train_iters ..................................... 320000"
+        if odd > 0.92:
+            yield chance.choice(
+                ("", "a=1, b=2", prefix + "a warning", "1: " + line, f"x {line}", f"100% | 1/2 [00:01]{line}")
+            )
+
+
 def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
     """All rows, and all that is known of the file beside them."""
     batches = defaultdict(list)
@@ -116,7 +158,12 @@ def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
 
 @pytest.mark.parametrize(
     ("write", "format"),
-    [(megatron_records, megatron), (imagenet_records, pytorch_imagenet), (pipeline_records, deepspeed_pipeline)],
+    [
+        (megatron_records, megatron),
+        (imagenet_records, pytorch_imagenet),
+        (pipeline_records, deepspeed_pipeline),
+        (timer_records, deepspeed_timer),
+    ],
 )
 def test_columns_give_the_rows_of_line_by_line(
     write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

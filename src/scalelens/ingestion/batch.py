@@ -116,7 +116,7 @@ class FileReader(NamedTuple):
     def read(self, file: WalkedFile) -> Iterator[Entry]:
         """The entry of a file; where it is an archive, those of its members too."""
         try:
-            source = open_source(Path(file.path))
+            source = open_source(file.path)
         except OSError as error:
             yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
             return

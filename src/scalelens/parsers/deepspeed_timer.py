@@ -9,7 +9,8 @@ CurrSamplesPerSec is of one step alone and of all ranks; the running average lea
 metric.  With a global batch size known the time of the step follows, as the tool had it before it divided.  The oldest
 form prints a running mean only.  Before 0.7 the timer counts micro steps of the epoch: the step is the one of the line
 before it, else what is counted in the first epoch.  `skipped` counts from the start.  In a log of Megatron-LM, whose
-records are the same steps, everything becomes metrics.
+records are the same steps, everything becomes metrics.  Records of global steps are read by columns, each with the
+line of learning rates right above it.
 
 Samples:
     [2026-01-02 03:04:05,678] [INFO] [timer.py:199:stop] epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=172.5, CurrSamplesPerSec=171.25, MemAllocated=3.96GB, MaxMemAllocated=22.95GB
@@ -20,11 +21,19 @@ Samples:
 """
 
 import re
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scalelens.parsing.attempts import Launch
 from scalelens.parsing.line_times import line_time
 from scalelens.parsing.lines import Line
+from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import amount
+from scalelens.parsing.values import LARGEST_AMOUNT, amount
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("SamplesPerSec=", ", skipped=")
@@ -40,7 +49,10 @@ LOGGER = re.compile(
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
 )
 PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
+NAMES = re.compile(r"(\w+)=")
+RANK = re.compile(r"\[Rank (\d{1,9})\] step$")  # at the end of a head
 MEGATRON = ("megatron", "gpt-neox", "primus")
+GIBI = pa.scalar(float(2**30), FLOAT)  # without a type, Arrow would look for time libraries each time
 
 
 class Reader:
@@ -50,7 +62,11 @@ class Reader:
         self.rows = rows
         self.attempt = 0
         self.before: tuple[int, float | None] | None = None  # step and learning rate of the line before
+        self.rates: Line | None = None  # that line
         self.memory = False  # whether the records end with the memory
+        self.form: RecordForm | None = None  # of the record that was taken last
+        self.known: list[tuple[int, list[str]]] = []  # what tells whether the next one has it
+        self.names: list[str] = []  # of its numbers
 
     def take(self, line: Line) -> bool:
         if ", skipped=" in line.text:
@@ -74,7 +90,7 @@ class Reader:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
         rates = [amount(text) for text in match[4].split(",")]
-        self.before = (int(match[2]), rates[0])
+        self.before, self.rates = (int(match[2]), rates[0]), line
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
         skipped = ("skipped", float(match[3]), "steps")
         self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
@@ -90,13 +106,16 @@ class Reader:
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]
         if memory:
             others.append(("MemAllocated", in_bytes(memory[1]), "bytes"))
-        megatron = "train_iters" in rows.params or str(rows.params.get("framework")).startswith(MEGATRON)
+        megatron = self.beside_megatron()
         if megatron:
             others.append(("CurrSamplesPerSec" if rates[1] else "SamplesPerSec", rate, "samples/s"))
         metrics = [(name, value, unit) for name, value, unit in others if value is not None]
         rows.metrics(line.number, line.rank, line.place, step, metrics)
         if megatron:
+            self.form, self.known = None, []
             return
+        if rows.many:
+            self.learn(line, self.rates if progress else None)
         batch = rows.params.get("global_batch_size") if place[2] else None
         stamp = STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
@@ -115,6 +134,93 @@ class Reader:
         rows.steps_line = line.number
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
+
+    def beside_megatron(self) -> bool:
+        params = self.rows.params
+        return "train_iters" in params or str(params.get("framework")).startswith(MEGATRON)
+
+    def learn(self, line: Line, rates: Line | None) -> None:
+        """Learns the form of a record and of the line above it, where it is another one than so far."""
+        if rates and (rates.number + 1, rates.rank, rates.place) != (line.number, line.rank, line.place):
+            rates = None
+        texts = [both.text.rstrip(" ") for both in (line, rates) if both]
+        known = [(text.find("="), NAMES.findall(text)) for text in texts]
+        if known == self.known:
+            return
+        self.form, self.known, self.names = None, known, known[0][1]
+        form = form_of_named(texts[0])
+        if form and rates:
+            form.above = form_of_named(texts[1])
+        whole = not rates or (form and form.above and RANK.search(form.above.head))
+        if whole and {"global_step", "CurrSamplesPerSec"} <= {*self.names}:
+            self.form = form
+
+    def take_records(self, records: Records) -> int:
+        """Records whose steps go on from the last one, and which hold amounts alone."""
+        rows, form, values = self.rows, records.form, self.named(records)
+        following, stamp = rows.following(records.prefix.rank, records.prefix.place), STAMP.search(form.head)
+        if not following or not stamp or rows.zone or self.before or "framework" not in rows.params:
+            return 0
+        if self.beside_megatron():
+            return 0
+        attempt, launch = following
+        if launch.latest is None or self.memory != ("MaxMemAllocated" in values):
+            return 0
+        try:
+            ts = form.times_in_head(records, *stamp.span(1))
+        except pa.ArrowInvalid:  # a date that is none: line by line, `record` says of which
+            return 0
+        steps = values["global_step"].to_numpy()
+        fits = (steps % 1 == 0) & (values["epoch"].to_numpy() % 1 == 0) & (values["CurrSamplesPerSec"].to_numpy() > 0)
+        for numbers in [*records.fields, *(records.above.fields if records.above else [])]:
+            fits &= (numbers.to_numpy() >= 0) & (numbers.to_numpy() < LARGEST_AMOUNT)
+        if records.above:
+            fits &= records.above.fields[0].to_numpy() == steps
+        count: int = min([rising(steps.astype(np.int64), launch.top), *np.flatnonzero(~fits)[:1].tolist()])
+        if count:
+            self.add_columns(records.part(0, count), ts.slice(0, count), attempt, launch)
+        return count
+
+    def named(self, records: Records) -> dict[str, pa.Array]:
+        return dict(zip(self.names, records.fields, strict=True))
+
+    def add_columns(self, records: Records, ts: pa.Array, attempt: int, launch: Launch) -> None:
+        """What `record` does, for records that go on with a launch."""
+        rows, values, prefix = self.rows, self.named(records), records.prefix
+        steps = values["global_step"].to_numpy().astype(np.int64)
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        rates = self.add_progress(records.above, whose) if records.above else None
+        rate, memory = values["CurrSamplesPerSec"], values.get("MaxMemAllocated")
+        batch = rows.params.get("global_batch_size")
+        rows.put_columns("steps", whose | {
+            "attempt": attempt, "phase": "train", "epoch": values["epoch"], "samples_per_s": rate, "rate_scope": "global",
+            "step_s": pc.divide(pa.scalar(float(batch), FLOAT), rate) if batch else None,
+            "samples": None if batch is None else float(batch), "averaged_steps": 1, "value_kind": "instant",
+            "learning_rate": rates, "peak_memory_bytes": None if memory is None else pc.multiply(memory, GIBI),
+            "ts": ts, "ts_origin": "naive",
+        })  # fmt: skip
+        self.add_metrics(whose, "RunningAvgSamplesPerSec", values["RunningAvgSamplesPerSec"], "samples/s")
+        if memory is not None:
+            self.add_metrics(whose, "MemAllocated", pc.multiply(values["MemAllocated"], GIBI), "bytes")
+        latest = np.maximum.accumulate(np.concatenate(([np.datetime64(launch.latest)], ts.to_numpy())))
+        seconds = np.diff(latest) / np.timedelta64(1, "us") / 1e6  # a clock that goes back stands still
+        extend(launch, steps, pa.array(seconds / np.diff(steps, prepend=launch.top)), ts)
+        rows.step, rows.steps_line, self.attempt = int(steps[-1]), int(records.lines[-1]), attempt
+
+    def add_progress(self, records: Records, whose: dict[str, Any]) -> pa.Array:
+        """What `progress` does.  Returns the first learning rate of each line."""
+        rank = RANK.search(records.form.head)
+        assert rank
+        whose = {**whose, "line": records.lines, "rank": records.form.number_in_head(records, *rank.span(1))}
+        _, skipped, *rates = records.fields[: 2 + records.form.fields[2].numbers]
+        self.add_metrics(whose, "skipped", skipped, "steps")
+        for k, values in enumerate(rates):
+            self.add_metrics(whose, f"lr {k}" if k else "lr", values, None)
+        return rates[0]
+
+    def add_metrics(self, whose: dict[str, Any], name: str, values: pa.Array, unit: str | None) -> None:
+        metric = {"attempt": self.rows.attempt, "name": name, "value": values, "unit": unit, "stat": "value"}
+        self.rows.put_columns("metrics", whose | metric)
 
 
 def in_bytes(gibibytes: str) -> float | None:

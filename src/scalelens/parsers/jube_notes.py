@@ -20,12 +20,12 @@ from scalelens.parsing.source import Source
 VERSION = 1
 
 STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-KINDS = (  # a text that each of them holds, which is found faster than its pattern; the pattern; the note
-    (b"<jube", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
+KINDS = (  # a text that each of them holds, where it is found faster than its pattern; the pattern; the note
+    (b"", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
     (b"outpath:", re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
-    (b"start: ", re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
-    (b":", re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
-    (b"]:", re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
+    (b"", re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
+    (b"", re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
+    (b"", re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
 )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"
 RECORD = re.compile(START)
 STAMPED = re.compile(STAMP + r"\s*$")
 FIRST_NUMBER = re.compile(NUMBER, re.IGNORECASE)
-PLAIN_FIELD = re.compile(rf"([^|]*):\s*{NUMBER}\s*")
+PLAIN_FIELD = re.compile(rf"([^|]*):(\s*{NUMBER}\s*)")
 START_OF_HEAD = re.compile(r"(?:\[(?P<stamp>[^]]*)\].*?)?iteration(?P<step>[ \d]+)/(?P<of>[ \d]+)$")
 CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
 FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
@@ -77,7 +77,7 @@ Metric = tuple[str, float, str | None]
 class Layout:
     """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
 
-    def __init__(self, keys: list[str]) -> None:
+    def __init__(self, keys: Sequence[str]) -> None:
         body = "".join(rf"{re.escape(key)}:([^|_]*)\|" for key in keys)
         self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
         targets = [target(key.strip()) for key in keys]
@@ -160,7 +160,8 @@ class Reader:
             fields[closing + 1 :] = [field for field in fields[closing + 1 :] if BEHIND_LAST.match(field)]
         if not whole:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-        row, metrics = columns(self.numbers(line, leading + fields))
+        layout, texts = layout_of(fields) if whole and not leading else (None, [])
+        row, metrics = (layout and layout.read(texts)) or columns(self.numbers(line, leading + fields))
         if "step_s" not in row:
             if whole:
                 self.rows.problem(line.number, "the record has no time that can be read", line.text)
@@ -168,7 +169,7 @@ class Reader:
         stamp = STAMPED.search(before)
         self.add(line, int(start[1]), start[2], stamp[1] if stamp else None, row, metrics)
         if whole and not leading:
-            self.layout, self.form = layout_of(fields), None
+            self.layout, self.form = layout, None
         return True
 
     def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:
@@ -246,7 +247,7 @@ class Reader:
         count = int(stops[0]) if len(stops) else count
         records = records.part(0, count)
         try:
-            times = times_of(records, *start.span("stamp")) if start["stamp"] else None
+            times = form.times_in_head(records, *start.span("stamp")) if start["stamp"] else None
         except pa.ArrowInvalid:  # a date that is none: line by line, `add` says of which record
             return 0
         if count:
@@ -332,11 +333,6 @@ class Reader:
             self.rows.param("global_batch_size", int(row["samples"]), line.number)
 
 
-def times_of(records: Records, begin: int, end: int) -> pa.Array:
-    """Time stamps at a place in the heads.  Raises ArrowInvalid where one is no time."""
-    return pc.cast(pc.utf8_slice_codeunits(records.heads, begin, end), pa.timestamp("us"))
-
-
 @functools.lru_cache(maxsize=1024)
 def target(key: str) -> tuple[str | None, str, str | None]:
     """Column of `steps` for a field, or None with its unit: then it is a metric under its own name."""
@@ -368,7 +364,14 @@ def in_units(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def layout_of(fields: list[str]) -> Layout | None:
-    """The layout of a record whose fields are all plain numbers."""
-    keys = [match[1] for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
-    return Layout(keys) if len(keys) == len(fields) else None
+def layout_of(fields: list[str]) -> tuple[Layout | None, list[str]]:
+    """The layout of a record whose fields are all plain numbers, and these numbers."""
+    matches = [match for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
+    whole = len(matches) == len(fields)
+    return known_layout(tuple(match[1] for match in matches)) if whole else None, [match[2] for match in matches]
+
+
+@functools.lru_cache(maxsize=64)
+def known_layout(keys: tuple[str, ...]) -> Layout:
+    """The layout of some fields: the logs of a folder have few."""
+    return Layout(keys)

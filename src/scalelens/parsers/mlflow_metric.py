@@ -27,7 +27,7 @@ BELOW = re.compile(r"/metrics/(.+?)(?:\.(?:gz|zst|xz|bz2))?\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head[:4096].decode("utf-8", "replace").split("\n")[:5]
+    lines = head[:4096].decode("utf-8", "replace").split("\n", 5)[:5]
     return bool(LINE.fullmatch(lines[0])) and all(LINE.fullmatch(line) for line in lines[1:-1])
 
 

@@ -39,7 +39,7 @@ JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
 
 def recognise(head: bytes, name: str) -> bool:
     lines = head_lines(head)[:20]
-    matches = [LINE.fullmatch(line.strip()) for line in lines]
+    matches = [LINE.fullmatch(text) if (text := line.strip()).endswith(" us") else None for line in lines]
     return bool(lines) and any(matches) and (any(match and match[1] for match in matches) or all(matches))
 
 

@@ -50,8 +50,9 @@ def recognise(head: bytes, name: str) -> bool:
 def is_header(line: str) -> bool:
     """Whether a line names cells, and among them a variable with its reference."""
     names = set(line.strip().split("|"))
-    values = {name.removesuffix("_value") for name in names if name.endswith("_value")}
-    return any(f"{value}_ref" in names for value in values) and bool(names & {"info", "display_name", "jobid"})
+    if not names & {"info", "display_name", "jobid"}:
+        return False
+    return any(f"{name.removesuffix('_value')}_ref" in names for name in names if name.endswith("_value"))
 
 
 def read(source: Source, rows: Rows) -> str | None:

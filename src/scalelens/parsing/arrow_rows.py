@@ -76,13 +76,12 @@ class GatheredRows:
 def holds(field: Field, values: Sequence[Any]) -> bool:
     """Whether a column holds some values for sure."""
     kinds = {*map(type, values)}
-    kinds.discard(type(None))
     if int in kinds and field.held in (int, float):
+        numbers = [value for value in values if type(value) is int] if len(kinds) > 1 else values
         kinds.discard(int)
-        numbers = [value for value in values if type(value) is int]
         if max(numbers) >= field.limit or min(numbers) <= -field.limit:
             return False
-    if kinds - {field.held}:
+    if not kinds <= {field.held, type(None)}:
         return False
     if datetime in kinds:
         return all(value is None or value.tzinfo is None for value in values)

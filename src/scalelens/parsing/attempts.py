@@ -112,15 +112,17 @@ class Launch:
                 self.shown.pop(self.steps.pop(0))
         return before, known
 
-    def extend(self, steps: list[int], times: list[datetime], step_s: list[float], whole_seconds: bool) -> None:
+    def extend(
+        self, steps: list[int], times: list[datetime], step_s: list[float], whole_seconds: bool, latest: datetime | None
+    ) -> None:
         """`add` of records whose steps rise, from beyond all that were seen.  The last KEPT of them are enough.
 
-        `times` is empty where records have none; `whole_seconds` is about all of them.
+        `times` is empty where records have none; `whole_seconds` and `latest` are about all of them.
         """
-        if times:
+        if latest:
             self.whole_seconds &= whole_seconds
-            self.latest = max(times[-1], self.latest or times[-1])
-        self.step_times.extend(time for time in step_s[-32:] if time)
+            self.latest = max(latest, self.latest or latest)
+        self.step_times.extend(time for time in step_s if time)
         self.writers[-1:] = steps[-1:]
         self.distinct += len(steps)
         self.steps += steps
@@ -133,10 +135,9 @@ class Launch:
         """Gives a record to the writer that is the furthest below its step, or to a new writer."""
         at = bisect.bisect_left(self.writers, step)
         if at:
-            del self.writers[at - 1]
-            at -= 1
-        if len(self.writers) < KEPT:
-            self.writers.insert(at, step)
+            self.writers[at - 1] = step
+        elif len(self.writers) < KEPT:
+            self.writers.insert(0, step)
 
 
 class History:

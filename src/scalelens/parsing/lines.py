@@ -40,7 +40,7 @@ PIECES = 16  # of a text that is not so long: the first in which a format takes 
 SHORT_PIECE = 1 << 10  # bytes of it, from which forms are learned then
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
-LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns
+LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns, then twice as many
 CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 LINE_FEED = ord("\n")
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
@@ -187,7 +187,7 @@ class LineDispatcher:
 
         Returns how many it took by columns.
         """
-        done, by_columns, count = 0, 0, len(records.lines)
+        done, by_columns, count, slowly = 0, 0, len(records.lines), LINE_BY_LINE
         while done < count:
             took = 0
             if count - done >= FEWEST_RECORDS and not self._claiming and reader.form is records.form:
@@ -197,12 +197,14 @@ class LineDispatcher:
                 except Exception as error:
                     self._poor_blocks = MOST_POOR_BLOCKS
                     self._failed(error)
-                self.rows.taken[name] = self.rows.taken.get(name, 0) + took
+                self.rows.taken[name] = self.rows.taken.get(name, 0) + took * records.form.height
                 by_columns += took
-            for number, line in block.lines(records.lines[done + took : done + took + LINE_BY_LINE]):
+            slowly = LINE_BY_LINE if took else 2 * slowly
+            done += took
+            for number, text in block.lines(records.part(done, min(done + slowly, count))):
                 self.lines = number - 1
-                self._read_whole_lines(line)
-            done += took + LINE_BY_LINE
+                self._read_whole_lines(text)
+            done += slowly
         return by_columns
 
     def _read_whole_lines(self, text: bytes) -> None:

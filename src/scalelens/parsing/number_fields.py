@@ -41,12 +41,12 @@ def stands_at(letters: Letters, starts: Places, text: bytes) -> bool:
 
 
 def numbers_between(
-    letters: Letters, starts: Places, ends: Places, behind: bytes = b""
+    letters: Letters, starts: Places, ends: Places, behind: bytes = b"", count: int = 1
 ) -> npt.NDArray[np.float64] | None:
-    """The number at the beginning of each text between two places; None where one has none, or something else follows.
+    """The numbers at the beginning of each text between two places, a row for the first of each, one for the second.
 
-    `behind` is a pattern of what follows the number, in which every digit is a 0.  Behind the last text there are
-    LONGEST_FIELD more letters.
+    None where a text has other than `count` numbers with commas between them, or something else follows.  `behind` is
+    a pattern of what follows, in which every digit is a 0.  Behind the last text there are LONGEST_FIELD more letters.
     """
     lengths = ends - starts
     longest = int(lengths.max())
@@ -57,17 +57,17 @@ def numbers_between(
         inside = UNTIL[np.clip(lengths - k * WORD, 0, WORD)]
         column[:] = column & inside | BLANKS & ~inside
     shapes = shapes_of(texts)
-    pattern = re.compile(NUMBER + behind + rb" *")
-    numbers, left = np.empty(len(texts)), np.arange(len(texts))
+    pattern = re.compile(b",".join([NUMBER] * count) + behind + rb" *")
+    numbers, left = np.empty((count, len(texts))), np.arange(len(texts))
     for _ in range(MOST_SHAPES):
         found = pattern.fullmatch(shapes[0].tobytes())
         if not found:
             return None
         same = np.logical_and.reduce([column == column[0] for column in shapes.T])
         if same.all():
-            numbers[left] = numbers_of_shape(texts, found)
+            numbers[:, left] = [numbers_of_shape(texts, found, k) for k in range(count)]
             return numbers if np.isfinite(numbers).all() else None
-        numbers[left[same]] = numbers_of_shape(texts[same], found)
+        numbers[:, left[same]] = [numbers_of_shape(texts[same], found, k) for k in range(count)]
         texts, shapes, left = texts[~same], shapes[~same], left[~same]
     return None
 
@@ -79,21 +79,22 @@ def shapes_of(texts: Words) -> Words:
     return texts & ~(((others ^ TOP_BITS) >> np.uint64(7)) * np.uint64(0x0F))
 
 
-def numbers_of_shape(words: Words, shape: re.Match[bytes]) -> npt.NDArray[np.float64]:
-    """The numbers of texts whose digits stand in the same places."""
+def numbers_of_shape(words: Words, shape: re.Match[bytes], which: int) -> npt.NDArray[np.float64]:
+    """One of the numbers in each of some texts whose digits stand in the same places."""
     texts = words.view(np.uint8)
-    after_point = range(*shape.span(3)) if shape[3] else range(0)
-    digits = [*range(*shape.span(2)), *after_point]
+    minus, whole, fraction, exponent_minus, exponent = range(5 * which + 1, 5 * which + 6)  # groups of NUMBER
+    after_point = range(*shape.span(fraction)) if shape[fraction] else range(0)
+    digits = [*range(*shape.span(whole)), *after_point]
     scale = np.zeros(len(texts)) - len(after_point)
-    if shape[5]:
-        scale += digits_at(texts, range(*shape.span(5))) * (-1 if shape[4] == b"-" else 1)
-    if len(digits) > MOST_DIGITS or len(shape[5] or b"") > 3 or np.abs(scale).max() >= len(POWERS):
-        end = max(shape.end(k) for k in range(1, 6))
-        return np.array([float(text.tobytes()) for text in texts[:, shape.start(1) : end]])
+    if shape[exponent]:
+        scale += digits_at(texts, range(*shape.span(exponent))) * (-1 if shape[exponent_minus] == b"-" else 1)
+    if len(digits) > MOST_DIGITS or len(shape[exponent] or b"") > 3 or np.abs(scale).max() >= len(POWERS):
+        end = max(shape.end(k) for k in range(minus, exponent + 1))
+        return np.array([float(text.tobytes()) for text in texts[:, shape.start(minus) : end]])
     numbers = digits_at(texts, digits)
     power = POWERS[np.abs(scale).astype(int)]
     numbers = np.asarray(np.where(scale < 0, numbers / power, numbers * power))
-    return -numbers if shape[1] == b"-" else numbers
+    return -numbers if shape[minus] == b"-" else numbers
 
 
 def digits_at(texts: Letters, places: range | list[int]) -> npt.NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scalelens.parsing.values import nanoseconds_since_1970
 
@@ -53,8 +54,10 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         if table in TRACES:
             self.add_traced(rows["rank"].unique().to_pylist())
         elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
-            columns = {name: rows[name] for name in ("rank", "step", "attempt", "ts") if name in rows.column_names}
+            columns = {name: rows[name] for name in ("rank", "step", "attempt") if name in rows.column_names}
             ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
+            if "ts" in rows.column_names:  # a clock may go back
+                ends[0]["ts"], ends[1]["ts"] = pc.min_max(rows["ts"]).as_py().values()
             for take in TAKEN_FROM[table]:
                 take(self, ends)
 

@@ -28,7 +28,7 @@ DIGITS_AND_BLANKS[BLANK] = True
 FIELD = re.compile(
     r"([^|]*?[A-Za-z)@\d][^|]*?[:=\s]\s*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)(\s*\(\s*[-+\d.eE]+\s*\))?(\s*|GB)"
 )
-HEAD_NUMBER = re.compile(r"\d+")
+NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
 
 
 class Field(NamedTuple):
@@ -36,6 +36,7 @@ class Field(NamedTuple):
 
     before: str  # with the blanks, which may be fewer before a longer number
     behind: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
+    numbers: int = 1  # how many, with commas between them
 
 
 class Prefix(NamedTuple):
@@ -46,6 +47,14 @@ class Prefix(NamedTuple):
     place: str | None = None
 
 
+class Found(NamedTuple):
+    """Lines of a form: their places among the lines of a block, and those of their delimiters in the text."""
+
+    places: Places
+    delimiters: Places  # a row for each line
+    above: "Found | None" = None  # the lines above that belong to them
+
+
 class Records(NamedTuple):
     """Records of one form and one prefix: numbers of the lines, the texts of the heads, the numbers of each field."""
 
@@ -54,29 +63,34 @@ class Records(NamedTuple):
     fields: list[pa.Array]
     form: "RecordForm"
     prefix: Prefix
+    above: "Records | None" = None  # the lines above that belong to them
 
     def part(self, begin: int, end: int) -> "Records":
         fields = [field.slice(begin, end - begin) for field in self.fields]
-        return self._replace(lines=self.lines[begin:end], heads=self.heads.slice(begin, end - begin), fields=fields)
+        heads, above = self.heads.slice(begin, end - begin), self.above and self.above.part(begin, end)
+        return self._replace(lines=self.lines[begin:end], heads=heads, fields=fields, above=above)
 
 
 class RecordForm:
-    """The form of a record, learned from one of them."""
+    """The form of a record, learned from one of them.  A record may fill two lines, each of a form of its own."""
 
     def __init__(self, head: str, delimiter: str, fields: list[Field], closed: bool) -> None:
         self.head = head
         self.delimiter = delimiter
         self.fields = fields
         self.closed = closed  # whether a delimiter stands behind the last field too
+        self.above: RecordForm | None = None  # the form of the line above that belongs to the record
         text = np.frombuffer(head.encode(), np.uint8)
         self._literal = ~DIGITS_AND_BLANKS[text] | (text == BLANK) & ~next_to_digit(text)
         self._head = text
 
-    def find(self, block: "Block", prefix: Prefix) -> tuple[Places, Places]:
-        """Which lines of a block have the head and the delimiters of the form: their places among the lines.
+    @property
+    def height(self) -> int:
+        """How many lines a record has."""
+        return 2 if self.above else 1
 
-        And the places of the delimiters in the text, a row for each of these lines.
-        """
+    def find(self, block: "Block", prefix: Prefix) -> Found:
+        """Which lines of a block have the head and the delimiters of the form."""
         letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
         behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
@@ -95,24 +109,33 @@ class RecordForm:
         fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
         fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
         places, first = places[fits], first[fits]
-        return places, delimiters[first[:, None] + np.arange(count)]
+        delimiters = delimiters[first[:, None] + np.arange(count)]
+        if not self.above:
+            return Found(places, delimiters)
+        above = self.above.find(block, prefix)
+        _, these, those = np.intersect1d(places, above.places + 1, assume_unique=True, return_indices=True)
+        return Found(places[these], delimiters[these], Found(above.places[those], above.delimiters[those]))
 
-    def read(self, block: "Block", places: Places, delimiters: Places, prefix: Prefix) -> Records | None:
+    def read(self, block: "Block", found: Found, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or no number."""
+        above = self.above.read(block, found.above, prefix) if self.above and found.above else None
+        if self.above and not above:
+            return None
+        places, delimiters = found.places, found.delimiters
         letters, margin = block.letters, LONGEST_FIELD + max(len(field.before) for field in self.fields)
         if len(letters) < block.ends[places[-1]] + margin:  # a window must not pass the end
             letters = np.concatenate((letters, np.zeros(margin, np.uint8)))
         ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[places]))
-        fields = []
+        fields: list[pa.Array] = []
         for k, field in enumerate(self.fields):
             starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
             if not stands_at(letters, starts, before):
                 return None
-            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.behind)
+            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.behind, field.numbers)
             if numbers is None:
                 return None
-            fields.append(pa.array(numbers))
-        return Records(block.first + places, self.heads(block, delimiters[:, 0]), fields, self, prefix)
+            fields += map(pa.array, numbers)
+        return Records(block.first + places, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
 
     def heads(self, block: "Block", ends: Places) -> pa.Array:
         """The heads of records, which end at some places, as texts."""
@@ -120,6 +143,11 @@ class RecordForm:
         texts = windows(block.letters, ends - width, width).tobytes()
         offsets = np.arange(0, len(texts) + 1, width, dtype=np.int32)
         return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(texts))
+
+    def times_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
+        """The times of the heads, by their place.  Raises ArrowInvalid where one is no time."""
+        texts = pc.replace_substring(pc.utf8_slice_codeunits(records.heads, begin, end), ",", ".")
+        return pc.cast(texts, pa.timestamp("us"))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
         """A whole number of the heads, by its place in the head of the form."""
@@ -139,12 +167,13 @@ class Block:
 
     def records(self, form: RecordForm, prefix: Prefix) -> Records | None:
         """The records of a form, where there are many and all of them can be read."""
-        places, delimiters = form.find(self, prefix)
-        if len(places) < FEWEST_RECORDS:
+        found = form.find(self, prefix)
+        if len(found.places) < FEWEST_RECORDS:
             return None
-        begin = np.concatenate(([0], self.ends[places] + 1))
-        self.gaps = np.column_stack((begin, np.concatenate((self.starts[places], [len(self.text)]))))
-        return form.read(self, places, delimiters, prefix)
+        begin = np.concatenate(([0], self.ends[found.places] + 1))
+        starts = self.starts[found.places - form.height + 1]
+        self.gaps = np.column_stack((begin, np.concatenate((starts, [len(self.text)]))))
+        return form.read(self, found, prefix)
 
     def with_anchors(self, find: Callable[[bytes], Iterable[tuple[int, int, int]]]) -> npt.NDArray[np.bool_]:
         """Which of the gaps hold what is looked for."""
@@ -159,11 +188,12 @@ class Block:
         """Number of the line that begins at a place of the text."""
         return self.first + int(np.searchsorted(self.starts, place))
 
-    def lines(self, numbers: Places) -> Iterator[tuple[int, bytes]]:
-        """Some lines, each with its number."""
-        for number in numbers.tolist():
-            k = number - self.first
-            yield number, self.text[self.starts[k] : self.ends[k] + 1]
+    def lines(self, records: Records) -> Iterator[tuple[int, bytes]]:
+        """The texts of some records, each with the number of its first line."""
+        for number in records.lines.tolist():
+            last = number - self.first
+            first = last - records.form.height + 1
+            yield self.first + first, self.text[self.starts[first] : self.ends[last] + 1]
 
 
 def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
@@ -179,6 +209,23 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
         Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match
     ]
     return RecordForm(head, delimiter, read, closed)
+
+
+def form_of_named(text: str) -> RecordForm | None:
+    """The form of a record of `name=number` and `name=[number, number]`; None where one has no number.
+
+    Behind the numbers of a field stands the name of the next one.
+    """
+    head, *fields = text.split("=")
+    matches = [NUMBERS_FIRST.fullmatch(field) for field in fields]
+    if not text.isascii() or not head or not fields or None in matches:
+        return None
+    read = [
+        Field(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
+        for match in matches
+        if match
+    ]
+    return RecordForm(head, "=", read, closed=False)
 
 
 def next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
@@ -202,7 +249,7 @@ def extend(launch: Launch, steps: Places, step_s: pa.Array | None = None, ts: pa
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
     whole = ts is None or (whole_seconds(ts.slice(0, FEWEST_RECORDS)) and whole_seconds(ts))
-    launch.extend(steps[-KEPT:].tolist(), times, last, whole)
+    launch.extend(steps[-KEPT:].tolist(), times, last, whole, None if ts is None else pc.max(ts).as_py())
     launch.distinct += max(len(steps) - KEPT, 0)
 
 

@@ -227,13 +227,12 @@ class Rows:
         self._hand_over_metrics()
         for table, part in [*self._columns]:
             self._hand_over_columns(table, part)
-        for table in SCHEMAS:
-            self._hand_over(table)
+        for table, rows in self._pending.items():
+            if rows:
+                self._hand_over(table)
 
     def _hand_over(self, table: str) -> None:
         rows, self._pending[table] = self._pending[table], []
-        if not rows:
-            return
         if self.zone:
             for row in rows:
                 to_utc(row, self.zone)

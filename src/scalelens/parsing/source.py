@@ -48,6 +48,7 @@ class Source:
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
         self._stored = stored
+        self._head: bytes | None = None
         self._began_s: float | None = None  # processor time of this thread at the first block of the content
         self._reported = 0  # bytes that `progress` knows of
 
@@ -70,12 +71,14 @@ class Source:
 
     def head(self) -> bytes:
         """First 64 KB of the content."""
-        head = b""
-        for block in self.chunks(HEAD):
-            head += block
-            if len(head) >= HEAD:
-                break
-        return head[:HEAD]
+        if self._head is None:
+            head = b""
+            for block in self.chunks(HEAD):
+                head += block
+                if len(head) >= HEAD:
+                    break
+            self._head = head[:HEAD]
+        return self._head
 
     def read(self) -> bytes:
         """All of the content."""
@@ -200,8 +203,8 @@ def encoding_of(head: bytes) -> tuple[str | None, int]:
     return None, 0
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path | str) -> Source:
     """Opens a file as it is now."""
-    stored = path.open("rb")
+    stored = open(path, "rb")  # noqa: SIM115
     status = os.fstat(stored.fileno())
     return Source(str(path), stored, status.st_size, status.st_mtime_ns)

@@ -117,7 +117,7 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
 def head_lines(head: bytes) -> list[str]:
     """Lines of a file's first bytes that hold something."""
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = [line for line in text.split("\n") if line and not line.isspace()]
+    lines = [*filter(str.strip, text.split("\n"))]
     return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
