@@ -8,6 +8,8 @@ import pytest
 import scalelens
 from conftest import answer
 from scalelens.cli.demo import demo
+from scalelens.database import views
+from scalelens.database.ask import ask
 from scalelens.ingestion.ingest import ingest
 
 LOGS = Path(str(files("scalelens") / "demo" / "logs"))
@@ -65,3 +67,14 @@ def test_the_demo_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     for name in ("scaling.pdf", "scaling.png"):
         assert (tmp_path / "out" / name).stat().st_size > 5_000
     assert "weak" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("query", ["batch_stats", "scaling", "runs_overview"])
+def test_what_is_small_is_answered_as_what_is_large(
+    warehouse: Path, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small segments are read into tables, and asked in one thread."""
+    small = ask(warehouse, query)
+    monkeypatch.setattr(views, "SMALL_BYTES", -1)
+    assert small.equals(ask(warehouse, query))
+    assert small.height

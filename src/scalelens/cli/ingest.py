@@ -1,6 +1,5 @@
 """Read logs, power files and traces into the warehouse."""
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +57,6 @@ def ingest(
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
     scalelens ingest logs/ -w study --slurm 8 > array.sh && sbatch array.sh
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread for each core, and reading needs none
     from scalelens.ingestion import ingest as ingestion
     from scalelens.ingestion.shards import job_array, shard_of
 

@@ -40,6 +40,9 @@ class Format(StrEnum):
     envelope = "envelope"
 
 
+WITH_PROVENANCE = (Format.latex, Format.markdown, Format.envelope)  # these say where the rows come from
+
+
 def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; without a format as a table on a terminal, else as CSV."""
     if format is Format.parquet and sys.stdout.isatty():

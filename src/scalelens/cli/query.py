@@ -18,8 +18,7 @@ from scalelens.cli.options import (
     Where,
     pairs,
 )  # fmt: skip
-from scalelens.cli.output import errors, show, show_small_csv
-from scalelens.cli.written import WITH_PROVENANCE, show_answer, show_with_provenance
+from scalelens.cli.output import WITH_PROVENANCE, errors, show, show_small_csv
 
 PANEL = "Ask"
 
@@ -57,6 +56,8 @@ def query(
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
+        from scalelens.cli.written import show_with_provenance
+
         asked = {
             "query": name,
             "parameters": pairs(parameters),
@@ -70,6 +71,8 @@ def query(
         if everything or columns:
             show(frame_of(answer), format)
         else:
+            from scalelens.cli.written import show_answer
+
             show_answer(warehouse, frame_of(answer), name, format, tuple(folders or ()), limit)
     if not answer.num_rows and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
-from scalelens.cli.output import show, show_small_csv
-from scalelens.cli.written import WITH_PROVENANCE, show_with_provenance
+from scalelens.cli.output import WITH_PROVENANCE, show, show_small_csv
 
 PANEL = "Ask"
 
@@ -32,6 +31,8 @@ def sql(
     from scalelens.database.ask import arrow_answer_of
 
     if format in WITH_PROVENANCE:
+        from scalelens.cli.written import show_with_provenance
+
         show_with_provenance(warehouse, {"statement": statement}, format, tuple(folders or ()), unsafe)
         return
     answer = arrow_answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
-from scalelens.cli.inert_console import errors
 from scalelens.cli.latex_tables import latex_table
-from scalelens.cli.output import Format, show, to_stdout
+from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
 from scalelens.errors import UserError
 from scalelens.report.column_texts import NAME_RUNS, shown
 from scalelens.report.text_formats import latex, markdown
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from scalelens.queries.header import Query
     from scalelens.report.answers import Answer
-
-WITH_PROVENANCE = (Format.latex, Format.markdown, Format.envelope)
 
 
 def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> tuple[str, "Answer"]:

@@ -45,7 +45,10 @@ def connect(
     queries = load(query_folders, asked) if queries is None else queries
     needed = needed_tables(asked, queries)
     records = opened(warehouse, texts, needed)
-    connection = duckdb.connect(":memory:")
+    stored = needed.intersection(STORED)
+    is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
+    # A thread for each core takes longer to start, and to wait for, than a little work takes.
+    connection = duckdb.connect(":memory:", config={"threads": "1"} if is_little else {})
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true"  # segments never change
@@ -101,7 +104,8 @@ def create_all(
     names = (segment(table, batch.id) for batch in records.batches for table in stored if table in batch.tables)
     warehouse.files.fetch(warehouse.segments, names)
     for table in stored:
-        read_segments(connection, views.stored(table, warehouse, records.batches), warehouse)
+        of_table = views.stored(table, warehouse, records.batches, for_statement=asked is not None)
+        read_segments(connection, of_table, warehouse)
     if "runs" in needed:
         read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:

@@ -1,4 +1,4 @@
-"""Statements that create the views of a warehouse: stored tables over their live segments, `runs` and `step_times`."""
+"""Statements that create what a question reads: stored tables over their live segments, `runs` and `step_times`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 SQL_FOLDER = Path(__file__).parent
+SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 
@@ -18,16 +19,29 @@ MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM members GROUP BY file_id, part)"
 
 
-def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
-    """The statement that creates the view of a stored table."""
+def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch], for_statement: bool = False) -> str:
+    """The statement that creates a stored table: a view of its segments, or a table for one statement, where small.
+
+    DuckDB plans and reads a view once for each mention, and many questions mention one several times.
+    """
+    kind = "TABLE" if for_statement and is_small(table, warehouse, batches) else "VIEW"
     members = ONE_RUN_OF_A_PART if table == "steps" else "members"
     more = f" UNION ALL BY NAME FROM {MORE_ROWS[table]}" if table in MORE_ROWS else ""
     return (
-        f"CREATE VIEW {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
+        f"CREATE {kind} {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
         f"FROM ({live_rows(table, warehouse, batches)}{more}) s "
         f"LEFT JOIN {members} m USING (file_id, part)"
         + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
     )
+
+
+def is_small(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> bool:
+    """Whether the segments of a table are small enough to be read before it is known what is asked of them."""
+    left = SMALL_BYTES
+    for path in (warehouse.segments / segment(table, batch.id) for batch in batches if table in batch.tables):
+        if not path.exists() or (left := left - path.stat().st_size) < 0:
+            return False
+    return True
 
 
 def live_rows(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:

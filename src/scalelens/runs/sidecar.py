@@ -17,7 +17,6 @@ a template wins over [facts] and [labels].  What cannot be understood is a fault
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -150,6 +149,8 @@ def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
 
     def fault(line: int, reason: str) -> None:
         faults.append(Fault(path, line, reason, lines[line - 1].strip() if line <= len(lines) else ""))
+
+    import tomllib  # many warehouses have no sidecar
 
     content: dict[str, Any] = {}
     try:

@@ -3,7 +3,6 @@
 import difflib
 from datetime import date, datetime, time
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from scalelens.runs.templates import FACT_KINDS, LABEL_NAME, WORDS
 
@@ -62,6 +61,8 @@ def in_message(value: Any) -> str:
 
 def is_zone(name: Any) -> bool:
     """Whether there is a time zone of that name."""
+    from zoneinfo import ZoneInfo
+
     try:
         return isinstance(name, str) and bool(name) and ZoneInfo(name) is not None
     except (KeyError, ValueError, OSError):

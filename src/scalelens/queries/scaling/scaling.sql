@@ -81,10 +81,12 @@ worked AS (
     SELECT * REPLACE (if(knows_work, work, 1) AS work)
     FROM (SELECT *, count(work) OVER (PARTITION BY series) = count(*) OVER (PARTITION BY series) AS knows_work FROM points)),
 against_base AS (
-    SELECT *, first_value(p) OVER (PARTITION BY series ORDER BY devices, time_s / work, run_ids) AS base,
+    SELECT *,
+        first_value({devices: devices, work: work, time_s: time_s, run_ids: run_ids, n_runs: n_runs, scatter: scatter,
+            repeat_times_s: repeat_times_s}) OVER (PARTITION BY series ORDER BY devices, time_s / work, run_ids) AS base,
         count(*) OVER (PARTITION BY series, devices) > 1 AS has_rivals,
         bool_and(model_tflops IS NOT NULL) OVER (PARTITION BY series) AS has_model_tflops
-    FROM worked AS p),
+    FROM worked),
 efficiencies AS (
     SELECT *, base.devices AS baseline_devices,
         (work / time_s) / (base.work / base.time_s) AS speedup,
