@@ -1,4 +1,4 @@
-"""Statistics of plain runs, read in one pass, are those that every other run has."""
+"""Statistics of plain runs, read in one pass, are those that every other run has; so are steps that come in order."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,13 +30,17 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 @pytest.fixture(scope="module")
 def by_rules() -> duckdb.DuckDBPyConnection:
-    """The same, but no run is plain: `selected_steps` decides on all records."""
+    """The same, but no run is plain nor in order: `selected_steps` gathers and sorts all records."""
     connection = of_no_rows()
-    (nothing,) = answers(connection, "(SELECT count(*) AS n FROM plain_runs())")
-    assert nothing == {"n": 0}
-    connection.execute("CREATE TABLE no_runs AS FROM plain_runs()")
-    parameters = "runs := '', epochs := '', warmup := 2, exclude := 'rules'"
-    connection.execute(f"CREATE OR REPLACE MACRO plain_runs({parameters}) AS TABLE FROM no_runs")
+    parameters = {
+        "plain_runs": "runs := '', epochs := '', warmup := 2, exclude := 'rules'",
+        "runs_in_order": "runs := ''",
+    }
+    for name, taken in parameters.items():
+        (nothing,) = answers(connection, f"(SELECT count(*) AS n FROM {name}())")
+        assert nothing == {"n": 0}
+        connection.execute(f"CREATE TABLE no_{name} AS FROM {name}()")
+        connection.execute(f"CREATE OR REPLACE MACRO {name}({taken}) AS TABLE FROM no_{name}")
     return connection
 
 
@@ -76,8 +80,9 @@ def answers(connection: duckdb.DuckDBPyConnection, call: str) -> list[Row]:
 def logs(draw: st.DrawFn) -> tuple[list[Row], Row, list[Row]]:
     """Records, facts and phases of a run: ranks, steps out of order and twice, epochs, TFLOP/s, skipped iterations."""
     records = st.tuples(st.integers(1, 30), st.sampled_from([0, 1, None]), st.floats(0.01, 10))
-    complete = st.lists(st.floats(0.01, 10), min_size=5, max_size=30).map(
-        lambda times: [(step, 0, time) for step, time in enumerate(times, draw(st.integers(0, 2)))]
+    first, apart = draw(st.integers(0, 2)), draw(st.sampled_from([1, 1, 3]))
+    complete = st.lists(st.floats(0.01, 10), min_size=1, max_size=30).map(
+        lambda times: [(first + k * apart, 0, time) for k, time in enumerate(times)]
     )
     drawn = draw(complete | st.lists(records, min_size=1, max_size=40))
     rows: list[Row] = [{"step": step, "rank": rank, "step_s": step_s} for step, rank, step_s in drawn]
@@ -120,6 +125,59 @@ def test_one_pass_says_what_the_rules_say(
         {name: expected[name] for name in numbers}, rel=1e-12
     )
     assert plain | dict.fromkeys(numbers) == expected | dict.fromkeys(numbers)
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.integers(0, 3), st.sampled_from(["rules", "none", "steady"]))
+def test_steps_in_order_are_what_gathering_and_sorting_gives(
+    connection: duckdb.DuckDBPyConnection,
+    by_rules: duckdb.DuckDBPyConnection,
+    log: tuple[list[Row], Row, list[Row]],
+    warmup: int,
+    exclude: str,
+) -> None:
+    for each in (connection, by_rules):
+        filled(each, *log)
+    for call in (
+        f"selected_steps(warmup := {warmup}, exclude := '{exclude}') ORDER BY place_in_run",
+        "epochs_logged()",
+        "steady_state()",
+    ):
+        assert answers(connection, call) == answers(by_rules, call)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([1, 2, 3], [(1, 1)]), ([10, 20, 30], [(10, 10)]), ([5], [(5, 1)]),
+        ([1, 3, 4], []), ([3, 2, 1], []), ([1, 1, 2], []), ([1, None, 3], []), ([1, 2**31], []),
+        ([-(2**63), 2**63 - 1], []),
+    ],
+)  # fmt: skip
+def test_runs_in_order(
+    connection: duckdb.DuckDBPyConnection, steps: list[int | None], expected: list[tuple[int, int]]
+) -> None:
+    filled(connection, [{"step": step, "step_s": 1.0, "epoch": 1.0} for step in steps], {})
+    found = answers(connection, "runs_in_order()")
+    assert [(row["first_step"], row["apart"]) for row in found] == expected
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"epoch": 0.5}, {"epoch": None}, {"phase": "warmup"}, {"value_kind": "interval_mean"}, {"value_kind": None},
+        {"averaged_steps": 10}, {"attempt": 1}, {"attempt": None}, {"step_s": None}, {"step_s": float("inf")},
+        {"file_id": "g"}, {"part": 1},
+    ],
+)  # fmt: skip
+def test_an_odd_record_is_in_no_order(connection: duckdb.DuckDBPyConnection, odd: Row) -> None:
+    rows: list[Row] = [{"step": step, "step_s": 1.0, "epoch": 1.0} for step in range(1, 10)]
+    filled(connection, rows, {})
+    assert len(answers(connection, "runs_in_order()")) == 1
+    filled(connection, [*rows[:-1], rows[-1] | odd], {})
+    for other in ({"file_id": "g", "part": 0}, {"file_id": "f", "part": 1}):
+        insert(connection, "members", {"run_id": "a", "why": "folder"} | other)
+    assert answers(connection, "runs_in_order()") == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +234,7 @@ def test_a_run_with_an_odd_record_is_not_plain(connection: duckdb.DuckDBPyConnec
 def test_a_twin_and_an_ambiguous_run_are_not_plain(connection: duckdb.DuckDBPyConnection) -> None:
     filled(connection, [{"step": 1, "step_s": 1.0}], {})
     connection.execute("UPDATE members SET why = 'twin'")
-    assert answers(connection, "plain_runs()") == []
+    assert answers(connection, "plain_runs()") == [] and answers(connection, "runs_in_order()") == []
     connection.execute("UPDATE members SET why = 'file'")
     insert(connection, "params", {"run_id": "a", "key": "writers", "value": "ambiguous"})
     assert answers(connection, "plain_runs()") == []

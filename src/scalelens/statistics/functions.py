@@ -18,7 +18,7 @@ TABLES = {
     "functions_of_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if"),
     "functions_of_work": ("image_model_work", "operator_work", "operators_of"),
     "kernel_functions": ("kernel_what_if",),
-    "series_functions": ("elbows", "slow_classes", "steadiness"),
+    "series_functions": ("distribution", "elbows", "slow_classes", "steadiness"),
 }  # fmt: skip
 
 

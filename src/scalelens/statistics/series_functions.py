@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from scalelens.statistics.distributions import distribution
 from scalelens.statistics.elbows import Corner, FastMode, elbows
 from scalelens.statistics.slow_classes import slow_classes
 from scalelens.statistics.steady import steadiness
@@ -14,6 +15,7 @@ _FAST = [(field, pa.float64()) for field in FastMode._fields]
 _ELBOWS = pa.struct(
     [("fast", pa.struct(_FAST)), ("departure", _CORNER), ("elbows", pa.list_(_CORNER)), ("reason", pa.string())]
 )
+_DISTRIBUTION = pa.struct([("step_s", pa.list_(pa.float64())), ("n_at_most", pa.list_(pa.int64()))])
 _STEADY = pa.struct(
     [
         ("verdict", pa.string()), ("first", pa.int64()), ("changes", pa.list_(pa.int64())),
@@ -41,6 +43,13 @@ def _elbows(series: pa.ChunkedArray) -> pa.Array:
         for row in found
     ]  # fmt: skip
     return pa.array(rows, type=_ELBOWS)
+
+
+def _distributions(series: pa.ChunkedArray, slots: pa.ChunkedArray, marks: pa.ChunkedArray) -> pa.Array:
+    """`distribution` of Arrow columns of lists; NULL where there is no list of times."""
+    rows = zip(_arrays(series), slots.to_pylist(), _arrays(marks), strict=True)
+    found = [None if row[0] is None else distribution(*row)._asdict() for row in rows]
+    return pa.array(found, type=_DISTRIBUTION)
 
 
 def _steadiness(series: pa.ChunkedArray) -> pa.Array:
@@ -74,6 +83,7 @@ def _sql(kind: Any) -> str:
 
 
 SERIES_FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+    "distribution": (_distributions, ["DOUBLE[]", "BIGINT", "DOUBLE[]"], _sql(_DISTRIBUTION)),
     "elbows": (_elbows, ["DOUBLE[]"], _sql(_ELBOWS)),
     "slow_classes": (_slow_classes, ["DOUBLE[]", "BIGINT[]", "INTEGER[]", "INTEGER[]"], _sql(_SLOW)),
     "steadiness": (_steadiness, ["DOUBLE[]"], _sql(_STEADY)),

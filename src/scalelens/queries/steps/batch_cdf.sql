@@ -11,7 +11,7 @@
 --
 -- Glance: run_id label n_steps step_s~ refusal elbow_reason
 --
--- Sources: selected_steps, elbow
+-- Sources: kept_times
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -33,40 +33,18 @@
 --   label               VARCHAR     what one record is: `single steps`, `means of 10 steps`
 --   refusal             VARCHAR     why there is no distribution, NULL where there is one
 WITH
-selected AS (
-    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
-records AS (FROM selected WHERE left_out IS NULL),
-kinds AS (
-    SELECT run_id, count(*) AS n_steps,
-        CASE WHEN max(averaged_steps) = 1 THEN 'single steps'
-            WHEN min(averaged_steps) = max(averaged_steps) THEN format('means of {} steps', max(averaged_steps))
-            ELSE format('means of {} to {} steps', min(averaged_steps), max(averaged_steps)) END AS label,
-        string_agg(DISTINCT value_kind, ' and ' ORDER BY value_kind)
-            FILTER (WHERE value_kind NOT IN ('instant', 'interval_mean')) AS smoothed
-    FROM records GROUP BY run_id),
-shares AS (
-    SELECT run_id, step_s, count(*) AS n_here, sum(n_here) OVER (PARTITION BY run_id ORDER BY step_s) AS n_at_most,
-        min(step_s) OVER of_run AS low, max(step_s) OVER of_run AS high
-    FROM records GROUP BY run_id, step_s WINDOW of_run AS (PARTITION BY run_id)),
-slotted AS (
-    SELECT *, CASE WHEN cdf_slots = 0 THEN [step_s] ELSE [
-            floor(cdf_slots * (step_s - low) / nullif(high - low, 0)),
-            CASE WHEN low > 0 THEN floor(cdf_slots * ln(step_s / low) / nullif(ln(high / low), 0)) END] END AS slot
-    FROM shares),
-corners AS (FROM elbow(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
-without AS (SELECT run_id, reason AS elbow_reason FROM corners WHERE elbow_place IS NULL)
-SELECT s.run_id, s.step_s, n_at_most / k.n_steps AS cdf, elbow_place, elbow_share_low, elbow_share_high, elbow_reason,
-    k.n_steps, k.label, NULL::VARCHAR AS refusal
-FROM kinds AS k JOIN slotted AS s USING (run_id) LEFT JOIN without USING (run_id)
-LEFT JOIN corners AS c ON c.run_id = s.run_id AND c.elbow_s = s.step_s
-WHERE smoothed IS NULL
-WINDOW of_slot AS (PARTITION BY s.run_id, slot)
-QUALIFY s.step_s IN (min(s.step_s) OVER of_slot, max(s.step_s) OVER of_slot) OR elbow_place IS NOT NULL
-    OR k.n_steps / 2 BETWEEN n_at_most - n_here AND n_at_most
+kept AS MATERIALIZED (FROM kept_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+bent AS MATERIALIZED (SELECT *, elbows(times_s) AS found FROM kept WHERE refusal IS NULL),
+elbows_of_runs AS (
+    SELECT run_id, generate_subscripts(found.elbows, 1) AS elbow_place, unnest(found.elbows) AS elbow FROM bent),
+drawn AS (
+    SELECT run_id, n_steps, label, found.reason AS elbow_reason,
+        distribution(times_s, cdf_slots, [elbow.step_s FOR elbow IN found.elbows]) AS corners FROM bent),
+corners AS (
+    SELECT * EXCLUDE (corners), unnest(corners.step_s) AS step_s, unnest(corners.n_at_most) AS n_at_most FROM drawn)
+SELECT c.run_id, c.step_s, n_at_most / n_steps AS cdf, elbow_place, elbow.share_low AS elbow_share_low,
+    elbow.share_high AS elbow_share_high, elbow_reason, n_steps, label, NULL::VARCHAR AS refusal
+FROM corners AS c LEFT JOIN elbows_of_runs AS e ON e.run_id = c.run_id AND e.elbow.step_s = c.step_s
 UNION ALL BY NAME
-SELECT run_id, n_steps, smoothed || ': a mean of many steps hides the tail of single ones' AS refusal
-FROM kinds WHERE smoothed IS NOT NULL
-UNION ALL BY NAME
-SELECT run_id, 0 AS n_steps, format('all {} records are left out: see exclusions', count(*)) AS refusal
-FROM selected GROUP BY run_id HAVING count(*) FILTER (left_out IS NULL) = 0
+SELECT run_id, n_steps, refusal FROM kept WHERE refusal IS NOT NULL
 ORDER BY run_id, step_s

@@ -22,7 +22,7 @@
 --
 -- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
 --
--- Sources: selected_steps
+-- Sources: kept_times
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -53,38 +53,23 @@
 --   median_contaminated   BOOLEAN    more than half of the records are beyond the departure
 --   reason                VARCHAR    why there is no elbow: few, quantised, no tail, several modes, means
 WITH
-records AS (
-    SELECT *, count(*) OVER (PARTITION BY run_id, floor(epoch)) AS n_of_epoch
-    FROM selected_steps(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) WHERE left_out IS NULL),
 pooled AS (
-    SELECT run_id, CASE WHEN by_epoch AND n_of_epoch >= 200 THEN floor(epoch) END AS own_epoch, count(*) AS n_steps,
-        string_agg(DISTINCT value_kind, ' and ' ORDER BY value_kind)
-            FILTER (WHERE value_kind NOT IN ('instant', 'interval_mean')) AS smoothed,
-        CASE WHEN max(averaged_steps) = 1 THEN 'single steps'
-            WHEN min(averaged_steps) = max(averaged_steps) THEN format('means of {} steps', max(averaged_steps))
-            ELSE format('means of {} to {} steps', min(averaged_steps), max(averaged_steps)) END AS label,
-        list_sort(list(DISTINCT floor(epoch)::BIGINT) FILTER (WHERE epoch IS NOT NULL)) AS of_epochs,
-        elbows(list(step_s ORDER BY place_in_run)) AS found
-    FROM records GROUP BY run_id, own_epoch),
-places AS (
-    SELECT *, unnest(range(1, 1 + greatest(CASE WHEN smoothed IS NULL THEN len(found.elbows) END, 1))) AS nth
-    FROM pooled)
+    SELECT *, elbows(CASE WHEN refusal IS NULL THEN times_s END) AS found
+    FROM kept_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, by_epoch := by_epoch)
+    WHERE n_steps > 0),
+places AS (SELECT *, unnest(range(1, 1 + greatest(len(found.elbows), 1))) AS nth FROM pooled)
 SELECT run_id,
     CASE WHEN of_epochs[-1] - of_epochs[1] + 1 > len(of_epochs) THEN array_to_string(of_epochs, ',')
         WHEN len(of_epochs) > 1 THEN format('{}-{}', of_epochs[1], of_epochs[-1])
         ELSE of_epochs[1]::VARCHAR END AS epochs,
-    n_steps, CASE WHEN smoothed IS NULL THEN label END AS label,
+    n_steps, CASE WHEN refusal IS NULL THEN label END AS label,
     CASE WHEN corner IS NOT NULL THEN nth END AS elbow_place,
     corner.share AS elbow_share, corner.share_low AS elbow_share_low, corner.share_high AS elbow_share_high,
     corner.step_s AS elbow_s, corner.step_s_low AS elbow_s_low, corner.step_s_high AS elbow_s_high,
-    departure.share AS departure_share, departure.share_low AS departure_share_low,
-    departure.share_high AS departure_share_high, departure.step_s AS departure_s,
-    departure.step_s_low AS departure_s_low, departure.step_s_high AS departure_s_high,
-    fast_s, departure.share < 0.5 AS median_contaminated,
-    CASE WHEN smoothed IS NOT NULL THEN smoothed || ': a mean of many steps hides the tail of single ones'
-        ELSE found.reason END AS reason
-FROM (
-    SELECT *, CASE WHEN smoothed IS NULL THEN found.elbows[nth] END AS corner,
-        CASE WHEN smoothed IS NULL THEN found.departure END AS departure,
-        CASE WHEN smoothed IS NULL THEN found.fast.median_s END AS fast_s FROM places)
+    found.departure.share AS departure_share, found.departure.share_low AS departure_share_low,
+    found.departure.share_high AS departure_share_high, found.departure.step_s AS departure_s,
+    found.departure.step_s_low AS departure_s_low, found.departure.step_s_high AS departure_s_high,
+    found.fast.median_s AS fast_s, found.departure.share < 0.5 AS median_contaminated,
+    coalesce(refusal, found.reason) AS reason
+FROM (SELECT *, found.elbows[nth] AS corner FROM places)
 ORDER BY run_id, own_epoch NULLS LAST, elbow_place

@@ -4,7 +4,7 @@
 --
 -- Helper: used by selected_steps and work_done
 --
--- Sources: step_times, [runs]
+-- Sources: logged_steps
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -26,7 +26,7 @@ epochs AS (
         min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
         min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
         lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
-    FROM _step_times_of(runs := runs, of_epochs := true)
+    FROM logged_steps(runs := runs, of_epochs := true)
     WHERE value_kind = 'instant' AND epoch = floor(epoch)
     GROUP BY run_id, coalesce(attempt, 0), epoch
     WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))

@@ -18,7 +18,7 @@
 --
 -- Helper: used by many queries
 --
--- Sources: step_times, logged_warmup, runs, params, phases, epochs_logged, steady_state
+-- Sources: logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -43,45 +43,53 @@
 --   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
-logged AS (
-    SELECT *, false AS is_logged_warmup FROM _step_times_of(runs := runs) WHERE isfinite(step_s)
+logged AS NOT MATERIALIZED (
+    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs) WHERE isfinite(step_s)
     UNION ALL BY NAME
-    SELECT *, true AS is_logged_warmup FROM logged_warmup(runs := runs)),
-evaluations AS (
-    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
-checkpoints AS (
-    SELECT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
-timed_with_more AS (SELECT run_id FROM evaluations UNION SELECT run_id FROM checkpoints),
-records AS MATERIALIZED (
+    SELECT *, true AS is_logged_warmup, false AS is_in_order FROM logged_warmup(runs := runs)),
+megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
+stated AS NOT MATERIALIZED (
     SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
-        coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
+        averaged_steps AS stated_steps, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        tflops_per_device, skipped_steps, ts, is_logged_warmup,
-        ts IS NULL AND (value_kind = 'interval_mean'
-            OR regexp_matches(framework, '(?i)megatron|neox|primus')) AS timer_runs_on,
-        row_number() OVER (PARTITION BY t.run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
+        tflops_per_device, skipped_steps, ts, is_logged_warmup, is_in_order, place_in_run,
+        ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons)) AS timer_runs_on
+    FROM logged AS t JOIN runs USING (run_id)),
+evaluations AS (
+    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
+checkpoints AS (
+    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
+timed_with_more AS (SELECT run_id FROM evaluations UNION SELECT run_id FROM checkpoints),
+sorted AS MATERIALIZED (
+    SELECT * EXCLUDE (place_in_run),
+        row_number() OVER (PARTITION BY run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         row_number() OVER (
-            PARTITION BY t.run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step, file_id, line
+            PARTITION BY run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step, file_id, line
         ) AS place_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY t.run_id) AS run_has_steps,
-        bool_or(value_kind = 'run_median') OVER (PARTITION BY t.run_id) AS run_has_median,
-        min({shorter: -t.averaged_steps, file_id: file_id, line: line})
-            FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) OVER (PARTITION BY t.run_id) AS longest_mean,
-        min({shorter: -t.averaged_steps, file_id: file_id, line: line})
-            FILTER (WHERE value_kind = 'run_median' AND step IS NULL) OVER (PARTITION BY t.run_id) AS longest_median,
-        coalesce(timer_runs_on AND t.run_id IN (SELECT run_id FROM timed_with_more), false) AS may_hold_more
-    FROM logged AS t JOIN runs USING (run_id)),
+        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY run_id) AS run_has_steps,
+        bool_or(value_kind = 'run_median') OVER (PARTITION BY run_id) AS run_has_median,
+        min({shorter: -stated_steps, file_id: file_id, line: line})
+            FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) OVER (PARTITION BY run_id) AS longest_mean,
+        min({shorter: -stated_steps, file_id: file_id, line: line})
+            FILTER (WHERE value_kind = 'run_median' AND step IS NULL) OVER (PARTITION BY run_id) AS longest_median,
+        averaged_steps > 1 AND timer_runs_on AND run_id IN (SELECT run_id FROM timed_with_more) AS may_hold_more
+    FROM stated WHERE NOT is_in_order),
 ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
--- Each record with the latest evaluation and checkpoint before its step.  What happens after step e is timed with step
--- e + 1, so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
--- Only of the runs that have one: an ASOF join sorts all records that it is given.
+-- Each record with an evaluation and a checkpoint before its step.  What happens after step e is timed with step e + 1,
+-- so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
+-- Of a mean over several steps it is the latest one, and only of the runs that have one: an ASOF join sorts all records.
 with_more AS (
-    SELECT *, NULL::BIGINT AS evaluated, NULL::BIGINT AS saved FROM records WHERE NOT may_hold_more
-    UNION ALL
     SELECT r.*, evaluated, saved
-    FROM (FROM records WHERE may_hold_more) AS r
+    FROM (
+        SELECT *, place_in_run AS place_in_attempt, false AS is_smoothed FROM stated WHERE is_in_order
+        UNION ALL BY NAME FROM sorted WHERE may_hold_more IS NOT TRUE) AS r
+    LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated = r.step - 1
+    LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved = r.step - 1
+    UNION ALL BY NAME
+    SELECT r.*, evaluated, saved
+    FROM (FROM sorted WHERE may_hold_more) AS r
     ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
     ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
 judged AS (

@@ -20,7 +20,7 @@
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
--- Sources: step_times, selected_runs
+-- Sources: logged_steps
 --
 -- Parameters:
 --   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
@@ -42,8 +42,8 @@ series AS (
         -- one list, and no order by file and line: DuckDB sorts each list, and a file's name for each step fills gigabytes
         list({step: step, step_s: step_s} ORDER BY epoch, step, attempt) AS records,
         steadiness([record.step_s FOR record IN records]) AS state
-    FROM step_times
-    WHERE run_id IN (FROM selected_runs(runs := runs)) AND isfinite(step_s) AND step IS NOT NULL
+    FROM logged_steps(runs := runs)
+    WHERE isfinite(step_s) AND step IS NOT NULL
         AND coalesce(value_kind, 'instant') IN ('instant', 'interval_mean')
     GROUP BY run_id, coalesce(attempt, 0))
 SELECT run_id, attempt, n_steps, state.verdict AS verdict, records[state.first + 1].step AS steady_from_step,

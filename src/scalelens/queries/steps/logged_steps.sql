@@ -1,0 +1,40 @@
+-- Time of each step of the selected runs, as step_times has it, with its place where the step alone tells it.
+--
+-- Answers: What did the log say of each step, gathered over its ranks?
+--   The runs of runs_in_order are read as they are; the records of the others are gathered.
+--
+-- Helper: used by selected_steps, epochs_logged and steady_state
+--
+-- Sources: steps, step_times, runs_in_order, runs
+--
+-- Parameters:
+--   runs := ''             SQL condition over the columns of `runs`, as text; empty takes all
+--   of_epochs := false     true: records that name their epoch alone
+--
+-- Columns:
+--   run_id               VARCHAR           run
+--   file_id              VARCHAR           file of the slowest rank's record
+--   line                 BIGINT            line of the slowest rank's record
+--   attempt              INTEGER           restart
+--   epoch                DOUBLE            epoch
+--   step                 BIGINT            step, the last of an interval
+--   step_s               DOUBLE s          time of a step, the largest over the ranks
+--   averaged_steps       BIGINT            steps that the time is a mean of
+--   value_kind           VARCHAR           instant, interval_mean, running_mean, epoch_mean, run_mean or run_median
+--   samples              DOUBLE samples    per step, of the global batch
+--   tokens               DOUBLE tokens     per step, of the global batch
+--   tflops_per_device    DOUBLE TFLOP/s    as printed
+--   skipped_steps        BIGINT            iterations skipped in the interval
+--   ts                   TIMESTAMP         time of the record
+--   is_in_order          BOOLEAN           the run is one of runs_in_order
+--   place_in_run         BIGINT            place of the record among those of the run, from 1; NULL where steps do not tell
+WITH ordered AS MATERIALIZED (FROM runs_in_order(runs := runs))
+SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
+    tflops_per_device::DOUBLE AS tflops_per_device, skipped_steps, ts,
+    true AS is_in_order, (step - first_step) // apart + 1 AS place_in_run
+FROM main.steps JOIN ordered USING (run_id)
+WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL)
+UNION ALL BY NAME
+SELECT * EXCLUDE (ranks), false AS is_in_order
+FROM _step_times_of(of_epochs := of_epochs,
+    runs := concat('run_id NOT IN (SELECT run_id FROM ordered)', ' AND (' || nullif(trim(runs), '') || ')'))
