@@ -24,6 +24,13 @@ from scalelens.warehouse.records import Entry
 
 RETRIES = 3  # of a batch whose reading failed, perhaps because of its node
 CONNECT_S = 30
+# Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.  Dask makes
+# them give back each freed block of memory at once, which costs a tenth of their time, and looks at what they do.
+LOCAL_WORKERS = {
+    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
+    "distributed.worker.profile.enabled": False,
+}
 SLURM_DEFAULTS = {"cores": 4, "processes": 4, "memory": "8GB"}  # of a job, where Dask's own settings name none
 
 
@@ -71,8 +78,7 @@ def cluster_at(where: str, workers: int) -> Iterator[Any]:
         import dask
         from distributed import LocalCluster
 
-        # Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.
-        with undisturbed(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        with undisturbed(), dask.config.set(LOCAL_WORKERS):
             cluster = LocalCluster(workers, threads_per_worker=1, memory_limit=0, dashboard_address=None)
     elif where == "slurm":
         cluster = slurm_cluster()

@@ -24,6 +24,7 @@ from scalelens.warehouse.records import Entry
 from scalelens.warehouse.stored_records import Damage
 
 UNPACKED_BATCH_BYTES = 64 << 20
+SMALLEST_BATCH_BYTES = 8 << 20
 BATCH_FILES = 400
 EXPANSION = 10  # of compressed logs and traces, a low estimate
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz", ".zip")
@@ -91,8 +92,8 @@ def ingest(
     todo = files if again else changed(files, live, formats, options)
     todo.sort(key=lambda file: (file.path.lower().endswith(TRACE_SUFFIXES), file.path))
     progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
-    batches = list(batched(todo))
     jobs = jobs or default_jobs()
+    batches = list(batched(todo, 1 if dry_run else jobs))
     entries: list[Entry] = []
     with interruptible(progress) as progress:
         if dry_run or (not dask and min(jobs, len(batches)) < 2):
@@ -187,17 +188,20 @@ def is_current(entry: Entry | None, file: WalkedFile, formats: Formats, options:
     )
 
 
-def batched(files: list[WalkedFile]) -> Iterator[list[WalkedFile]]:
-    """Files in groups of about 64 MB as they are unpacked."""
+def batched(files: list[WalkedFile], workers: int) -> Iterator[list[WalkedFile]]:
+    """Files in groups of about 64 MB as they are unpacked, the last ones smaller, so that all workers end together."""
+    sizes = [file.size_bytes * (EXPANSION if file.path.endswith(COMPRESSED) else 1) for file in files]
+    left, room = sum(sizes), 0
     batch: list[WalkedFile] = []
-    size = 0
-    for file in files:
-        unpacked = file.size_bytes * (EXPANSION if file.path.endswith(COMPRESSED) else 1)
-        if batch and (size + unpacked > UNPACKED_BATCH_BYTES or len(batch) >= BATCH_FILES):
+    for file, size in zip(files, sizes, strict=True):
+        if batch and (size > room or len(batch) >= BATCH_FILES):
             yield batch
-            batch, size = [], 0
+            batch = []
+        if not batch:
+            room = min(UNPACKED_BATCH_BYTES, max(SMALLEST_BATCH_BYTES, left // (2 * workers) if workers > 1 else left))
         batch.append(file)
-        size += unpacked
+        room -= size
+        left -= size
     if batch:
         yield batch
 
