@@ -167,11 +167,14 @@ def test_a_newer_parser_reads_again(logs: Path, home: Path, monkeypatch: pytest.
     ingest([logs], home)
     monkeypatch.setattr(megatron, "VERSION", megatron.VERSION + 1)
     monkeypatch.setitem(megatron.COLUMNS, "lm loss", "accuracy")
-    megatron.target.cache_clear()
+    caches = (megatron.target, megatron.known_layout)
+    for cache in caches:
+        cache.cache_clear()
     try:
         ingest([logs], home)
     finally:
-        megatron.target.cache_clear()
+        for cache in caches:
+            cache.cache_clear()
     assert ask(home, "SELECT count(*), count(loss), count(accuracy) FROM steps") == [(15, 0, 15)]
     assert ingest([logs], home).unchanged == 4
 
@@ -274,8 +277,8 @@ def test_names_that_are_not_utf8_are_said(logs: Path, home: Path) -> None:
 def test_files_that_cannot_be_read_are_said_each_and_tried_again(
     logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(path: Path) -> Any:
-        if path.name != "0.log":
+    def refused(path: str) -> Any:
+        if Path(path).name != "0.log":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return opened(path)
 
@@ -1003,9 +1006,14 @@ def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:
 
 def test_compressed_files_are_batched_by_what_comes_out_of_them() -> None:
     traces = [WalkedFile("/logs", f"/logs/rank{k}.json.gz", 3 << 20, 0) for k in range(8)]
-    assert [len(batch) for batch in ingestion.batched(traces)] == [2, 2, 2, 2]
+    assert [len(batch) for batch in ingestion.batched(traces, 1)] == [2, 2, 2, 2]
     logs = [WalkedFile("/logs", f"/logs/{k}.out", 3 << 20, 0) for k in range(8)]
-    assert [len(batch) for batch in ingestion.batched(logs)] == [8]
+    assert [len(batch) for batch in ingestion.batched(logs, 1)] == [8]
+
+
+def test_the_last_batches_of_several_workers_are_small() -> None:
+    traces = [WalkedFile("/logs", f"/logs/rank{k}.json", 8 << 20, 0) for k in range(48)]
+    assert [len(batch) for batch in ingestion.batched(traces, 2)] == [8, 8, 8, 6, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]
 
 
 def test_a_question_makes_only_what_it_needs(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scalelens.parsing.values import nanoseconds_since_1970
 
@@ -57,6 +56,8 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
             columns = {name: rows[name] for name in ("rank", "step", "attempt") if name in rows.column_names}
             ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
             if "ts" in rows.column_names:  # a clock may go back
+                import pyarrow.compute as pc  # a question has no use for it
+
                 ends[0]["ts"], ends[1]["ts"] = pc.min_max(rows["ts"]).as_py().values()
             for take in TAKEN_FROM[table]:
                 take(self, ends)

@@ -1,4 +1,4 @@
--- Runs whose records are single steps, each logged once, at equal distances, in the order of the file.
+-- Runs whose records are single steps, each logged once, at equal distances.
 --
 -- Answers: Of which runs is the place of a record known from its step alone?
 --   The records are of one file and one attempt.  Epochs rise with the steps.  The log names no warm-up of its own.  Of
@@ -28,17 +28,32 @@ records AS (
     FROM main.steps JOIN parts USING (file_id, part) WHERE phase = 'train'),
 -- Each with the one before it, as they are read: without an order, and without a partition, nothing is sorted.
 in_turn AS (
-    SELECT *, (nth_part = lag(nth_part) OVER ()) IS TRUE AS goes_on, number - lag(number) OVER () AS risen,
-        (epoch < lag(epoch) OVER ()) IS NOT TRUE AS is_epoch_in_order
+    SELECT *, number - lag(number) OVER () AS risen,
+        (nth_part = lag(nth_part) OVER () AND number > lag(number) OVER () AND (epoch < lag(epoch) OVER ()) IS NOT TRUE) IS TRUE AS rises
     FROM records),
+-- A file may be stored in pieces that do not follow each other.  Within one the steps rise by the same.
+evenly AS (
+    SELECT *, rises AND (risen <> lag(risen) OVER () AND lag(rises) OVER ()) IS NOT TRUE AS goes_on FROM in_turn),
+in_pieces AS (
+    SELECT *, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (ROWS UNBOUNDED PRECEDING) AS piece FROM evenly),
+pieces AS (
+    SELECT nth_part, min(number) AS first_step, max(number) AS last_step, min(epoch) AS first_epoch, max(epoch) AS last_epoch,
+        min(risen) FILTER (goes_on) AS least_risen, max(risen) FILTER (goes_on) AS most_risen,
+        bool_and(is_single AND number IS NOT NULL) AS is_single,
+        count(*) AS n, count(epoch) AS n_epochs, count(attempt) AS n_attempts,
+        min(attempt) AS first_attempt, max(attempt) AS last_attempt
+    FROM in_pieces GROUP BY nth_part, piece),
+beside AS (
+    SELECT *, first_step - lag(last_step) OVER of_part AS gap, lag(last_epoch) OVER of_part AS epoch_before
+    FROM pieces WINDOW of_part AS (PARTITION BY nth_part ORDER BY first_step)),
 of_parts AS (
-    SELECT nth_part, min(number) AS first_step, coalesce(min(risen) FILTER (goes_on), 1) AS apart,
-        count(*) FILTER (is_single AND number IS NOT NULL) = count(*)
-            AND count(*) FILTER (goes_on AND is_epoch_in_order) = count(*) - 1
-            AND apart > 0 AND apart = coalesce(max(risen) FILTER (goes_on), 1)
-            AND count(epoch) IN (0, count(*)) AND count(attempt) IN (0, count(*))
-            AND min(attempt) IS NOT DISTINCT FROM max(attempt) AS is_in_order
-    FROM in_turn GROUP BY nth_part)
+    SELECT nth_part, min(first_step) AS first_step, coalesce(min(least_risen), min(gap), 1) AS apart,
+        bool_and(is_single AND (first_epoch < epoch_before) IS NOT TRUE) AND apart > 0
+            AND coalesce(min(least_risen), apart) = apart AND coalesce(max(most_risen), apart) = apart
+            AND coalesce(min(gap), apart) = apart AND coalesce(max(gap), apart) = apart
+            AND sum(n_epochs) IN (0, sum(n)) AND sum(n_attempts) IN (0, sum(n))
+            AND min(first_attempt) IS NOT DISTINCT FROM max(last_attempt) AS is_in_order
+    FROM beside GROUP BY nth_part)
 SELECT run_id, min(first_step) AS first_step, min(apart) AS apart
 FROM of_parts JOIN parts USING (nth_part)
 WHERE run_id NOT IN (SELECT run_id FROM main.steps WHERE phase = 'warmup' AND run_id IS NOT NULL)
