@@ -8,12 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
-from scalelens.report.small_csv import small_csv
 from scalelens.report.text_formats import inert_csv, json_text, latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 
 class Errors:
@@ -48,14 +46,6 @@ def show(rows: "pl.DataFrame", format: Format | None) -> None:
     if format is Format.parquet and sys.stdout.isatty():
         raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
     to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
-
-
-def show_small_csv(answer: "pa.Table", format: Format | None) -> bool:
-    """Prints an Arrow table as CSV.  False where that is not asked for, or polars is needed."""
-    text = small_csv(answer) if format is Format.csv or (format is None and not sys.stdout.isatty()) else None
-    if text is not None:
-        to_stdout(lambda: sys.stdout.write(text))
-    return text is not None
 
 
 def to_stdout(write: Callable[[], object]) -> None:

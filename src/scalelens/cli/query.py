@@ -18,7 +18,8 @@ from scalelens.cli.options import (
     Where,
     pairs,
 )  # fmt: skip
-from scalelens.cli.output import WITH_PROVENANCE, errors, show, show_small_csv
+from scalelens.cli.output import WITH_PROVENANCE, errors
+from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
 
 PANEL = "Ask"
 
@@ -51,8 +52,7 @@ def query(
 
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
-    from scalelens.database.answering import frame_of
-    from scalelens.database.ask import ask_for_arrow
+    from scalelens.database.ask import ask_in_pieces
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
@@ -66,17 +66,17 @@ def query(
         }
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
-    answer = ask_for_arrow(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
-    if not show_small_csv(answer, format):
-        if everything or columns:
-            show(frame_of(answer), format)
-        else:
-            from scalelens.cli.written import show_answer
+    pieces = ask_in_pieces(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
+    if is_for_people(format) and not (everything or columns):
+        from scalelens.cli.written import show_answer
 
-            show_answer(warehouse, frame_of(answer), name, format, tuple(folders or ()), limit)
-    if not answer.num_rows and has_no_runs(warehouse):
+        rows, n_rows = first_rows_of(pieces)
+        show_answer(warehouse, rows, name, format, tuple(folders or ()), limit, n_rows=n_rows)
+    else:
+        n_rows = show_pieces(pieces, format)
+    if not n_rows and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
-    elif not answer.num_rows:
+    elif not n_rows:
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
-from scalelens.cli.output import WITH_PROVENANCE, show, show_small_csv
+from scalelens.cli.output import WITH_PROVENANCE
+from scalelens.cli.pieces import show_pieces
 
 PANEL = "Ask"
 
@@ -27,14 +28,11 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    from scalelens.database.answering import frame_of
-    from scalelens.database.ask import arrow_answer_of
+    from scalelens.database.ask import answer_in_pieces
 
     if format in WITH_PROVENANCE:
         from scalelens.cli.written import show_with_provenance
 
         show_with_provenance(warehouse, {"statement": statement}, format, tuple(folders or ()), unsafe)
         return
-    answer = arrow_answer_of(warehouse, statement, tuple(folders or ()), unsafe=unsafe)
-    if not show_small_csv(answer, format):
-        show(frame_of(answer), format)
+    show_pieces(answer_in_pieces(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)

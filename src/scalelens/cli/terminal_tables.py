@@ -28,11 +28,12 @@ ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the
 
 def show_at_a_glance(
     rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    most: int | None = None, has_options: bool = True,
+    most: int | None = None, has_options: bool = True, n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal.
 
-    `has_options`: whether the command has --limit and --all; else --format csv is what shows the rest.
+    `has_options`: whether the command has --limit and --all; else --format csv is what shows the rest.  `n_rows` is how
+    many rows there are, where `rows` are the first of them.
     """
     console = Console(highlight=False)
     rest = "--all" if has_options else "--format csv"
@@ -40,7 +41,8 @@ def show_at_a_glance(
     folds = any("~" in name for name in names)
     shown = rows.head(ROWS_FOLDED) if folds else first_rows(rows, names, most)
     without_room: list[str] = []
-    more = rows.height - shown.height
+    n_rows = rows.height if n_rows is None else n_rows
+    more = n_rows - shown.height
     for whole in blocks(shown, names, columns, runs):
         given, cut = within(whole, most)
         more += cut
@@ -52,7 +54,7 @@ def show_at_a_glance(
             console.print(table_of(fitting))
         print_remarks(console, given, rest)
     if more:
-        errors.print(f"{more:,} more rows: {f'--limit {rows.height}' if has_options else rest}", style="dim")
+        errors.print(f"{more:,} more rows: {f'--limit {n_rows}' if has_options else rest}", style="dim")
     hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
     errors.print(f"{hidden}{len(rows.columns)} columns in all: {rest}", style="dim", markup=False)
 
@@ -75,8 +77,11 @@ def table_of(given: Block) -> Table:
     return table
 
 
-def print_table(rows: "pl.DataFrame") -> None:
-    """Prints rows for people, a table for each value of the first column if it is `series` or a text that repeats."""
+def print_table(rows: "pl.DataFrame", n_rows: int | None = None) -> None:
+    """Prints rows for people, a table for each value of the first column if it is `series` or a text that repeats.
+
+    `n_rows` is how many rows there are, where `rows` are the first of them.
+    """
     import polars as pl
 
     console = Console(highlight=False)
@@ -93,8 +98,8 @@ def print_table(rows: "pl.DataFrame") -> None:
             errors.print(
                 f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False
             )
-    if rows.height > ROWS_SHOWN:
-        errors.print(f"{rows.height - ROWS_SHOWN:,} more rows; --format csv prints all")
+    if (more := (n_rows or rows.height) - ROWS_SHOWN) > 0:
+        errors.print(f"{more:,} more rows; --format csv prints all")
     if not rows.height:
         errors.print("no rows", style="dim")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
+from scalelens.cli.pieces import is_for_people
 from scalelens.errors import UserError
 from scalelens.report.column_texts import NAME_RUNS, shown
 from scalelens.report.text_formats import latex, markdown
@@ -52,10 +53,12 @@ def show_with_provenance(
 def show_answer(
     root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...] = (),
     limit: int | None = None, without: tuple[str, ...] = (), parameters: Mapping[str, Any] | None = None,
+    n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows.
 
-    A format that says where the rows come from needs the `parameters` that they were asked with.
+    A format that says where the rows come from needs the `parameters` that they were asked with.  `n_rows` is how many
+    rows there are, where not all are held.
     """
     from scalelens.queries.load import load
 
@@ -64,7 +67,7 @@ def show_answer(
         show_with_provenance(root, {"query": name, "parameters": texts, "glance": True}, format, folders, unsafe=False)
         return
     query = load(folders, name)[name]
-    for_people = format is Format.table or (format is None and sys.stdout.isatty())
+    for_people = is_for_people(format)
     if query.glance and for_people and rows.is_empty():
         errors.print(f"no rows; what the query needs: scalelens explain {name}", style="dim", markup=False)
     elif query.glance and for_people:
@@ -72,7 +75,7 @@ def show_answer(
 
         columns = {column.name: column for column in query.columns}
         runs, has_options = names_of_runs(root, query), parameters is None  # `query` shows where rows come from itself
-        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options)
+        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options, n_rows)
     else:
         show(rows, format)
 

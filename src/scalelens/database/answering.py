@@ -1,8 +1,10 @@
 """Answers of one connection: a statement's rows, what may be asked, and errors of DuckDB as sentences."""
 
+import contextlib
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -24,6 +26,7 @@ REMEDIES = {
 }
 
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
+PIECE_ROWS = 100_000
 
 
 class MayWriteError(UserError):
@@ -51,12 +54,35 @@ def arrow_answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: 
 
     Unless `unsafe`, a statement that could write is refused.
     """
-    try:
-        statement.encode()
-        # Not `duckdb.extract_statements`: that opens a database of its own, which takes as long as opening this one.
-        if not unsafe and not all(only_reads(part) for part in connection.extract_statements(statement)):
-            raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
+    with sentences():
+        check_reads(connection, statement, unsafe)
         return rows_of(connection, statement)
+
+
+def arrow_pieces(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "Iterator[pa.Table]":
+    """The same in tables of at most PIECE_ROWS rows, of which one is held at a time; there is at least one."""
+    import pyarrow as pa
+
+    with sentences():
+        check_reads(connection, statement, unsafe)
+        try:
+            yield from pieces_of(connection, statement)
+        except (OSError, pa.ArrowException) as error:  # by which Arrow says what DuckDB complained of
+            raise complaint(error) from None
+
+
+def check_reads(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool) -> None:
+    statement.encode()
+    # Not `duckdb.extract_statements`: that opens a database of its own, which takes as long as opening this one.
+    if not unsafe and not all(only_reads(part) for part in connection.extract_statements(statement)):
+        raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """Turns errors of DuckDB into UserErrors."""
+    try:
+        yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except UnicodeEncodeError:
@@ -87,8 +113,8 @@ def only_reads(statement: duckdb.Statement) -> bool:
 def rows_of(connection: Any, statement: str) -> "pa.Table":
     """Rows of a statement as polars can take them: no two columns have the same name, and intervals are text.
 
-    By `execute`, which plans a statement once: `sql` does so to describe it and again to carry it out, and planning is
-    half of the time of many questions.
+    By `execute`, which plans a statement once and holds its rows: `sql`, in `pieces_of`, plans it to describe it and
+    again to carry it out, and planning is half of the time of many questions.
     """
     import pyarrow as pa
 
@@ -98,14 +124,45 @@ def rows_of(connection: Any, statement: str) -> "pa.Table":
     fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
         rows: pa.Table = fetch()
-    names: list[str] = []
-    for name in rows.column_names:
+    rows = rows.rename_columns(told_apart(rows.column_names))
+    texts = intervals_as_texts(rows.column_names, rows.schema.types)
+    return connection.from_arrow(rows).project(texts).to_arrow_table() if texts else rows
+
+
+def pieces_of(connection: Any, statement: str) -> "Iterator[pa.Table]":
+    """The same rows in pieces."""
+    import pyarrow as pa
+
+    relation = connection.sql(statement)
+    if relation is None:
+        yield pa.table({})
+        return
+    names = told_apart(relation.columns)
+    texts = intervals_as_texts(names, relation.types)
+    reader = (relation.project(texts) if texts else relation).to_arrow_reader(PIECE_ROWS)
+    first = next(reader, None)
+    yield (reader.schema.empty_table() if first is None else pa.Table.from_batches([first])).rename_columns(names)
+    for batch in reader:
+        yield pa.Table.from_batches([batch]).rename_columns(names)
+
+
+def told_apart(names: list[str]) -> list[str]:
+    """Names of columns; those that there are already get a number."""
+    different: list[str] = []
+    for name in names:
         others = (f"{name}_{number}" for number in itertools.count(1))
-        names.append(next(other for other in others if other not in names) if name in names else name)
-    rows = rows.rename_columns(names)
-    kinds = [str(kind) for kind in rows.schema.types]
+        different.append(next(other for other in others if other not in different) if name in different else name)
+    return different
+
+
+def intervals_as_texts(names: list[str], types: list[Any]) -> str | None:
+    """What to select so that intervals are text; None where there are none."""
+    kinds = [str(type_).lower() for type_ in types]
     if not any("interval" in kind for kind in kinds):
-        return rows
+        return None
     values = (f"CAST(#{k} AS VARCHAR)" if "interval" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
-    columns = ", ".join(f'{value} AS "{name}"' for value, name in zip(values, names, strict=True))
-    return connection.from_arrow(rows).project(columns).to_arrow_table()
+    return ", ".join(f"{value} AS {sql_name(name)}" for value, name in zip(values, names, strict=True))
+
+
+def sql_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

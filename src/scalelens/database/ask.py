@@ -1,12 +1,15 @@
 """Asks a warehouse: a query by its name and parameters, or an SQL statement.  Answers are polars frames, or Arrow."""
 
+import contextlib
+import itertools
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalelens.database.answering import MayWriteError, arrow_answer, frame_of
+from scalelens.database.answering import MayWriteError, arrow_answer, arrow_pieces, frame_of
 from scalelens.database.connect import connect
 from scalelens.database.views import sql_text
 from scalelens.errors import UserError
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
 NO_RUN = re.compile(r"[ab] := '(.*)' is no run")  # says two_sides
 NAMES_TRIED = 4
+EVERYTHING = "* FROM {}"  # of a query
+LARGE_BYTES = 1 << 26  # of segments; a question of fewer is mostly planned, and its answer can be held
 
 
 def ask(
@@ -32,30 +37,43 @@ def ask(
     parameters: Mapping[str, Any] | None = None,
     query_folders: tuple[Path, ...] = (),
     unsafe: bool = False,
-    refined: str = "* FROM {}",
+    refined: str = EVERYTHING,
 ) -> "pl.DataFrame":
     """Rows of a query.  Raises UserError for a query or parameter that does not exist.
 
     `unsafe` lets parameters such as `runs` read files outside the warehouse.  `refined` is what stands behind SELECT,
     with {} in the place of the query: `devices FROM {} WHERE devices > 8`.
     """
-    return frame_of(ask_for_arrow(root, name, parameters, query_folders, unsafe, refined))
+    return frame_of(next(ask_in_pieces(root, name, parameters, query_folders, unsafe, refined, whole=True)))
 
 
-def ask_for_arrow(
+def ask_in_pieces(
     root: Path,
     name: str,
     parameters: Mapping[str, Any] | None = None,
     query_folders: tuple[Path, ...] = (),
     unsafe: bool = False,
-    refined: str = "* FROM {}",
-) -> "pa.Table":
-    """The same as an Arrow table, without polars."""
-    statement = f"SELECT {refined.replace('{}', call(name, parameters or {}))}"
+    refined: str = EVERYTHING,
+    whole: bool = False,
+) -> "Iterator[pa.Table]":
+    """The same as Arrow tables, without polars, as `answer_in_pieces` gives them.
+
+    Of a large warehouse, a query of `Partition: run_id` is asked some runs at a time.
+    """
+    given = dict(parameters or {})
+    statement = f"SELECT {refined.replace('{}', call(name, given))}"
     queries = load(query_folders, statement)
-    check_call(name, parameters or {}, queries, query_folders)
+    check_call(name, given, queries, query_folders)
+    all_ours = all(is_ours(query.path) for query in queries.values())  # a user's query may rest on all runs
+    by_run = refined == EVERYTHING and all_ours and queries[name].is_asked_by_run(given)
     try:
-        return arrow_answer_of(root, statement, query_folders, queries, unsafe)
+        if by_run and is_large(Warehouse(root)):
+            from scalelens.database.by_run import answer_by_run
+
+            runs = given.pop("runs", None)
+            plain = f"SELECT * FROM {call(name, given)}"
+            return begun(root, lambda: answer_by_run(root, plain, runs or "", queries, closed=not unsafe), whole)
+        return answer_in_pieces(root, statement, query_folders, queries, unsafe, whole)
     except UserError as error:
         if NO_RUN.search(str(error)):
             raise UserError(f"{str(error).partition(';')[0]}", names_to_try(root, str(error))) from None
@@ -82,34 +100,66 @@ def answer_of(
     unsafe: bool = False,
 ) -> "pl.DataFrame":
     """Rows of a statement about a warehouse; without `queries` the statement is the user's own."""
-    return frame_of(arrow_answer_of(root, statement, query_folders, queries, unsafe))
+    return frame_of(next(answer_in_pieces(root, statement, query_folders, queries, unsafe, whole=True)))
 
 
-def arrow_answer_of(
+def answer_in_pieces(
     root: Path,
     statement: str,
     query_folders: tuple[Path, ...] = (),
     queries: Mapping[str, Query] | None = None,
     unsafe: bool = False,
-) -> "pa.Table":
-    """The answer to a statement about a warehouse, asked again where `compact` replaced the segments meanwhile.
+    whole: bool = False,
+) -> "Iterator[pa.Table]":
+    """The answer to a statement about a warehouse: one table, or pieces where a large warehouse is asked.
 
-    Without `queries` the statement is the user's own.  Only the queries that it names are made, which takes half the
-    time; all of them where that fails, because a statement can put a name together.
+    An answer can have more rows than memory holds; `whole` asks for one table all the same.  Without `queries` the
+    statement is the user's own.  Only the queries that it names are made, which takes half the time; all of them where
+    that fails, because a statement can put a name together.
     """
-    warehouse = Warehouse(root)
-    asked = None if queries is None and LISTS.search(statement) else statement
-    while True:
-        names = warehouse.names() if warehouse.exists() else []
+
+    def asked(about: str | None) -> "Iterator[pa.Table]":
+        connection = connect(root, query_folders, about, queries, closed=not unsafe)
+        if is_large(Warehouse(root)):
+            return arrow_pieces(connection, statement, unsafe)
+        return iter([arrow_answer(connection, statement, unsafe)])
+
+    if queries is None and not LISTS.search(statement):
         try:
-            return arrow_answer(connect(root, query_folders, asked, queries, closed=not unsafe), statement, unsafe)
+            return begun(root, lambda: asked(statement), whole)
         except MayWriteError:
             raise
         except UserError:
-            if queries is None and asked:
-                asked = None
-            elif not names or warehouse.names() == names:
+            return begun(root, lambda: asked(None), whole)
+    return begun(root, lambda: asked(None if queries is None else statement), whole)
+
+
+def begun(root: Path, ask_once: "Callable[[], Iterator[pa.Table]]", whole: bool) -> "Iterator[pa.Table]":
+    """Pieces of an answer, the first of which is there, or all as one.
+
+    Where `compact` replaced the segments until then, the warehouse is asked again.
+    """
+    import pyarrow as pa
+
+    warehouse = Warehouse(root)
+    while True:
+        names = warehouse.names() if warehouse.exists() else []
+        try:
+            pieces = ask_once()
+            return iter([pa.concat_tables(pieces)]) if whole else itertools.chain([next(pieces)], pieces)
+        except MayWriteError:
+            raise
+        except UserError:
+            if not names or warehouse.names() == names:
                 raise
+
+
+def is_large(warehouse: Warehouse) -> bool:
+    """Whether there are many bytes of segments."""
+    left = LARGE_BYTES
+    with contextlib.suppress(FileNotFoundError), os.scandir(warehouse.segments) as files:
+        return any((left := left - file.stat().st_size) < 0 for file in files)
+    return False
 
 
 def call(name: str, parameters: Mapping[str, Any]) -> str:

@@ -43,8 +43,19 @@ def connect(
     warehouse = Warehouse(root)
     texts = warehouse.texts()
     queries = load(query_folders, asked) if queries is None else queries
+    return connect_to(warehouse, opened(warehouse, texts, needed_tables(asked, queries)), asked, queries, closed)
+
+
+def connect_to(
+    warehouse: Warehouse,
+    records: RecordTables,
+    asked: str | None,
+    queries: Mapping[str, Query],
+    closed: bool = False,
+    of_members: bool = False,
+) -> duckdb.DuckDBPyConnection:
+    """The same from what its records say.  `of_members` leaves out rows of files that belong to none of their runs."""
     needed = needed_tables(asked, queries)
-    records = opened(warehouse, texts, needed)
     stored = needed.intersection(STORED)
     is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
     # A thread for each core takes longer to start, and to wait for, than a little work takes.
@@ -56,7 +67,7 @@ def connect(
     plan_quickly(connection)
     bound_memory(connection)
     try:
-        create_all(connection, warehouse, records, queries, needed, asked)
+        create_all(connection, warehouse, records, queries, needed, asked, of_members)
     except duckdb.IOException as error:
         raise damaged_segment(warehouse, error) from None
     if closed:
@@ -69,8 +80,8 @@ def plan_quickly(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = '{SLOW_TO_PLAN}'")
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Lets DuckDB hold `MEMORY_GIB`; what a question needs beyond that goes into files, for as long as it is asked.
+def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: int = MEMORY_GIB) -> None:
+    """Lets DuckDB hold so much; what a question needs beyond that goes into files, for as long as it is asked.
 
     Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
     """
@@ -79,10 +90,10 @@ def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"SET temp_directory = {views.sql_text(folder)}")
     asked = os.environ.get("SCALELENS_MEMORY")
     given = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
-    if not asked and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * UNITS[given[1]] <= MEMORY_GIB:
+    if not asked and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * UNITS[given[1]] <= most_gib:
         return  # of a small machine, or of a job's cgroup
     try:
-        connection.execute(f"SET memory_limit = {views.sql_text(asked or f'{MEMORY_GIB}GiB')}")
+        connection.execute(f"SET memory_limit = {views.sql_text(asked or f'{most_gib}GiB')}")
     except duckdb.Error:
         raise UserError(f"SCALELENS_MEMORY={asked} is no size", "say 16GB, for example") from None
 
@@ -94,6 +105,7 @@ def create_all(
     queries: Mapping[str, Query],
     needed: set[str],
     asked: str | None,
+    of_members: bool = False,
 ) -> None:
     """Makes the tables, views and macros that a statement needs."""
     create_record_tables(connection, records, needed)
@@ -104,7 +116,7 @@ def create_all(
     names = (segment(table, batch.id) for batch in records.batches for table in stored if table in batch.tables)
     warehouse.files.fetch(warehouse.segments, names)
     for table in stored:
-        of_table = views.stored(table, warehouse, records.batches, for_statement=asked is not None)
+        of_table = views.stored(table, warehouse, records.batches, asked is not None, of_members)
         read_segments(connection, of_table, warehouse)
     if "runs" in needed:
         read_segments(connection, views.runs(records.labels), warehouse)

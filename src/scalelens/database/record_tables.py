@@ -45,13 +45,13 @@ LABELS = pa.schema([("run_id", pa.string()), ("key", pa.string()), ("is_int", pa
 
 
 class LiveBatch(msgspec.Struct, frozen=True):
-    """Segments with rows that count, and the contents in them that do not."""
+    """Segments with rows that count, and the contents in them: those that count, and those that do not."""
 
     id: str
     tables: list[str]
     schema: int
     stale: list[str]
-    contents: int  # that count
+    contents: list[str]
 
 
 class RecordTables(NamedTuple):
@@ -119,7 +119,7 @@ def live_batches(live: Live) -> list[LiveBatch]:
             [*batch.tables],
             batch.schema,
             sorted({*batch.file_ids} - contents[batch.id]),
-            len(contents[batch.id]),
+            sorted(contents[batch.id]),
         )
         for batch in live.batches.values()
         if contents[batch.id]

@@ -14,7 +14,7 @@ SELECT run_id,
        max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
        max(skipped_steps) AS skipped_steps, list_unique(list(rank))::BIGINT AS ranks, min(ts) AS ts
 FROM main.steps
-WHERE phase = 'train' AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')$chosen
+WHERE phase = 'train' AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'twin')$chosen
 GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
          CASE WHEN step IS NULL
              THEN concat(file_id, CASE WHEN value_kind[:4] = 'run_' THEN value_kind ELSE line::VARCHAR END) END

@@ -143,8 +143,8 @@ def updated_batches(
             gone[before].append(content)
     for name, stale in gone.items():
         batch = known[name]
-        stale = sorted([*batch.stale, *stale])
-        known[name] = LiveBatch(name, batch.tables, batch.schema, stale, batch.contents - len(gone[name]))
+        left = sorted({*batch.contents}.difference(stale))
+        known[name] = LiveBatch(name, batch.tables, batch.schema, sorted([*batch.stale, *stale]), left)
     of_added = {content: entry for content, entry in live.providers.items() if entry.batch in added}
     return [batch for batch in known.values() if batch.contents] + live_batches(Live({}, of_added, added, []))
 

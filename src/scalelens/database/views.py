@@ -19,10 +19,13 @@ MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM members GROUP BY file_id, part)"
 
 
-def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch], for_statement: bool = False) -> str:
+def stored(
+    table: str, warehouse: Warehouse, batches: list[LiveBatch], for_statement: bool = False, of_members: bool = False
+) -> str:
     """The statement that creates a stored table: a view of its segments, or a table for one statement, where small.
 
-    DuckDB plans and reads a view once for each mention, and many questions mention one several times.
+    DuckDB plans and reads a view once for each mention, and many questions mention one several times.  `of_members`
+    leaves out rows that are of no member of a run.
     """
     kind = "TABLE" if for_statement and is_small(table, warehouse, batches) else "VIEW"
     members = ONE_RUN_OF_A_PART if table == "steps" else "members"
@@ -30,7 +33,7 @@ def stored(table: str, warehouse: Warehouse, batches: list[LiveBatch], for_state
     return (
         f"CREATE {kind} {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
         f"FROM ({live_rows(table, warehouse, batches)}{more}) s "
-        f"LEFT JOIN {members} m USING (file_id, part)"
+        f"{'' if of_members else 'LEFT '}JOIN {members} m USING (file_id, part)"
         + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
     )
 

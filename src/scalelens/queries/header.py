@@ -16,7 +16,8 @@
 
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
 A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
-for people, has a heading `Helper:` that names them.
+for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a run rest on this run
+alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs at a time.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
@@ -32,6 +33,7 @@ lines: `scalelens explain` prints each of them as a part of its page.
 """
 
 import re
+from collections.abc import Container
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +44,7 @@ from scalelens.tables import documented
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "Otherwise", "Helper", "Sources", "Parameters", "Columns")
+QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "Otherwise", "Helper", "Partition", "Sources", "Parameters", "Columns")
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
@@ -67,6 +69,7 @@ class Query(NamedTuple):
     name: str
     title: str
     is_helper: bool  # other queries read it; it is not a question of its own
+    is_by_run: bool  # Partition
     otherwise: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
@@ -89,6 +92,11 @@ class Query(NamedTuple):
     def question(self) -> str:
         """The first sentence of what it answers."""
         return re.split(r"(?<=[.?])\s", " ".join(self.answers.split()), maxsplit=1)[0]
+
+    def is_asked_by_run(self, given: Container[str]) -> bool:
+        """Whether its runs can be asked apart with the `given` parameters.  A table that one names has rows of all."""
+        of_tables = (parameter.name for parameter in self.parameters if parameter.meaning.startswith("table"))
+        return self.is_by_run and not any(name in given for name in of_tables)
 
     @property
     def macro(self) -> str:
@@ -134,6 +142,7 @@ def read_query(path: Path) -> Query:
         name=path.stem,
         title=title,
         is_helper="Helper" in sections,
+        is_by_run="Partition" in sections,
         otherwise=" ".join(sections.get("Otherwise", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
@@ -163,6 +172,8 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
             sections[heading[1]] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
+    if "Partition" in sections and " ".join(sections["Partition"]).strip() != "run_id":
+        raise UserError(f"{path}: 'Partition:' is not run_id", "no other partition is asked part by part")
     for required in ("Answers", "Sources", "Columns"):
         if not any(sections.get(required, [])):
             raise UserError(

@@ -12,7 +12,7 @@ WHOLE = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 IN_LISTS = {"string", "bool", "double", *WHOLE}
 
 
-def small_csv(answer: Any) -> str | None:
+def small_csv(answer: Any, header: bool = True) -> str | None:
     """The text that `inert_csv` gives for an Arrow table; None where only polars knows how it writes a value."""
     if answer.num_rows > MOST_ROWS or not answer.num_columns:
         return None
@@ -22,8 +22,8 @@ def small_csv(answer: Any) -> str | None:
         if texts is None:
             return None
         columns.append(texts)
-    header = [in_quotes(inert_cell(name)) for name in answer.column_names]
-    return "".join(",".join(line) + "\n" for line in (header, *zip(*columns, strict=True)))
+    names = [in_quotes(inert_cell(name)) for name in answer.column_names]
+    return "".join(",".join(line) + "\n" for line in (*([names] if header else ()), *zip(*columns, strict=True)))
 
 
 def texts_of(type_: Any, values: list[Any]) -> list[str] | None:

@@ -22,7 +22,7 @@ def without_nested(rows: "pl.DataFrame") -> "pl.DataFrame":
     return rows.with_columns(pl.Series(name, text, pl.String) for name, text in zip(nested, texts, strict=True))
 
 
-def inert_csv(rows: "pl.DataFrame") -> str:
+def inert_csv(rows: "pl.DataFrame", header: bool = True) -> str:
     """Rows as CSV.  Control characters are visible, and no text is a formula: an apostrophe stands before it."""
     import polars as pl
 
@@ -32,7 +32,7 @@ def inert_csv(rows: "pl.DataFrame") -> str:
     odd = [name for name in texts if plain[name].str.contains(CONTROL_OR_FORMULA).any()]
     shown = (pl.Series(name, [text and inert_cell(text) for text in plain[name]], pl.String) for name in odd)
     plain = plain.with_columns(shown).rename({name: inert_cell(name) for name in plain.columns})
-    return plain.write_csv(datetime_format="%Y-%m-%d %H:%M:%S%.f")
+    return plain.write_csv(include_header=header, datetime_format="%Y-%m-%d %H:%M:%S%.f")
 
 
 def inert_cell(text: str) -> str:

@@ -10,6 +10,8 @@
 --
 -- Glance: run_id elapsed_s epoch step score phase n_points clock
 --
+-- Partition: run_id
+--
 -- Sources: accuracy_curve
 --
 -- Parameters:

@@ -29,6 +29,8 @@
 -- Glance: run_id train_step parallel_efficiency% load_balance% communication_efficiency% orchestration_efficiency%
 --   computation_scalability% global_efficiency% frequency_scalability% offload_efficiency% ranks devices elapsed_ns remark
 --
+-- Partition: run_id
+--
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
 -- Parameters:

@@ -60,24 +60,24 @@ within AS (
     FROM records WHERE part IS NOT NULL GROUP BY run_id, part),
 -- The clock of each attempt.  Times of two kinds, of a known and an unknown zone, are never mixed.
 stamped AS (
-    SELECT run_id, file_id, coalesce(attempt, 0) AS attempt, ts_origin, 'step' AS what, epoch_us(ts) / 1e6 AS ends,
+    SELECT run_id, file_id, part, coalesce(attempt, 0) AS attempt, ts_origin, 'step' AS what, epoch_us(ts) / 1e6 AS ends,
         ends - CASE WHEN value_kind IN ('instant', 'interval_mean') THEN step_s * coalesce(averaged_steps, 1) ELSE 0 END AS begins
     FROM steps
     UNION ALL
-    SELECT run_id, file_id, coalesce(attempt, 0), ts_origin, phase, epoch_us(ts) / 1e6 AS ends, ends - coalesce(span_s, 0)
+    SELECT run_id, file_id, part, coalesce(attempt, 0), ts_origin, phase, epoch_us(ts) / 1e6 AS ends, ends - coalesce(span_s, 0)
     FROM phases),
 clocks AS (
     SELECT run_id, attempt, max(ends) - min(begins) AS span_s, coalesce(
         min(begins) FILTER (what IN ('step', 'train', 'epoch')), max(ends) FILTER (what = 'startup')) - min(begins) AS startup_s,
         count(*) FILTER (what <> 'startup') AS n_after
     FROM (FROM stamped WHERE ends IS NOT NULL AND run_id IN (SELECT run_id FROM trained)
-            AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+            AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')
         QUALIFY ts_origin = mode(ts_origin) OVER (PARTITION BY run_id))
     GROUP BY run_id, attempt),
 spans AS (
     SELECT run_id, attempt, phase, span_s FROM phases
     WHERE span_s > 0 AND phase IN ('startup', 'run', 'validation', 'evaluation', 'checkpoint')
-        AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')
     QUALIFY coalesce(rank, 0) = min(coalesce(rank, 0)) OVER (PARTITION BY run_id, phase)),
 -- Some logs have both, the validation by the program and the evaluation by a library around it: one of them counts.
 logged AS (

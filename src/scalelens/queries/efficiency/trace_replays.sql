@@ -23,6 +23,8 @@
 --
 -- Glance: run_id rank train_step question replay_error% measured_s replayed_s what_if_s healed reason
 --
+-- Partition: run_id
+--
 -- Sources: rank_places, rank_stages, replay_events
 --
 -- Parameters:

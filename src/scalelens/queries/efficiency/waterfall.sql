@@ -20,6 +20,8 @@
 --
 -- Glance: run_id part percent lost_s after_percent source evidence remark
 --
+-- Partition: run_id
+--
 -- Sources: lost_time, efficiency_tree, runs
 --
 -- Parameters:

@@ -37,6 +37,8 @@
 --
 -- Glance: run_id question healed slowdown what_if_s healed_share% measured_s replayed_s replay_error% reason
 --
+-- Partition: run_id
+--
 -- Sources: events, selected_runs, trace_replays, trace_steps
 --
 -- Parameters:

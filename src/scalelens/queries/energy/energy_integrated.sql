@@ -21,6 +21,8 @@
 --
 -- Glance: run_id node device scope energy_j mean_w coverage% reported_j sampling_s span_s readings part_of flags
 --
+-- Partition: run_id
+--
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
 -- Parameters:

@@ -18,6 +18,8 @@
 --
 -- Glance: run_id step energy_j power_w sensors energy_kind averaged_steps left_out line
 --
+-- Partition: run_id
+--
 -- Sources: selected_steps, power_intervals, power, steps, runs
 --
 -- Parameters:

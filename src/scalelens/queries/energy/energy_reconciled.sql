@@ -15,6 +15,8 @@
 --
 -- Glance: run_id said_by scope energy_j mean_w how covers span_s coverage% contradiction
 --
+-- Partition: run_id
+--
 -- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, power, files, selected_runs
 --
 -- Parameters:

@@ -18,6 +18,8 @@
 --
 -- Glance: run_id node scope official_j energy_j time_to_train_s coverage% conversion_eff% measured_s device note
 --
+-- Partition: run_id
+--
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
 -- Parameters:

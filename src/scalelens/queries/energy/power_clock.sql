@@ -8,6 +8,8 @@
 --
 -- Glance: run_id offset_s evidence power_origin log_origin
 --
+-- Partition: run_id
+--
 -- Sources: power, steps, phases, selected_runs
 --
 -- Parameters:

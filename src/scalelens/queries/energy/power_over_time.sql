@@ -9,6 +9,8 @@
 --
 -- Glance: run_id phase node device power_w~ begins_s~ scope
 --
+-- Partition: run_id
+--
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --
 -- Parameters:

@@ -15,6 +15,8 @@
 --
 -- Glance: run_id node device ratio clock_mhz stands_out limited_by z n_samples compared scope
 --
+-- Partition: run_id
+--
 -- Sources: metrics, power, selected_runs
 --
 -- Parameters:

@@ -28,6 +28,8 @@
 -- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s
 --   q network_ratio process_group
 --
+-- Partition: run_id
+--
 -- Sources: rank_work, collective_arrivals
 --
 -- Parameters:

@@ -23,6 +23,8 @@
 --
 -- Glance: run_id node is_slow ratio z q ranks compared stage
 --
+-- Partition: run_id
+--
 -- Sources: work_ratios
 --
 -- Parameters:

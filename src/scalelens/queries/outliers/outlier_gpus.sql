@@ -40,6 +40,8 @@
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
 --   node_ratio reason
 --
+-- Partition: run_id
+--
 -- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, clock_scores, straggler_reports, events, steps, runs, selected_runs
 --
 -- Parameters:

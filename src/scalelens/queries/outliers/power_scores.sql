@@ -16,6 +16,8 @@
 --
 -- Glance: run_id node device power_w ratio stands_out z n_samples compared scope
 --
+-- Partition: run_id
+--
 -- Sources: power_readings
 --
 -- Parameters:

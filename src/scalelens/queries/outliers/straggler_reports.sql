@@ -19,6 +19,8 @@
 --
 -- Glance: run_id rank node tool measure excess% stands_out n_named n_reports
 --
+-- Partition: run_id
+--
 -- Sources: metrics, selected_runs
 --
 -- Parameters:

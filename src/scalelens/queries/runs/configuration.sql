@@ -9,6 +9,8 @@
 --
 -- Glance: setting value run_id~ origin class
 --
+-- Partition: run_id
+--
 -- Sources: params, runs, settings_catalog, run_devices, selected_runs
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --
 -- Glance: key value chosen origin run_id~ line~
 --
+-- Partition: run_id
+--
 -- Sources: params, runs, selected_runs
 --
 -- Parameters:

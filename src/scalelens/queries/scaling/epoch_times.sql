@@ -21,6 +21,8 @@
 -- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s
 --   is_cut train_origin attempt
 --
+-- Partition: run_id
+--
 -- Sources: phases, members, runs, selected_runs, selected_steps
 --
 -- Parameters:
@@ -54,7 +56,7 @@ spans AS (
     FROM phases AS p
     WHERE span_s > 0 AND run_id IN (FROM selected_runs(runs := runs))
         AND phase IN ('epoch', 'train', 'validation', 'evaluation', 'startup', 'compile')
-        AND file_id NOT IN (SELECT file_id FROM members WHERE why = 'twin')),
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')),
 whole AS (
     SELECT *, lead(begins) OVER of_clock AS next_begins, lead(epoch) OVER of_clock AS next_epoch,
         step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY epoch) AS steps_since

@@ -32,7 +32,7 @@ records AS (
         row_number() OVER (PARTITION BY run_id, attempt ORDER BY min(epoch), step, min(line)) AS place
     FROM main.steps
     WHERE phase = 'train' AND run_id IN (FROM selected_runs(runs := runs))
-        AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'twin')
     GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN concat(file_id, line) END
     HAVING count(step_s) = 0 AND count(coalesce(samples_per_s, tflops_per_device)) > 0),
 chosen AS (

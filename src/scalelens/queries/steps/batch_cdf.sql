@@ -11,6 +11,8 @@
 --
 -- Glance: run_id label n_steps step_s~ refusal elbow_reason
 --
+-- Partition: run_id
+--
 -- Sources: kept_times
 --
 -- Parameters:

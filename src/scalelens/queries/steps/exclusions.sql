@@ -5,6 +5,8 @@
 --
 -- Glance: run_id rule step~ step_s~ epoch~ attempt
 --
+-- Partition: run_id
+--
 -- Sources: selected_steps
 --
 -- Parameters:

@@ -32,6 +32,6 @@ SELECT run_id, arg_max(file_id, step_s) AS file_id, arg_max(line, step_s) AS lin
 -- `main`: a query that calls this one may have a table of its own called steps or members.
 FROM main.steps
 WHERE phase = 'warmup' AND isfinite(step_s) AND run_id IN (FROM selected_runs(runs := runs))
-    AND file_id NOT IN (SELECT file_id FROM main.members WHERE why = 'twin')
+    AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'twin')
 GROUP BY run_id, attempt, step, CASE WHEN step IS NULL THEN concat(file_id, line) END
 ORDER BY run_id, attempt, epoch, step, file_id, line

@@ -20,6 +20,8 @@
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
+-- Partition: run_id
+--
 -- Sources: logged_steps
 --
 -- Parameters:

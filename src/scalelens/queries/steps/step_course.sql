@@ -10,6 +10,8 @@
 --
 -- Glance: run_id step step_s rules verdict attempt place_in_run value_kind change_steps
 --
+-- Partition: run_id
+--
 -- Sources: selected_steps, steady_state
 --
 -- Parameters:

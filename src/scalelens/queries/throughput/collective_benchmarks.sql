@@ -5,6 +5,8 @@
 --
 -- Glance: run_id test message_bytes busbw_bytes_per_s algbw_bytes_per_s time_s place dtype redop wrong
 --
+-- Partition: run_id
+--
 -- Sources: collective_benchmarks, selected_runs
 --
 -- Parameters:

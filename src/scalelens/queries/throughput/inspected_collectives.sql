@@ -13,6 +13,8 @@
 -- Glance: run_id collective message_bytes group_size nodes operations time_s p95_time_s busbw_bytes_per_s
 --   slowest_process slowest_ratio
 --
+-- Partition: run_id
+--
 -- Sources: events, selected_runs
 --
 -- Parameters:

@@ -16,6 +16,8 @@
 --
 -- Glance: run_id rank host offset_ns spread_ns collectives process_group note
 --
+-- Partition: run_id
+--
 -- Sources: collective_calls, params
 --
 -- Parameters:

@@ -16,6 +16,8 @@
 --
 -- Glance: run_id call kind rank lateness_ns wait_ns blame_ns duration_ns in_bytes train_step process_group note
 --
+-- Partition: run_id
+--
 -- Sources: collective_calls, clock_offsets
 --
 -- Parameters:

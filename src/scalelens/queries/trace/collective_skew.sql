@@ -14,6 +14,8 @@
 --
 -- Glance: run_id rank times_last last_share% blame_ns blame_share% wait_ns mean_wait_ns collectives busy_ns note
 --
+-- Partition: run_id
+--
 -- Sources: collective_arrivals
 --
 -- Parameters:

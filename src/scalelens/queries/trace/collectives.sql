@@ -19,6 +19,8 @@
 -- Glance: run_id kind message_bytes time_ns bus_gb_per_s skew_ns last_rank mean_wait_ns group_size ranks dtype
 --   train_step process_group note
 --
+-- Partition: run_id
+--
 -- Sources: collective_calls, collective_arrivals, runs
 --
 -- Parameters:

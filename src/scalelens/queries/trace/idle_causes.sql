@@ -15,6 +15,8 @@
 --
 -- Glance: run_id rank stream cause idle_ns share% gaps median_ns max_ns train_step
 --
+-- Partition: run_id
+--
 -- Sources: gpu_events
 --
 -- Parameters:

@@ -10,6 +10,8 @@
 --
 -- Glance: run_id name calls kernel_ns sequence op_ns op_delay_ns launch_delay_ns n_kernels rank
 --
+-- Partition: run_id
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --
 -- Glance: run_id rank operators name total_ns share% calls class
 --
+-- Partition: run_id
+--
 -- Sources: gpu_events, events, selected_runs
 --
 -- Parameters:

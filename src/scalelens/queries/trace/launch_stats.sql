@@ -6,6 +6,8 @@
 -- Glance: run_id rank launch_name launches launch_ns median_launch_ns median_work_ns short_share% median_delay_ns
 --   max_delay_ns train_step
 --
+-- Partition: run_id
+--
 -- Sources: kernel_launches
 --
 -- Parameters:

@@ -14,6 +14,8 @@
 --
 -- Glance: run_id rank kind mean_gb_per_s median_gb_per_s max_gb_per_s changes
 --
+-- Partition: run_id
+--
 -- Sources: memory_events
 --
 -- Parameters:

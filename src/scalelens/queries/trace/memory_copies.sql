@@ -5,6 +5,8 @@
 --
 -- Glance: run_id rank kind total_bytes gb_per_s total_ns copies largest_bytes train_step
 --
+-- Partition: run_id
+--
 -- Sources: memory_events
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --
 -- Glance: run_id rank name kernel_ns share% self_ns total_ns calls kernels train_step
 --
+-- Partition: run_id
+--
 -- Sources: op_calls
 --
 -- Parameters:

@@ -15,6 +15,8 @@
 --
 -- Glance: run_id rank stream time_mean_length max_length median_length full_ns changes
 --
+-- Partition: run_id
+--
 -- Sources: gpu_events
 --
 -- Parameters:

@@ -12,6 +12,8 @@
 --
 -- Glance: run_id communicator communicator_rank place state behind collective launched async_error
 --
+-- Partition: run_id
+--
 -- Sources: metrics, selected_runs
 --
 -- Parameters:

@@ -22,6 +22,8 @@
 -- Glance: run_id name bound roofline_share% share% kernel_s tflops_per_s gb_per_s calls dtype intensity shapes peak
 --   bandwidth
 --
+-- Partition: run_id
+--
 -- Sources: op_work, run_devices
 --
 -- Parameters:

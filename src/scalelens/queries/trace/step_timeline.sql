@@ -14,6 +14,8 @@
 --
 -- Glance: run_id rank stream class train_step begins_ns ends_ns work_ns n_events clock
 --
+-- Partition: run_id
+--
 -- Sources: gpu_events, clock_offsets
 --
 -- Parameters:

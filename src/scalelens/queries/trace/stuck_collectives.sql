@@ -13,6 +13,8 @@
 --
 -- Glance: run_id process_group rank verdict waits_in called last_common n_ranks missing_ranks state
 --
+-- Partition: run_id
+--
 -- Sources: events, selected_runs
 --
 -- Parameters:

@@ -6,6 +6,8 @@
 --
 -- Glance: run_id rank train_step duration_ns device_duration_ns complete
 --
+-- Partition: run_id
+--
 -- Sources: step_annotations, selected_runs
 --
 -- Parameters:

@@ -1,0 +1,96 @@
+"""Prints answers that come in pieces, because they may have more rows than memory holds."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scalelens.cli.output import Format, to_stdout
+from scalelens.errors import UserError
+from scalelens.report.small_csv import small_csv
+from scalelens.report.text_formats import inert_csv, json_text
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+ROWS_LOOKED_AT = 1_000_000  # of an answer for people
+
+
+def is_for_people(format: Format | None) -> bool:
+    """Whether rows are printed as a table: where that is asked for, or on a terminal where nothing is."""
+    return format is Format.table or (format is None and sys.stdout.isatty())
+
+
+def show_pieces(pieces: "Iterator[pa.Table]", format: Format | None) -> int:
+    """Prints an answer: a table for people, else each piece as it comes, without a format as CSV.
+
+    Returns how many rows the answer has.
+    """
+    if is_for_people(format):
+        from scalelens.cli.terminal_tables import print_table
+
+        rows, n_rows = first_rows_of(pieces)
+        to_stdout(lambda: print_table(rows, n_rows))
+        return n_rows
+    if format is Format.parquet and sys.stdout.isatty():
+        raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
+    write = {Format.parquet: write_parquet, Format.json: write_json}.get(format or Format.csv, write_csv)
+    lengths: list[int] = []
+    to_stdout(lambda: lengths.extend(write(pieces)))
+    return sum(lengths)
+
+
+def first_rows_of(pieces: "Iterator[pa.Table]") -> "tuple[pl.DataFrame, int]":
+    """As many rows as are looked at for people, and how many there are."""
+    import polars as pl
+
+    from scalelens.database.answering import frame_of
+
+    held: list[pl.DataFrame] = []
+    n_rows = 0
+    for piece in pieces:
+        if not held or n_rows < ROWS_LOOKED_AT:
+            held.append(frame_of(piece))
+        n_rows += piece.num_rows
+    return pl.concat(held), n_rows
+
+
+def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+    """Writes pieces to stdout, and gives the number of rows of each."""
+    from scalelens.database.answering import frame_of
+
+    for number, piece in enumerate(pieces):
+        text = small_csv(piece, header=not number)
+        text = inert_csv(frame_of(piece), header=not number) if text is None else text
+        sys.stdout.write(text if text or number else "\n")
+        yield piece.num_rows
+
+
+def write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+    from scalelens.database.answering import frame_of
+
+    comma = "["
+    for piece in pieces:
+        objects = json_text(frame_of(piece))[1:-1]
+        sys.stdout.write(f"{comma}{objects}" if objects else "")
+        comma = "," if objects else comma
+        yield piece.num_rows
+    sys.stdout.write("[]\n" if comma == "[" else "]\n")
+
+
+def write_parquet(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+    """Nothing is written before all pieces were there: a file that lacks some looks like a whole one."""
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryFile() as file:
+        first = next(pieces)
+        with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+            writer.write_table(first)
+            yield first.num_rows
+            for piece in pieces:
+                writer.write_table(piece)
+                yield piece.num_rows
+        file.seek(0)
+        shutil.copyfileobj(file, sys.stdout.buffer)

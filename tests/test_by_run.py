@@ -1,0 +1,191 @@
+"""Answers of large warehouses: some runs at a time, and in pieces.  They are those of a small warehouse."""
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import scalelens
+from command_line import Run
+from scalelens.database import answering, by_run
+from scalelens.database import ask as asking
+from scalelens.database.ask import ask, ask_in_pieces
+from scalelens.errors import UserError
+from scalelens.ingestion.ingest import ingest
+from scalelens.queries.load import load
+
+FIXTURES = Path(__file__).parent / "fixtures"
+READ = (
+    "flight_recorder", "jpwr", "kineto", "megatron", "megatron_straggler", "mllog", "mlperf_power", "nccl_inspector",
+    "nccl_ras", "nccl_tests", "nsys_sqlite", "nvidia_smi",
+)  # fmt: skip
+BY_RUN = [name for name, query in sorted(load().items()) if query.is_by_run]
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of some dozens of runs, written in several batches."""
+    home = tmp_path_factory.mktemp("several")
+    ingest([Path(scalelens.__file__).parent / "demo" / "logs"], home)
+    for half in (READ[::2], READ[1::2]):
+        ingest([FIXTURES / name for name in half], home)
+    return home
+
+
+@pytest.fixture
+def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes any warehouse a large one, with few rows in a group and in a piece."""
+    monkeypatch.setattr(asking, "LARGE_BYTES", 0)
+    monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
+    monkeypatch.setattr(answering, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, numbers but for the last bits: sums depend on the order of what is summed."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("name", BY_RUN)
+def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
+    at_once = ask(several, name)
+    request.getfixturevalue("as_large")
+    apart = ask(several, name)
+    assert apart.schema == at_once.schema
+    assert same([*map(list, apart.rows())], [*map(list, at_once.rows())])
+
+
+def test_groups_hold_each_run_once_and_all_its_batches(several: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = []
+    monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
+    groups_of = by_run.groups_of
+
+    def noted(*given: Any) -> Any:
+        pieces.extend(groups_of(*given))
+        return pieces
+
+    monkeypatch.setattr(by_run, "groups_of", noted)
+    monkeypatch.setattr(asking, "LARGE_BYTES", 0)
+    ask(several, "batch_stats")
+    runs = [{*group.tables["members"]["run_id"].to_pylist()} for group in pieces]
+    assert len(groups_of_runs := [group for group in runs if group]) > 2
+    assert sum(map(len, groups_of_runs)) == len(set().union(*runs)) == ask(several, "runs_overview").height
+    for group in pieces:
+        contents = {*group.tables["members"]["file_id"].to_pylist()}
+        assert all(contents.intersection(batch.contents) for batch in group.batches)
+        assert contents <= {content for batch in group.batches for content in batch.contents} | unread(group)
+
+
+def unread(group: Any) -> set[str]:
+    """Contents without rows: no batch has them."""
+    files = group.tables["files"].to_pylist()
+    return {file["file_id"] for file in files if not file["rows"]}
+
+
+@pytest.mark.usefixtures("as_large")
+def test_a_condition_may_be_about_all_runs(several: Path) -> None:
+    """It would select others, were it asked of each group."""
+    many = "devices > (SELECT avg(devices) FROM runs)"
+    expected = "FROM batch_stats() WHERE run_id IN (SELECT run_id FROM runs WHERE {}) ORDER BY run_id"
+    found = ask(several, "batch_stats", {"runs": many})["run_id"].to_list()
+    assert found == asking.answer_of(several, expected.format(many))["run_id"].to_list()
+    assert found
+
+
+@pytest.mark.usefixtures("as_large")
+def test_no_run_is_selected(several: Path) -> None:
+    assert ask(several, "elbow", {"runs": "devices = 12345"}).height == 0
+    with pytest.raises(UserError, match="nonsense"):
+        ask(several, "elbow", {"runs": "nonsense > 3"})
+
+
+@pytest.mark.usefixtures("as_large")
+def test_refined_answers_and_queries_of_a_user_are_asked_at_once(several: Path, tmp_path: Path) -> None:
+    """A row may be chosen among those of all runs, and a user's query may replace one that ours reads."""
+    assert ask(several, "batch_stats", refined="count(*) AS n FROM {}")["n"].to_list() == [
+        ask(several, "batch_stats").height
+    ]
+    (tmp_path / "batch_stats.sql").write_text(
+        "-- Mine.\n--\n-- Answers: How many?\n--\n-- Partition: run_id\n--\n-- Sources: members\n--\n"
+        "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
+    )
+    rows = ask(several, "batch_stats", query_folders=(tmp_path,))
+    assert rows.height == 1
+
+
+def test_another_partition_is_refused(several: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.sql").write_text(
+        "-- Mine.\n--\n-- Answers: How many?\n--\n-- Partition: system\n--\n-- Sources: members\n--\n"
+        "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
+    )
+    with pytest.raises(UserError, match="'Partition:' is not run_id"):
+        ask(several, "mine", query_folders=(tmp_path,))
+
+
+MANY = "SELECT i, i / 8 AS part, CASE WHEN i % 1000 = 0 THEN '=' || i END AS text, to_days(i::INTEGER) AS i FROM range(9000) r(i)"
+STATEMENTS = (MANY, f"{MANY} LIMIT 0", "/* nothing */", "SELECT 1 AS one", "SELECT * FROM runs ORDER BY run_id")
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("shape", ["csv", "json", "table"])
+def test_pieces_are_printed_as_one_answer(
+    several: Path, run: Run, statement: str, shape: str, request: pytest.FixtureRequest
+) -> None:
+    command = ("sql", statement, "-w", several, "--format", shape)
+    whole = run(*command)
+    request.getfixturevalue("as_large")
+    in_pieces = run(*command)
+    assert (in_pieces.code, in_pieces.out, in_pieces.err) == (whole.code, whole.out, whole.err)
+    if shape == "json":
+        json.loads(in_pieces.out)
+
+
+@pytest.mark.usefixtures("as_large")
+def test_pieces_are_pieces_and_become_one_parquet_file(
+    several: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [piece.num_rows for piece in asking.answer_in_pieces(several, MANY)]
+    assert len(pieces) > 3
+    assert sum(pieces) == 9000
+    path = tmp_path / "rows.parquet"
+    with path.open("w") as file:
+        monkeypatch.setattr("sys.stdout", file)
+        from scalelens.cli.output import Format
+        from scalelens.cli.pieces import show_pieces
+
+        assert show_pieces(asking.answer_in_pieces(several, MANY), Format.parquet) == 9000
+    assert pl.read_parquet(path).equals(asking.answer_of(several, MANY))
+
+
+@pytest.mark.usefixtures("as_large")
+def test_a_fault_in_a_later_piece_is_one_sentence(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = "SELECT CASE WHEN i = 8999 THEN error('here') ELSE i END AS i FROM range(9000) r(i)"
+    printed = run("sql", failing, "-w", several, "--format", "json")
+    assert printed.code == 2
+    assert "here" in printed.err
+    assert "Traceback" not in printed.err
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
+    assert run("sql", failing, "-w", several, "--format", "parquet").out == ""
+
+
+@pytest.mark.usefixtures("as_large")
+def test_the_first_rows_are_shown_and_all_are_counted(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalelens.cli.pieces.ROWS_LOOKED_AT", 3000)
+    shown = run("sql", MANY, "-w", several, "--format", "table")
+    assert "8,000 more rows" in shown.err
+    pieces = list(ask_in_pieces(several, "batch_cdf"))
+    assert pl.concat(map(answering.frame_of, pieces)).height == ask(several, "batch_cdf").height
+
+
+@pytest.mark.usefixtures("as_large")
+def test_a_table_of_rows_is_not_asked_again_for_each_group(several: Path) -> None:
+    table = FIXTURES / "queries" / "what_if_operations.csv"
+    rows = ask(several, "what_if", {"operations": f"read_csv('{table}')"}, unsafe=True)
+    assert rows.height == rows.unique().height > 0
