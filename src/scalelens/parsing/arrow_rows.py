@@ -127,7 +127,7 @@ def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
-    if values.count(values[0]) == len(values):
+    if values[-1] == values[0] and values.count(values[0]) == len(values):
         return pa.nulls(len(values), kind) if values[0] is None else repeated(values[0], kind, len(values))
     return pa.array(values, type=kind)
 
