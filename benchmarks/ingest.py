@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 RECORD = (
     " [2026-01-02 03:{m:02d}:{s:02d}.{u:06d}] iteration {i:8d}/ 9000000 | consumed samples: {c:12d} | elapsed time per iteration (ms): {e:.1f}"
@@ -37,8 +38,6 @@ NOISE = (
     " > loading shuffle-idx mapping from /data/indexmap/train_indexmap_{k}_document_shuffle_idx.npy\n",
     "    total number of samples: 1{k:06d}\n",
 )
-
-
 STEPS = "steps: {i} loss: {l:.4f} lm_loss: {m:.4f} iter time (s): {e:.3f} samples/sec: {r:.3f}\n"
 TIMER = (
     "[2023-04-18 03:{m:02d}:{s:02d},{u:03d}] [INFO] [logging.py:96:log_dist] [Rank 0] step={i}, skipped={k}, lr=[{lr!r}, {lr!r}], mom=[(0.9, 0.95), (0.9, 0.95)]\n"
@@ -53,74 +52,36 @@ BATCH = (
 )
 
 
-def write_imagenet(path: Path, megabytes: int, seed: int) -> None:
-    """A log in which every batch is a line."""
-    rng = random.Random(seed)
-    size = epoch = 0
-    with path.open("w") as log:
-        while size < megabytes * 1_000_000:
-            size += log.write("".join(
-                BATCH.format(epoch=epoch, batch=batch, time=rng.gauss(0.3, 0.01), loss=rng.uniform(2, 3),
-                             top1=rng.uniform(10, 70), top5=rng.uniform(40, 90))
-                for batch in range(EPOCH)
-            ))  # fmt: skip
-            epoch += 1
+def batch_of_imagenet(number: int, rng: random.Random) -> str:
+    epoch, batch = divmod(number, EPOCH)
+    return BATCH.format(
+        epoch=epoch, batch=batch, time=rng.gauss(0.3, 0.01), loss=rng.uniform(2, 3), top1=rng.uniform(10, 70),
+        top5=rng.uniform(40, 90),
+    )  # fmt: skip
 
 
-def write_megatron(path: Path, megabytes: int, seed: int) -> None:
-    """A log with one record in nine lines."""
-    rng = random.Random(seed)
-    size, step = 0, 0
-    with path.open("w") as log:
-        while size < megabytes * 1_000_000:
-            lines = []
-            for _ in range(1000):
-                step += 1
-                lines.append(RECORD.format(
-                    i=step, c=step * 512, e=rng.gauss(1400, 20), t=rng.gauss(300, 5), l=rng.uniform(2, 3), g=rng.uniform(0, 1),
-                    m=step // 60 % 60, s=step % 60, u=rng.randrange(10**6),
-                ))  # fmt: skip
-                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(8)]
-            text = "".join(lines)
-            log.write(text)
-            size += len(text)
+def record_of_megatron(number: int, rng: random.Random) -> str:
+    step = number + 1
+    return RECORD.format(
+        i=step, c=step * 512, e=rng.gauss(1400, 20), t=rng.gauss(300, 5), l=rng.uniform(2, 3), g=rng.uniform(0, 1),
+        m=step // 60 % 60, s=step % 60, u=rng.randrange(10**6),
+    )  # fmt: skip
 
 
-def write_deepspeed(path: Path, megabytes: int, seed: int) -> None:
-    """A log of DeepSpeed's pipeline engine with one record in three lines."""
-    rng = random.Random(seed)
-    size, step = 0, 0
-    with path.open("w") as log:
-        while size < megabytes * 1_000_000:
-            lines = []
-            for _ in range(1000):
-                step += 10
-                seconds, loss = rng.gauss(1.4, 0.02), rng.uniform(2, 3)
-                lines.append(STEPS.format(i=step, l=loss, m=loss - 0.1, e=seconds, r=512 / seconds))
-                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(2)]
-            size += log.write("".join(lines))
+def record_of_deepspeed(number: int, rng: random.Random) -> str:
+    seconds, loss = rng.gauss(1.4, 0.02), rng.uniform(2, 3)
+    return STEPS.format(i=10 * (number + 1), l=loss, m=loss - 0.1, e=seconds, r=512 / seconds)
 
 
-def write_timer(path: Path, megabytes: int, seed: int) -> None:
-    """A log of DeepSpeed's throughput timer, whose record fills two lines of six."""
-    rng = random.Random(seed)
-    size, step = 0, 0
-    with path.open("w") as log:
-        while size < megabytes * 1_000_000:
-            lines = []
-            for _ in range(1000):
-                step += 10
-                lines.append(TIMER.format(
-                    i=step, k=step // 5000, e=step // 50_000, lr=5e-05 * (1 - step / 1e8), a=rng.gauss(265, 0.1),
-                    r=rng.gauss(265, 5), m=step // 600 % 60, s=step // 10 % 60, u=rng.randrange(1000),
-                ))  # fmt: skip
-                lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(4)]
-            size += log.write("".join(lines))
+def record_of_timer(number: int, rng: random.Random) -> str:
+    step = 10 * (number + 1)
+    return TIMER.format(
+        i=step, k=step // 5000, e=step // 50_000, lr=5e-05 * (1 - step / 1e8), a=rng.gauss(265, 0.1), r=rng.gauss(265, 5),
+        m=step // 600 % 60, s=step // 10 % 60, u=rng.randrange(1000),
+    )  # fmt: skip
 
 
 START = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+) \|")
-
-
 BATCH_START = re.compile(r"Epoch: \[(\d+)\]\[\s*(\d+)/(\d+)\]")
 METER = re.compile(r"([A-Za-z]\S*)\s+([\d.e+-]+)\s+\(\s*([\d.e+-]+)\)")
 
@@ -185,18 +146,37 @@ def plain_timer(path: Path) -> int:
     return len(records)
 
 
+class Tool(NamedTuple):
+    """What a tool prints, and the bound for its logs."""
+
+    record: Callable[[int, random.Random], str]
+    noise: int  # lines of something else behind each record
+    plain_script: Callable[[Path], int]
+
+
 TOOLS = {
-    "megatron": (write_megatron, plain_megatron),
-    "deepspeed": (write_deepspeed, plain_deepspeed),
-    "timer": (write_timer, plain_timer),
-    "imagenet": (write_imagenet, plain_imagenet),
+    "megatron": Tool(record_of_megatron, 8, plain_megatron),
+    "deepspeed": Tool(record_of_deepspeed, 2, plain_deepspeed),
+    "timer": Tool(record_of_timer, 4, plain_timer),
+    "imagenet": Tool(batch_of_imagenet, 0, plain_imagenet),
 }
 
 
-def write_small(folder: Path, write_log: Callable[[Path, int, int], None], files: int) -> None:
+def write_log(path: Path, tool: Tool, megabytes: int, seed: int) -> None:
+    rng = random.Random(seed)
+    size = number = 0
+    with path.open("w") as log:
+        while size < megabytes * 1_000_000:
+            lines = [tool.record(number, rng)]
+            lines += [rng.choice(NOISE).format(k=rng.randrange(999), r=rng.randrange(8)) for _ in range(tool.noise)]
+            size += log.write("".join(lines))
+            number += 1
+
+
+def write_small(folder: Path, tool: Tool, files: int) -> None:
     """A log, cut into many small ones."""
     whole = folder / "whole"
-    write_log(whole, files * SMALL_BYTES // 1_000_000 + 1, 0)
+    write_log(whole, tool, files * SMALL_BYTES // 1_000_000 + 1, 0)
     with whole.open() as log:
         for k in range(files):
             (folder / f"{k}.log").write_text("".join(log.readlines(SMALL_BYTES)))
@@ -240,7 +220,7 @@ def small_logs(tool: str, files: int, rounds: int) -> dict[str, object]:
         many, one, warehouse = (Path(scratch) / name for name in ("many", "one", "w"))
         many.mkdir()
         one.mkdir()
-        write_small(many, TOOLS[tool][0], files)
+        write_small(many, TOOLS[tool], files)
         size = sum(path.stat().st_size for path in many.iterdir())
         shutil.copy(many / "0.log", one)
         bound: dict[Path, list[tuple[float, float, float]]] = {many: [], one: []}
@@ -271,9 +251,10 @@ def main() -> None:
     parser.add_argument("--small", type=int, metavar="FILES", help="read so many logs of 24 KB instead")
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    write_log, plain_script = TOOLS[options.tool]
+    tool = TOOLS[options.tool]
     if options.plain:
-        print(plain_small(options.plain, plain_script) if options.plain.is_dir() else plain_script(options.plain))
+        script = tool.plain_script
+        print(plain_small(options.plain, script) if options.plain.is_dir() else script(options.plain))
         return
     if options.small:
         print(json.dumps(small_logs(options.tool, options.small, options.rounds), indent=1))
@@ -282,7 +263,7 @@ def main() -> None:
         folder = Path(scratch) / "logs"
         folder.mkdir()
         for k in range(options.files):
-            write_log(folder / f"run{k}.log", options.megabytes, k)
+            write_log(folder / f"run{k}.log", tool, options.megabytes, k)
         one, warehouse = folder / "run0.log", Path(scratch) / "w"
         bound, ours, alone, both = [], [], [], []
         for _ in range(options.rounds):

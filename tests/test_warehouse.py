@@ -167,6 +167,7 @@ def test_a_newer_parser_reads_again(logs: Path, home: Path, monkeypatch: pytest.
     ingest([logs], home)
     monkeypatch.setattr(megatron, "VERSION", megatron.VERSION + 1)
     monkeypatch.setitem(megatron.COLUMNS, "lm loss", "accuracy")
+    monkeypatch.setattr(megatron.Reader, "known", None)
     caches = (megatron.target, megatron.known_layout)
     for cache in caches:
         cache.cache_clear()

@@ -61,7 +61,7 @@ def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Cont
 
 def reader_version(formats: Formats, taken_by: list[str], options: IngestOptions, zone: str | None) -> str:
     """What a file's rows depend on besides its bytes, as text; the zone of its naive times comes last."""
-    mapping = sorted(options.mapping) if formats.is_last(taken_by) else []
+    mapping = sorted(options.mapping) if options.mapping and formats.is_last(taken_by) else []
     return " ".join([formats.version(taken_by[0] if taken_by else None), *mapping, *([zone] if zone else [])])
 
 
@@ -178,14 +178,14 @@ class FileReader(NamedTuple):
     def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
         """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""
         entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
-        entry.parser_version = self.version([], zone)
         try:
             entry.file_id = source.digest()
         except OSError as error:
-            entry.status, entry.note, entry.parser_version = "unknown", f"cannot be read: {error.strerror or error}", ""
+            entry.status, entry.note = "unknown", f"cannot be read: {error.strerror or error}"
             return entry
         if (entry.file_id, zone) in self.contents:
             entry.status, entry.note = "duplicate", "the same content was read already"
+            entry.parser_version = self.version([], zone)
             progress(source.size_bytes)
             return entry
         write, mapping = self.writer.write if self.writer else None, mapped(self.options.mapping)

@@ -6,6 +6,7 @@ those lines alone.  The status and the note of a file are decided here.
 """
 
 import re
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -51,15 +52,14 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     """
     rows.path = source.path
     head = source.head()
-    if not head.strip() and len(head) < HEAD:
+    if (not head or head.isspace()) and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
     codec, mark = encoding_of(head)
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if note := stand_in(text):
         return "unknown", note
-    for format in formats.first:
-        if recognised(format, text, source.name):
-            return read_by_file_format(format, source, rows)
+    for format in owners(formats.first, text, source.name):
+        return read_by_file_format(format, source, rows)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
@@ -129,13 +129,12 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
 def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
     """Reads a file of which no other format took anything.  If none of these takes it, the note says what it lacks."""
     lacking: str | None = None
-    for format in last:
+    for format in owners(last, head, source.name):
         rows.format = name_of(format)
-        if recognised(format, head, source.name):
-            lacks = read_by_last_format(format, source, rows)
-            if lacks is None:
-                return finished(source, rows)
-            lacking = lacking or lacks
+        lacks = read_by_last_format(format, source, rows)
+        if lacks is None:
+            return finished(source, rows)
+        lacking = lacking or lacks
     return "unknown", lacking
 
 
@@ -195,12 +194,15 @@ def is_binary(head: bytes) -> bool:
     return len(letters.translate(None, CONTROLS)) < len(letters) * 0.98
 
 
-def recognised(format: Any, head: bytes, name: str) -> bool:
-    """Whether a file format takes the file."""
-    try:
-        return bool(format.recognise(head, name))
-    except Exception:  # a user's format must not stop an ingest; `identify` shows that it does not take the file
-        return False
+def owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[ModuleType]:
+    """The file formats that say that a file is theirs."""
+    for format in formats:
+        try:
+            takes = format.recognise(head, name)
+        except Exception:  # a user's format must not stop an ingest; `identify` shows that it does not take the file
+            takes = False
+        if takes:
+            yield format
 
 
 def stand_in(head: bytes) -> str | None:

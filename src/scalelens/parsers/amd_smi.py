@@ -26,7 +26,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 5
 
@@ -44,7 +44,7 @@ Record = tuple[int, str, dict[str, str] | None]  # a line, its text, and its val
 def recognise(head: bytes, name: str) -> bool:
     if JSON.match(head):
         return b'"socket_power"' in head or f'"{ENERGY}"'.encode() in head
-    first = head_lines(head)[:1]
+    first = first_lines(head)[:1]
     if not first or len(first[0]) > 20_000:
         return False
     names = {*cells_of(first[0])} if "gpu" in first[0] else set()

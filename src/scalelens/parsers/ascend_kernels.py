@@ -26,7 +26,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import decimal_nanoseconds
 from scalelens.parsing.values import rank_in_name, whole
-from scalelens.tabular.cells import cells_by_column, cells_of, head_lines
+from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
 
@@ -38,8 +38,7 @@ BITS = 18  # digits that a column holds
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
-    return bool(lines) and set(cells_of(lines[0])) >= NEEDED
+    return {*first_cells(head)} >= NEEDED
 
 
 def read(source: Source, rows: Rows) -> None:

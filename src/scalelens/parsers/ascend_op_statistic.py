@@ -17,7 +17,7 @@ Samples:
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, whole
-from scalelens.tabular.cells import cells_by_column, cells_of, head_lines
+from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
 
@@ -31,8 +31,7 @@ NEEDED = {"OP Type", "Core Type", "Count", *STATS}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
-    return bool(lines) and set(cells_of(lines[0])) >= NEEDED
+    return {*first_cells(head)} >= NEEDED
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -24,7 +24,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.cells import MAY_BE_CUT, cells_of, head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 
 VERSION = 3
 
@@ -47,8 +47,7 @@ class Row(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = head_lines(head)[:1]
-    return bool(first) and {*cells_of(first[0])} >= ALWAYS
+    return {*first_cells(head)} >= ALWAYS
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -21,7 +21,7 @@ import re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 4
 
@@ -36,7 +36,7 @@ SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = next((match for line in head_lines(head)[:3] if (match := HEADER.fullmatch(line.rstrip()))), None)
+    first = next((match for line in first_lines(head)[:3] if (match := HEADER.fullmatch(line.rstrip()))), None)
     return bool(first) and bool({*(first[2] if first else "").split()} & {*POWERS, ENERGY})
 
 

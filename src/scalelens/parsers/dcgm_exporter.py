@@ -21,7 +21,7 @@ import re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import first_lines, head_lines, lines_of
 
 VERSION = 3
 
@@ -34,8 +34,9 @@ NAMES = (*POWERS, CPU, ENERGY)
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head) if b"DCGM_FI_" in head else []
-    return any(line.startswith("DCGM_FI_") for line in lines) and not any("# Entity" in line for line in lines[:1])
+    if b"DCGM_FI_" not in head or any("# Entity" in line for line in first_lines(head)[:1]):
+        return False
+    return any(line.startswith("DCGM_FI_") for line in head_lines(head))
 
 
 def read(source: Source, rows: Rows) -> None:

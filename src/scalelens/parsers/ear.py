@@ -22,7 +22,7 @@ import re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 3
 
@@ -33,7 +33,7 @@ ID = re.compile(r"\d{1,18}")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    names = set(cells_of(next(iter(head_lines(head)), ""), ";"))
+    names = {*first_cells(head, ";")}
     return names >= NEEDED and bool(names & {"TIME_SEC", "ITER_TIME_SEC"})
 
 

@@ -63,7 +63,7 @@ def recognise(head: bytes, name: str) -> bool:
         )
     if head.lstrip()[:1] in (b"{", b"["):  # JSON
         return False
-    lines = head[:8192].decode("utf-8", "replace").split("\n", 3)[:3]
+    lines = [line.decode("utf-8", "replace") for line in head[:8192].split(b"\n", 3)[:3]]
     return any(is_header(cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
 
 

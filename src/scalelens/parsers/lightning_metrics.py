@@ -17,10 +17,11 @@ Samples:
 """
 
 import re
+from itertools import islice
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, first_lines, head_lines, rows_of
 
 VERSION = 2
 
@@ -29,13 +30,12 @@ TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
-    names = lines[0].split(",") if lines else []
+    names = "".join(first_lines(head)[:1]).split(",")
     if not {"epoch", "step"} < set(names) or len(set(names)) < len(names):
         return False
     if not all(NAME.match(column) and not TIME.search(column) for column in names):
         return False
-    sparse = any(",," in line or line.endswith(",") or line.startswith(",") for line in lines[1:50])
+    sparse = any(",," in line or line.endswith(",") or line.startswith(",") for line in islice(head_lines(head), 1, 50))
     return sparse and (names == sorted(names) or names[-2:] == ["epoch", "step"] or names[:2] == ["epoch", "step"])
 
 

@@ -22,7 +22,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -78,7 +78,7 @@ class Layout:
     """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
 
     def __init__(self, keys: Sequence[str]) -> None:
-        body = "".join(rf"{re.escape(key)}:([^|_]*)\|" for key in keys)
+        body = "".join(rf"{re.escape(key)}:([^|_]*+)\|" for key in keys)
         self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
         targets = [target(key.strip()) for key in keys]
         named = [k for k, (column, _, _) in enumerate(targets) if column]
@@ -108,11 +108,12 @@ class Layout:
 
 class Reader:
     claims = None
+    known: ClassVar[Layout | None] = None  # of the last file: the records of a folder are most often alike
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.part = -1
-        self.layout: Layout | None = None
+        self.layout = Reader.known
         self.copy: tuple[int, int, float] | None = None  # line, step and time of the last record
         self.first: list[dict[str, Any]] = []  # first record of an attempt, of each rank, until their interval is known
         self.first_step: int | None = None
@@ -170,6 +171,7 @@ class Reader:
         self.add(line, int(start[1]), start[2], stamp[1] if stamp else None, row, metrics)
         if whole and not leading:
             self.layout, self.form = layout, None
+            Reader.known = layout or Reader.known
         return True
 
     def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:

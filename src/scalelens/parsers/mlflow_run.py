@@ -35,12 +35,13 @@ KEYS = (
 ENTRY = re.compile(r"(\w+): *(.*?)\s*\Z")
 OUTCOMES = {"3": "completed", "4": "error", "5": "cancelled"}
 MOMENT = re.compile(r"1\d{12}\Z")
+LONGEST_FILE = 1 << 14  # MLflow writes less than a kilobyte
 LONGEST = 500  # characters of a parameter's value, which MLflow bounds as well
 MOST = 10_000
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return len(head) < 1 << 16 and b"\nexperiment_id:" in head and all(key.search(head) for key in KEYS)
+    return len(head) < LONGEST_FILE and b"\nexperiment_id:" in head and all(key.search(head) for key in KEYS)
 
 
 def read(source: Source, rows: Rows) -> None:

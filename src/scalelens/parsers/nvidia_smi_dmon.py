@@ -22,7 +22,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, Stamp, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 3
 
@@ -31,7 +31,7 @@ SCALES = {"W": 1.0, "mW": 1e-3}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = head_lines(head)[:1]
+    first = first_lines(head)[:1]
     return bool(first) and first[0].startswith("#") and {"gpu", "pwr"} <= {*cells_of(first[0])}
 
 

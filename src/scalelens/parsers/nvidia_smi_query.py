@@ -29,7 +29,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
-from scalelens.tabular.cells import MAY_BE_CUT, head_lines, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
 
 VERSION = 5
 
@@ -46,7 +46,7 @@ SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobo
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)[:1]
+    lines = first_lines(head)[:1]
     if not lines or "," not in lines[0]:
         return False
     return ("power.draw" in lines[0] and has_power(lines[0].split(","))) or bool(TIME.search(lines[0]))

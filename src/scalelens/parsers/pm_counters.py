@@ -26,7 +26,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, Stamp
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100
-from scalelens.tabular.cells import head_lines, lines_of
+from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 2
 
@@ -38,7 +38,7 @@ JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)[:20]
+    lines = first_lines(head)
     matches = [LINE.fullmatch(text) if (text := line.strip()).endswith(" us") else None for line in lines]
     return bool(lines) and any(matches) and (any(match and match[1] for match in matches) or all(matches))
 

@@ -21,14 +21,13 @@ Samples:
     2026-01-02T03:04:05+01:00,0,312.5
 """
 
-import itertools
 import re
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
 
 VERSION = 3
 LAST = True  # any other format comes first
@@ -94,7 +93,7 @@ class Layout(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = list(itertools.islice((line for line in head_lines(head) if not line.startswith("#")), 3))
+    first = below_comments(head)
     if len(first) < 2:
         return False
     if LISTED.search(name) and is_list(head):
@@ -108,7 +107,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def is_list(head: bytes) -> bool:
     """Whether the lines are a number each; the last one may be cut."""
-    return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in head_lines(head)[:-1])
+    return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
 
 
 def layout_of(text: str) -> Layout | None:

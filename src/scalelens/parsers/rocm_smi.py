@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.tabular.cells import cells_of, first_lines, lines_of
 
 VERSION = 3
 
@@ -36,7 +36,7 @@ LOOKED_AT = 5  # lines in which a header must stand
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(HEADER.match(line) or OBJECT.match(line) for line in head_lines(head)[:LOOKED_AT])
+    return any(HEADER.match(line) or OBJECT.match(line) for line in first_lines(head)[:LOOKED_AT])
 
 
 def read(source: Source, rows: Rows) -> None:

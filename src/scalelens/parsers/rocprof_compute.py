@@ -19,11 +19,12 @@ Samples:
 """
 
 import json
+from collections.abc import Sequence
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import whole
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
 
@@ -41,12 +42,11 @@ BITS = 18  # digits that a column holds
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
-    header = cells_of(lines[0]) if lines else []
+    header = first_cells(head)
     return {*header} >= OF_SYSTEM or is_of_dispatches(header)
 
 
-def is_of_dispatches(header: list[str]) -> bool:
+def is_of_dispatches(header: Sequence[str]) -> bool:
     return {*header} >= OF_DISPATCHES and all(name.lower() in ABOUT_DISPATCHES for name in header)
 
 

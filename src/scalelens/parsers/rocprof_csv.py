@@ -22,7 +22,7 @@ import json
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, rank_in_name, whole
-from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
 
@@ -40,13 +40,8 @@ IN_COLUMNS = {
 BITS = 18  # digits that a column holds
 
 
-def columns_of(text: str) -> set[str]:
-    return set(cells_of(text))
-
-
 def recognise(head: bytes, name: str) -> bool:
-    lines = head_lines(head)
-    columns = columns_of(lines[0]) if lines else set()
+    columns = {*first_cells(head)}
     return any(columns >= needed for needed in (OF_CALLS, OF_COPIES, OF_KERNELS, OF_STATISTICS))
 
 

@@ -19,7 +19,7 @@ Samples:
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
-from scalelens.tabular.cells import cells_of, head_lines, rows_of
+from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 1
 
@@ -46,7 +46,7 @@ NO_METRIC = (
 
 
 def recognise(head: bytes, name: str) -> bool:
-    names = set(cells_of(next(iter(head_lines(head)), "")))
+    names = {*first_cells(head)}
     return any(table <= names for table in TABLES)
 
 

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.cells import cells_of, head_lines, rows_of
+from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 1
 
@@ -31,7 +31,7 @@ SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = cells_of(next(iter(head_lines(head)), ""))
+    first = [*first_cells(head)]
     return first[:3] == FIRST or (first[:4] == SUMMARY and bool({*first} & {"power_limit", "target_metric"}))
 
 

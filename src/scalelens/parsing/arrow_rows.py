@@ -25,15 +25,20 @@ class Field(NamedTuple):
     """A column of a stored table."""
 
     kind: pa.DataType
-    held: type | None  # what it can be filled with unseen, but for numbers beyond `limit`
+    held: frozenset[type]  # what it can be filled with unseen, but for whole numbers beyond `limit`
     limit: int
 
 
-HELD: dict[pa.DataType, tuple[type, int]] = {
-    TEXT: (str, 0), INT: (int, 1 << 63), SMALL: (int, 1 << 31), FLOAT: (float, 1 << 53), TIME: (datetime, 0),
-}  # fmt: skip
+NULL = type(None)
+HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
+    TEXT: (frozenset({str, NULL}), 0),
+    INT: (frozenset({int, NULL}), 1 << 63),
+    SMALL: (frozenset({int, NULL}), 1 << 31),
+    FLOAT: (frozenset({float, int, NULL}), 1 << 53),
+    TIME: (frozenset({datetime, NULL}), 0),
+}
 FIELDS = {
-    table: {field.name: Field(field.type, *HELD.get(field.type, (None, 0))) for field in schema}
+    table: {field.name: Field(field.type, *HELD.get(field.type, (frozenset({NULL}), 0))) for field in schema}
     for table, schema in SCHEMAS.items()
 }
 
@@ -48,8 +53,7 @@ class GatheredRows:
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
         """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
-        fields = FIELDS[table]
-        if count > FEW or not all(name in fields and holds(fields[name], values) for name, values in columns.items()):
+        if count > FEW or not hold(FIELDS[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
         self._counts[table] = self._counts.get(table, 0) + count
@@ -73,19 +77,26 @@ class GatheredRows:
         self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
 
 
+def hold(fields: Mapping[str, Field], columns: Columns) -> bool:
+    """Whether the columns of a table hold these for sure."""
+    for name, values in columns.items():
+        field = fields.get(name)
+        if field is None or not holds(field, values):
+            return False
+    return True
+
+
 def holds(field: Field, values: Sequence[Any]) -> bool:
     """Whether a column holds some values for sure."""
     kinds = {*map(type, values)}
-    if int in kinds and field.held in (int, float):
-        numbers = [value for value in values if type(value) is int] if len(kinds) > 1 else values
-        kinds.discard(int)
-        if max(numbers) >= field.limit or min(numbers) <= -field.limit:
-            return False
-    if not kinds <= {field.held, type(None)}:
+    if not kinds <= field.held:
         return False
-    if datetime in kinds:
-        return all(value is None or value.tzinfo is None for value in values)
-    return str not in kinds or is_unicode("".join(filter(None, values)))
+    if int in kinds:
+        numbers = [value for value in values if type(value) is int] if len(kinds) > 1 else values
+        return max(numbers) < field.limit and min(numbers) > -field.limit
+    if str in kinds:
+        return is_unicode("".join(filter(None, values)))
+    return datetime not in kinds or all(value is None or value.tzinfo is None for value in values)
 
 
 def is_unicode(text: str) -> bool:
@@ -116,7 +127,7 @@ def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
-    if values.count(values[0]) == len(values):
+    if values[-1] == values[0] and values.count(values[0]) == len(values):
         return pa.nulls(len(values), kind) if values[0] is None else repeated(values[0], kind, len(values))
     return pa.array(values, type=kind)
 

@@ -3,7 +3,6 @@
 With these facts, parts are joined to runs without reading their rows again.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -74,8 +73,10 @@ def take_events(facts: PartFacts, rows: Sequence[Row]) -> None:
 
 
 def take_steps(facts: PartFacts, rows: Sequence[Row]) -> None:
-    for rank, rows_of_rank in itertools.groupby(rows, key=lambda row: str(row.get("rank"))):
-        steps = [row.get("step") or 0 for row in rows_of_rank]
+    by_rank: dict[str, list[int]] = {}
+    for row in rows:
+        by_rank.setdefault(str(row.get("rank")), []).append(row.get("step") or 0)
+    for rank, steps in by_rank.items():
         low, high = facts.steps.get(rank, (steps[0], steps[0]))
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
     all_sum_up = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in rows)

@@ -14,7 +14,7 @@ A reader of a format gets one `Rows` per file and calls
 import contextlib
 import itertools
 import operator
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -297,8 +297,8 @@ class Rows:
         rows, self._metrics = self._metrics, []
         if not rows:
             return
-        for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter(0)):
-            self._facts_of(part).count("metrics", sum(1 for _ in rows_of_part))
+        for part, count in Counter(map(operator.itemgetter(0), rows)).items():
+            self._facts_of(part).count("metrics", count)
         columns = dict(zip(METRICS, zip(*rows, strict=True), strict=True))
         if self._write and not self._gather("metrics", columns, len(rows)):
             try:

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import io
 import itertools
 import json
 import re
@@ -15,6 +16,7 @@ from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number
 
 WITHOUT_VALUE = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
+FIRST_LINES = 20  # of a file's head, in which most formats show
 LONGEST_HEADER = 100_000  # characters
 LONGEST_NAME = 100  # characters of a column's name
 DEEPEST_OBJECT = 20  # objects within objects
@@ -113,12 +115,29 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
     return [cell.strip() for cell in row]
 
 
-@functools.lru_cache(maxsize=1)  # many formats ask it of one file
-def head_lines(head: bytes) -> list[str]:
+def head_lines(head: bytes) -> Iterator[str]:
     """Lines of a file's first bytes that hold something."""
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = [*filter(str.strip, text.split("\n"))]
-    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
+    for raw in io.BytesIO(head.removeprefix(b"\xef\xbb\xbf")):
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        if line and not line.isspace():
+            yield line
+
+
+@functools.lru_cache(maxsize=1)  # many formats ask it of one file
+def first_lines(head: bytes) -> list[str]:
+    """The first of these lines."""
+    return [*itertools.islice(head_lines(head), FIRST_LINES)]
+
+
+@functools.lru_cache(maxsize=2)
+def first_cells(head: bytes, delimiter: str = ",") -> tuple[str, ...]:
+    """Cells of the first line, where it may be the header of a CSV."""
+    return tuple(cells_of("".join(first_lines(head)[:1]), delimiter))
+
+
+def below_comments(head: bytes) -> list[str]:
+    """The first three lines that are no comments."""
+    return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3)]
 
 
 def delimiter_of(text: str) -> str:
@@ -128,7 +147,7 @@ def delimiter_of(text: str) -> str:
 @functools.lru_cache(maxsize=1)
 def csv_header(head: bytes) -> tuple[str, ...]:
     """Names of the columns where the first line is the header of a CSV and a line of numbers follows; else nothing."""
-    lines = list(itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3))
+    lines = below_comments(head)
     if len(lines) < 2 or len(lines[0]) > LONGEST_HEADER:
         return ()
     delimiter = delimiter_of(lines[0])
