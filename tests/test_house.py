@@ -180,12 +180,13 @@ def test_a_broken_promise_is_named() -> None:
 # Starting
 
 
-def test_a_question_loads_only_what_every_question_uses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("question", ["runs_overview", "batch_stats"])
+def test_a_question_loads_only_what_every_question_uses(question: str, tmp_path: Path) -> None:
     home = tmp_path / "w"
     ingest([PACKAGE / "demo" / "logs" / "fp32-r1" / "rank0.log"], home)
     slow = "{'altair', 'h5py', 'pandas', 'polars', 'pyarrow.compute', 'pydantic', 'scipy', 'torch'}"
     loaded = f"atexit.register(lambda: print(*({slow} & set(sys.modules)), file=sys.stderr))"
     code = f"import atexit, sys; {loaded}; from scalelens.cli import main; main()"
-    asked = [sys.executable, "-c", code, "query", "runs_overview", "-w", str(home), "--format", "csv"]
+    asked = [sys.executable, "-c", code, "query", question, "-w", str(home), "--format", "csv"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert (done.stdout.count("\n"), done.stderr) == (2, "\n")

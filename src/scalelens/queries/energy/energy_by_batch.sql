@@ -50,17 +50,16 @@
 --   tokens_per_wh          DOUBLE tokens/Wh    over the energy of all units
 --   note                   VARCHAR             what to doubt
 WITH
-rates AS (
-    SELECT run_id, n_steps, 'steps' AS rate_of, samples_per_s, tokens_per_s
+times AS MATERIALIZED (
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-    WHERE samples_per_s IS NOT NULL
+    WHERE samples_per_s IS NOT NULL),
+rates AS (
+    SELECT run_id, n_steps, 'steps' AS rate_of, samples_per_s, tokens_per_s FROM times
     UNION ALL
     SELECT run_id, NULL, 'epochs', sum(samples) / sum(span_s ORDER BY span_s), NULL
     FROM phases
     WHERE phase = 'epoch' AND coalesce(rank, 0) = 0 AND samples > 0 AND span_s > 0
-        AND run_id NOT IN (
-            SELECT run_id FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-            WHERE samples_per_s IS NOT NULL)
+        AND run_id NOT IN (SELECT run_id FROM times)
     GROUP BY run_id),
 points AS (
     SELECT e.*, device_unit, n_rate_steps, rate_of, samples_per_s, tokens_per_s, held, held_of_model, study, r.nodes,

@@ -43,10 +43,13 @@
 --   left_out          VARCHAR[]       rules that leave the record out; NULL where none does
 WITH
 -- Only runs with power, and below only those with printed energy: millions of records of the others fill the memory.
+selected AS MATERIALIZED (
+    FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
+        runs := concat('run_id IN (SELECT run_id FROM main.power UNION SELECT run_id FROM main.steps WHERE energy_j > 0)',
+            ' AND (' || nullif(trim(runs), '') || ')'))),
 records AS (
     SELECT *, epoch_ns(ts) AS until_ns, until_ns - (step_s * averaged_steps * 1e9)::BIGINT AS since_ns
-    FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
-        runs := concat('run_id IN (SELECT run_id FROM main.power)', ' AND (' || nullif(trim(runs), '') || ')'))
+    FROM selected
     WHERE ts IS NOT NULL AND step_s > 0 AND NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
 parts AS (
     SELECT r.run_id, place_in_run, sensor, scope, kind, greatest(begins_ns, since_ns) AS a, least(ends_ns, until_ns) AS b,
@@ -78,9 +81,7 @@ FROM integrated JOIN records USING (run_id, place_in_run)
 UNION ALL
 SELECT r.run_id, r.file_id, r.line, r.attempt, r.step, r.averaged_steps, 'printed', NULL, s.energy_j * devices,
     s.energy_j * devices / r.step_s, place_in_run, left_out
-FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
-    runs := concat('run_id IN (SELECT run_id FROM main.steps WHERE energy_j > 0)',
-        ' AND (' || nullif(trim(runs), '') || ')')) AS r
+FROM selected AS r
 JOIN steps AS s ON s.run_id = r.run_id AND s.file_id = r.file_id AND s.line = r.line
     AND NOT contains(coalesce(left_out, []), 'logged_warmup')
 JOIN runs AS facts ON facts.run_id = r.run_id

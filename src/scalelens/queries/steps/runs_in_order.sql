@@ -5,7 +5,7 @@
 --   such a run nothing has to be gathered over ranks nor sorted, which takes most of the time of millions of records.
 --   A run whose records come in another order is not here, and is read as all others are: the answers are the same.
 --
--- Helper: used by logged_steps
+-- Helper: used by selected_steps and logged_steps
 --
 -- Sources: steps, members, selected_runs
 --

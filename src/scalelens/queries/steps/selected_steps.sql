@@ -18,7 +18,7 @@
 --
 -- Helper: used by many queries
 --
--- Sources: logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
+-- Sources: runs_in_order, logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -43,8 +43,9 @@
 --   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
+in_order_runs AS MATERIALIZED (FROM runs_in_order(runs := runs)),
 logged AS NOT MATERIALIZED (
-    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs) WHERE isfinite(step_s)
+    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs, in_order := 'in_order_runs') WHERE isfinite(step_s)
     UNION ALL BY NAME
     SELECT *, true AS is_logged_warmup, false AS is_in_order FROM logged_warmup(runs := runs)),
 megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
@@ -108,7 +109,7 @@ judged AS (
             CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
     FROM with_more AS r
-    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
+    LEFT JOIN epochs_logged(runs := runs, in_order := 'in_order_runs') AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, place_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
