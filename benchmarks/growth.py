@@ -8,10 +8,12 @@ were ingested, you may remove them.  What was measured stands in FOLDER/growth.c
 stopped.
 
 Each thing is measured in a process of its own: its processor time and the most memory it held.  A query has its default
-parameters; one that says nothing without arguments is left out.
+parameters; one that says nothing without arguments is left out.  Its answer comes in pieces, as for the command line, and
+no piece is kept.
 """
 
 import argparse
+import collections
 import contextlib
 import csv
 import json
@@ -27,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from scalelens.database.ask import ask
+from scalelens.database.ask import ask_in_pieces
 from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
@@ -133,7 +135,12 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
     yield "opening after a commit", opened, -1
     for name, query in sorted(load().items()):
         if not query.is_helper and name in (only or [name]):
-            yield name, lambda name=name: ask(home, name), LIMIT_S
+            yield name, lambda name=name: answered(home, name), LIMIT_S
+
+
+def answered(home: Path, name: str) -> None:
+    """Asks a query, and lets go of each piece of the answer."""
+    collections.deque(ask_in_pieces(home, name), maxlen=0)
 
 
 def measure(folder: Path, percent: float, table: Path, only: list[str]) -> None:

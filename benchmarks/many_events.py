@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from growth import LIMIT_S, OPENING, measured, write_run
-from scalelens.database.ask import ask
+from growth import LIMIT_S, OPENING, answered, measured, write_run
 from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
 from scalelens.tables import SCHEMAS
@@ -99,7 +98,7 @@ def main() -> None:
     print(f"{copies * tables['events'].num_rows:,} events of {copies * len(entries):,} traces in {size:.1f} GB")
     del tables
     things = {"opening": lambda: connect(home, asked=OPENING).execute(OPENING).fetchall()}
-    things |= {name: lambda name=name: ask(home, name) for name in given.only}
+    things |= {name: lambda name=name: answered(home, name) for name in given.only}
     for what, act in ({"opening without what is kept": things["opening"]} | things).items():
         print(what, measured(act, LIMIT_S), flush=True)
 

@@ -242,6 +242,18 @@ def test_a_twin_and_an_ambiguous_run_are_not_plain(connection: duckdb.DuckDBPyCo
     assert len(answers(connection, "plain_runs()")) == 1
 
 
+def test_a_twin_leaves_out_its_own_part_alone(connection: duckdb.DuckDBPyConnection) -> None:
+    """A file may hold two runs, of which one stands in another log as well."""
+    later = [{"run_id": "b", "part": 1, "step": step, "step_s": 1.0} for step in (1, 2, 3)]
+    for odd in ({}, {"averaged_steps": 2}):  # read by the numbers of their steps, and gathered
+        filled(connection, [{"step": 1, "step_s": 1.0}, *(row | odd for row in later)], {})
+        connection.execute("UPDATE members SET why = 'twin'")
+        insert(connection, "members", {"file_id": "f", "part": 1, "run_id": "b", "why": "file"})
+        insert(connection, "runs", {"run_id": "b"})
+        for table in ("step_times", "selected_steps()", "batch_stats()"):
+            assert {row["run_id"] for row in answers(connection, f"(FROM {table})")} == {"b"}, table
+
+
 def test_conditions_reach_runs_of_both_kinds(
     connection: duckdb.DuckDBPyConnection, by_rules: duckdb.DuckDBPyConnection
 ) -> None:
