@@ -73,7 +73,7 @@ def test_groups_hold_each_run_once_and_all_its_batches(several: Path, monkeypatc
 
     monkeypatch.setattr(by_run, "groups_of", noted)
     monkeypatch.setattr(asking, "LARGE_BYTES", 0)
-    ask(several, "batch_stats")
+    ask(several, "elbow")
     runs = [{*group.tables["members"]["run_id"].to_pylist()} for group in pieces]
     assert len(groups_of_runs := [group for group in runs if group]) > 2
     assert sum(map(len, groups_of_runs)) == len(set().union(*runs)) == ask(several, "runs_overview").height
@@ -93,8 +93,8 @@ def unread(group: Any) -> set[str]:
 def test_a_condition_may_be_about_all_runs(several: Path) -> None:
     """It would select others, were it asked of each group."""
     many = "devices > (SELECT avg(devices) FROM runs)"
-    expected = "FROM batch_stats() WHERE run_id IN (SELECT run_id FROM runs WHERE {}) ORDER BY run_id"
-    found = ask(several, "batch_stats", {"runs": many})["run_id"].to_list()
+    expected = "FROM elbow() WHERE run_id IN (SELECT run_id FROM runs WHERE {}) ORDER BY run_id"
+    found = ask(several, "elbow", {"runs": many})["run_id"].to_list()
     assert found == asking.answer_of(several, expected.format(many))["run_id"].to_list()
     assert found
 
@@ -109,14 +109,14 @@ def test_no_run_is_selected(several: Path) -> None:
 @pytest.mark.usefixtures("as_large")
 def test_refined_answers_and_queries_of_a_user_are_asked_at_once(several: Path, tmp_path: Path) -> None:
     """A row may be chosen among those of all runs, and a user's query may replace one that ours reads."""
-    assert ask(several, "batch_stats", refined="count(*) AS n FROM {}")["n"].to_list() == [
-        ask(several, "batch_stats").height
+    assert ask(several, "elbow", refined="count(*) AS n FROM {}")["n"].to_list() == [
+        ask(several, "elbow").height
     ]
-    (tmp_path / "batch_stats.sql").write_text(
+    (tmp_path / "elbow.sql").write_text(
         "-- Mine.\n--\n-- Answers: How many?\n--\n-- Partition: run_id\n--\n-- Sources: members\n--\n"
         "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
     )
-    rows = ask(several, "batch_stats", query_folders=(tmp_path,))
+    rows = ask(several, "elbow", query_folders=(tmp_path,))
     assert rows.height == 1
 
 

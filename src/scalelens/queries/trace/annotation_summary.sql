@@ -7,8 +7,6 @@
 --
 -- Glance: run_id rank side name calls total_ns mean_ns max_ns
 --
--- Partition: run_id
---
 -- Sources: events, selected_runs, step_annotations
 --
 -- Parameters:

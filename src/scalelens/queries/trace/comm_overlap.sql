@@ -11,8 +11,6 @@
 --
 -- Glance: run_id rank train_step overlap_share% communication_ns exposed_ns overlapped_ns
 --
--- Partition: run_id
---
 -- Sources: class_times
 --
 -- Parameters:

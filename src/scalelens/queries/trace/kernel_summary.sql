@@ -6,8 +6,6 @@
 --
 -- Glance: run_id rank name share% total_ns calls mean_ns median_ns max_ns class train_step
 --
--- Partition: run_id
---
 -- Sources: gpu_classes
 --
 -- Parameters:

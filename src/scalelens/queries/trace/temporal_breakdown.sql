@@ -17,8 +17,6 @@
 -- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
 --   compute_ns exposed_comm_ns idle_ns remark
 --
--- Partition: run_id
---
 -- Sources: class_times, events
 --
 -- Parameters:
