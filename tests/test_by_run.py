@@ -109,9 +109,7 @@ def test_no_run_is_selected(several: Path) -> None:
 @pytest.mark.usefixtures("as_large")
 def test_refined_answers_and_queries_of_a_user_are_asked_at_once(several: Path, tmp_path: Path) -> None:
     """A row may be chosen among those of all runs, and a user's query may replace one that ours reads."""
-    assert ask(several, "elbow", refined="count(*) AS n FROM {}")["n"].to_list() == [
-        ask(several, "elbow").height
-    ]
+    assert ask(several, "elbow", refined="count(*) AS n FROM {}")["n"].to_list() == [ask(several, "elbow").height]
     (tmp_path / "elbow.sql").write_text(
         "-- Mine.\n--\n-- Answers: How many?\n--\n-- Partition: run_id\n--\n-- Sources: members\n--\n"
         "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
