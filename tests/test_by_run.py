@@ -174,9 +174,17 @@ def test_a_fault_in_a_later_piece_is_one_sentence(several: Path, run: Run, monke
 
 
 @pytest.mark.usefixtures("as_large")
-def test_the_first_rows_are_shown_and_all_are_counted(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_rows_are_shown_and_all_are_counted(
+    several: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("scalelens.cli.pieces.ROWS_LOOKED_AT", 3000)
     shown = run("sql", MANY, "-w", several, "--format", "table")
+    assert "8,000 more rows" in shown.err
+    (tmp_path / "many.sql").write_text(
+        "-- Mine.\n--\n-- Answers: Which numbers?\n--\n-- Sources: members\n--\n"
+        "-- Columns:\n--   i    BIGINT    number\nSELECT i FROM range(9000) r(i)"
+    )
+    shown = run("query", "many", "-w", several, "--format", "table", "--queries", tmp_path)  # it has no glance
     assert "8,000 more rows" in shown.err
     pieces = list(ask_in_pieces(several, "batch_cdf"))
     assert pl.concat(map(answering.frame_of, pieces)).height == ask(several, "batch_cdf").height

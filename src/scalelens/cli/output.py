@@ -43,9 +43,14 @@ WITH_PROVENANCE = (Format.latex, Format.markdown, Format.envelope)  # these say 
 
 def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; without a format as a table on a terminal, else as CSV."""
+    check_terminal(format)
+    to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
+
+
+def check_terminal(format: Format | None) -> None:
+    """Raises UserError where a terminal would get what only programs read."""
     if format is Format.parquet and sys.stdout.isatty():
         raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
-    to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
 
 
 def to_stdout(write: Callable[[], object]) -> None:

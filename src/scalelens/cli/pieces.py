@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from scalelens.cli.output import Format, to_stdout
-from scalelens.errors import UserError
+from scalelens.cli.output import Format, check_terminal, to_stdout
 from scalelens.report.small_csv import small_csv
 from scalelens.report.text_formats import inert_csv, json_text
 
@@ -34,8 +33,7 @@ def show_pieces(pieces: "Iterator[pa.Table]", format: Format | None) -> int:
         rows, n_rows = first_rows_of(pieces)
         to_stdout(lambda: print_table(rows, n_rows))
         return n_rows
-    if format is Format.parquet and sys.stdout.isatty():
-        raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
+    check_terminal(format)
     write = {Format.parquet: write_parquet, Format.json: write_json}.get(format or Format.csv, write_csv)
     lengths: list[int] = []
     to_stdout(lambda: lengths.extend(write(pieces)))

@@ -76,6 +76,10 @@ def show_answer(
         columns = {column.name: column for column in query.columns}
         runs, has_options = names_of_runs(root, query), parameters is None  # `query` shows where rows come from itself
         show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options, n_rows)
+    elif for_people:
+        from scalelens.cli.terminal_tables import print_table
+
+        to_stdout(lambda: print_table(rows, n_rows))
     else:
         show(rows, format)
 

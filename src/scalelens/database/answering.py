@@ -26,7 +26,7 @@ REMEDIES = {
 }
 
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
-PIECE_ROWS = 100_000
+PIECE_ROWS = 100_000  # of an answer: some tens of megabytes
 
 
 class MayWriteError(UserError):

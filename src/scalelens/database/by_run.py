@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from scalelens.database.answering import arrow_answer, arrow_pieces
-from scalelens.database.connect import bound_memory, connect, connect_to, needed_tables
+from scalelens.database.connect import bound_memory, connect_to, needed_tables
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables
 from scalelens.database.views import sql_text
@@ -34,19 +34,15 @@ def answer_by_run(
     The statement says nothing of the condition, which may be about all runs: it is asked first.
     """
     warehouse = Warehouse(root)
-    needed = needed_tables(statement, queries)
+    condition = f"FROM selected_runs(runs := {sql_text(runs)})"
+    of_condition = load((), condition)
+    needed = needed_tables(statement, queries) | needed_tables(condition, of_condition)
     records = opened(warehouse, warehouse.texts(), needed | {"files"})
-    groups = groups_of(records, selected(root, runs, closed))
+    selected = arrow_answer(connect_to(warehouse, records, condition, of_condition, closed), condition, not closed)
+    groups = groups_of(records, {*selected["run_id"].to_pylist()})
     connections = (connect_to(warehouse, part, statement, queries, closed, of_members=True) for part in groups)
     answers = (piece for connection in connections for piece in arrow_pieces(connection, statement, not closed))
     yield from answers if len(groups) == 1 else in_order(answers)
-
-
-def selected(root: Path, runs: str, closed: bool) -> set[str]:
-    """Ids of the runs of a condition."""
-    statement = f"FROM selected_runs(runs := {sql_text(runs)})"
-    connection = connect(root, asked=statement, queries=load((), statement), closed=closed)
-    return {*arrow_answer(connection, statement, not closed)["run_id"].to_pylist()}
 
 
 def groups_of(records: RecordTables, runs: set[str]) -> list[RecordTables]:
