@@ -57,8 +57,8 @@ RECORD = (
 EVENT = '{{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{{}}}}}'
 
 
-def write_run(folder: Path, number: int) -> None:
-    """The files of a run: one of twenty configurations, on 8 to 64 devices."""
+def write_run(folder: Path, number: int, operators: int = OPS) -> None:
+    """The files of a run: one of twenty configurations, on 8 to 64 devices; its traces have so many operators."""
     chance = np.random.default_rng(number)
     world, layers = 8 << number % 4, 12 + 6 * (number // 4 % 5)
     folder.mkdir(parents=True)
@@ -70,15 +70,15 @@ def write_run(folder: Path, number: int) -> None:
     arguments = ARGUMENTS.format(world=world, layers=layers)
     (folder / f"slurm-{1_000_000 + number}.out").write_text(arguments + "".join(records))
     for rank in range(RANKS):
-        (folder / f"rank{rank}.json").write_text(trace(chance, rank, number))
+        (folder / f"rank{rank}.json").write_text(trace(chance, rank, number, operators))
     (folder / "power.csv").write_text("".join(power(chance, number)))
 
 
-def trace(chance: np.random.Generator, rank: int, number: int) -> str:
+def trace(chance: np.random.Generator, rank: int, number: int, operators: int) -> str:
     """A trace of two steps: of each operator its call, its launch and its kernel."""
     base = 1.7e15 + number * 1e9
     events = []
-    durations = 20 * (1 + 0.1 * chance.random(OPS))
+    durations = 20 * (1 + 0.1 * chance.random(operators))
     for k, duration in enumerate(durations):
         begin, link = base + 40 * k, f'"correlation":{k + 1}'
         name = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL" if k % 8 == 7 else f"gemm_{k % 5}"
@@ -87,7 +87,7 @@ def trace(chance: np.random.Generator, rank: int, number: int) -> str:
             EVENT.format("cuda_runtime", "cudaLaunchKernel", 1, 1, begin + 2, 5, link),
             EVENT.format("kernel", name, rank, 7, begin + 8, duration, f'"device":{rank},"stream":7,{link}'),
         ]
-    half = 40 * OPS / 2
+    half = 40 * operators / 2
     events += [EVENT.format("user_annotation", f"ProfilerStep#{k}", 1, 1, base + k * half, half, "") for k in (0, 1)]
     told = json.dumps({"rank": rank, "world_size": RANKS, "backend": "nccl"})
     return f'{{"schemaVersion":1,"distributedInfo":{told},"traceEvents":[\n' + ",\n".join(events) + "\n]}"
