@@ -10,7 +10,7 @@
 --
 -- Helper: used by scaling_series
 --
--- Sources: runs, step_times, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
+-- Sources: runs, steps, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
 --
 -- Parameters:
 --   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
@@ -51,7 +51,7 @@
 --   value_kinds          VARCHAR             what the records are
 WITH
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
-largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM step_times GROUP BY run_id),
+largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps WHERE phase = 'train' GROUP BY run_id),
 -- Named in a text, so that DuckDB plans each only where the metric asks for it.
 rates AS (
     FROM query(replace(replace(CASE WHEN metric IN ('throughput', 'tflops') THEN 'FROM rates_logged(RULES)'
