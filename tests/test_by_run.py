@@ -41,6 +41,7 @@ def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes any warehouse a large one, with few rows in a group and in a piece."""
     monkeypatch.setattr(asking, "LARGE_BYTES", 0)
     monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
+    monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 2000)
     monkeypatch.setattr(answering, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
 
 

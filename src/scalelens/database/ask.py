@@ -71,8 +71,8 @@ def ask_in_pieces(
             from scalelens.database.by_run import answer_by_run
 
             runs = given.pop("runs", None)
-            plain = f"SELECT * FROM {call(name, given)}"
-            return begun(root, lambda: answer_by_run(root, plain, runs or "", queries, closed=not unsafe), whole)
+            plain, is_light = f"SELECT * FROM {call(name, given)}", queries[name].is_light
+            return begun(root, lambda: answer_by_run(root, plain, runs or "", queries, not unsafe, is_light), whole)
         return answer_in_pieces(root, statement, query_folders, queries, unsafe, whole)
     except UserError as error:
         if NO_RUN.search(str(error)):

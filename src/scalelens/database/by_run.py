@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP_ROWS = 10_000_000  # of the files of some runs; a run with more is asked by itself
+LIGHT_GROUP_ROWS = 100_000_000  # for a query of a light partition: a group costs half a second before it is read
 SORTING_GIB = 1  # held of an answer, while it is brought in order
 
 
 def answer_by_run(
-    root: Path, statement: str, runs: str, queries: Mapping[str, Query], closed: bool
+    root: Path, statement: str, runs: str, queries: Mapping[str, Query], closed: bool, is_light: bool
 ) -> "Iterator[pa.Table]":
     """The answer to a statement about the runs that a condition selects, in pieces and in the order of `run_id`.
 
@@ -39,13 +40,13 @@ def answer_by_run(
     needed = needed_tables(statement, queries) | needed_tables(condition, of_condition)
     records = opened(warehouse, warehouse.texts(), needed | {"files"})
     selected = arrow_answer(connect_to(warehouse, records, condition, of_condition, closed), condition, not closed)
-    groups = groups_of(records, {*selected["run_id"].to_pylist()})
+    groups = groups_of(records, {*selected["run_id"].to_pylist()}, LIGHT_GROUP_ROWS if is_light else GROUP_ROWS)
     connections = (connect_to(warehouse, part, statement, queries, closed, of_members=True) for part in groups)
     answers = (piece for connection in connections for piece in arrow_pieces(connection, statement, not closed))
     yield from answers if len(groups) == 1 else in_order(answers)
 
 
-def groups_of(records: RecordTables, runs: set[str]) -> list[RecordTables]:
+def groups_of(records: RecordTables, runs: set[str], rows_of_a_group: int) -> list[RecordTables]:
     """The records of some runs at a time.  Runs whose rows were written together are together, as far as may be.
 
     There is at least one group, which may be of no run.
@@ -59,13 +60,13 @@ def groups_of(records: RecordTables, runs: set[str]) -> list[RecordTables]:
         if run in contents:
             contents[run].add(content)
     groups: list[set[str]] = [set()]
-    left = GROUP_ROWS
+    left = rows_of_a_group
     first_batch = {run: min((batch_of.get(content, -1) for content in contents[run]), default=-1) for run in runs}
     for run in sorted(runs, key=lambda run: (first_batch[run], run)):
         rows = sum(rows_of.get(content) or 0 for content in contents[run])
         if rows > left and groups[-1]:
             groups.append(set())
-            left = GROUP_ROWS
+            left = rows_of_a_group
         groups[-1].add(run)
         left -= rows
     return [of_runs(records, group, set().union(*(contents[run] for run in group))) for group in groups]

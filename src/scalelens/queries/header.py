@@ -17,7 +17,8 @@
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
 A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
 for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a run rest on this run
-alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs at a time.
+alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs at a time; ten times
+as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
@@ -45,6 +46,7 @@ from scalelens.tables import documented
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
 QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "Otherwise", "Helper", "Partition", "Sources", "Parameters", "Columns")
+LIGHT = "run_id, light"  # a Partition
 HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
@@ -70,6 +72,7 @@ class Query(NamedTuple):
     title: str
     is_helper: bool  # other queries read it; it is not a question of its own
     is_by_run: bool  # Partition
+    is_light: bool  # of the Partition
     otherwise: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
@@ -143,6 +146,7 @@ def read_query(path: Path) -> Query:
         title=title,
         is_helper="Helper" in sections,
         is_by_run="Partition" in sections,
+        is_light=_partition(sections) == LIGHT,
         otherwise=" ".join(sections.get("Otherwise", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
@@ -156,6 +160,10 @@ def read_query(path: Path) -> Query:
         text=text,
         path=path,
     )
+
+
+def _partition(sections: dict[str, list[str]]) -> str:
+    return " ".join(sections.get("Partition", [])).strip()
 
 
 def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]:
@@ -172,8 +180,8 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
             sections[heading[1]] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
-    if "Partition" in sections and " ".join(sections["Partition"]).strip() != "run_id":
-        raise UserError(f"{path}: 'Partition:' is not run_id", "no other partition is asked part by part")
+    if "Partition" in sections and _partition(sections) not in ("run_id", LIGHT):
+        raise UserError(f"{path}: 'Partition:' is not run_id", f"write run_id, or {LIGHT}")
     for required in ("Answers", "Sources", "Columns"):
         if not any(sections.get(required, [])):
             raise UserError(

@@ -25,6 +25,8 @@
 --
 -- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
+-- Partition: run_id, light
+--
 -- Sources: selected_steps, plain_runs, step_times, selected_runs
 --
 -- Parameters:

@@ -7,6 +7,8 @@
 --
 -- Glance: run_id rank side name calls total_ns mean_ns max_ns
 --
+-- Partition: run_id, light
+--
 -- Sources: events, selected_runs, step_annotations
 --
 -- Parameters:

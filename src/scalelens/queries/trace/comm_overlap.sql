@@ -11,6 +11,8 @@
 --
 -- Glance: run_id rank train_step overlap_share% communication_ns exposed_ns overlapped_ns
 --
+-- Partition: run_id, light
+--
 -- Sources: class_times
 --
 -- Parameters:

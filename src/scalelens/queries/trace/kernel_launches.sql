@@ -6,6 +6,8 @@
 --
 -- Glance: run_id name duration_ns delay_ns launch_duration_ns launch_name rank train_step class
 --
+-- Partition: run_id
+--
 -- Sources: gpu_events
 --
 -- Parameters:
@@ -29,3 +31,4 @@ SELECT run_id, file_id, line, rank, train_step, correlation, launch_name, class,
     greatest(start_ns - launch_start_ns - launch_duration_ns, 0) AS delay_ns
 FROM gpu_events(runs := runs, steps := steps)
 WHERE launch_start_ns IS NOT NULL
+ORDER BY run_id, file_id, line

@@ -6,6 +6,8 @@
 --
 -- Glance: run_id rank name share% total_ns calls mean_ns median_ns max_ns class train_step
 --
+-- Partition: run_id, light
+--
 -- Sources: gpu_classes
 --
 -- Parameters:

@@ -17,6 +17,8 @@
 -- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
 --   compute_ns exposed_comm_ns idle_ns remark
 --
+-- Partition: run_id, light
+--
 -- Sources: class_times, events
 --
 -- Parameters:
