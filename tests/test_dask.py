@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scalelens.database import by_run as asked_by_run
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
@@ -74,6 +75,17 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, monkeypatch: p
     rows = {name: everything(folder) for name, folder in (("w", home), ("one", tmp_path / "one"))}
     assert all(rows["w"][table] == rows["one"][table] for table in ("steps", "params", "members", "runs"))
     assert ingest([logs], home).entries == []
+
+
+def test_runs_are_asked_on_workers(logs: Path, tmp_path: Path, run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_by_run, "GROUP_ROWS", 20)
+    asked = ("query", "batch_stats", "-w", tmp_path / "one")
+    with distributed.LocalCluster(2, threads_per_worker=1, memory_limit=0, dashboard_address=None) as cluster:
+        apart = run(*asked, "--dask", cluster.scheduler_address)
+    assert apart.out == run(*asked).out and apart.out.count("\n") > 9
+    for refused in (("query", "scaling"), ("query", "batch_stats", "--limit", 1)):
+        assert "all runs at once" in run(*refused, "-w", tmp_path / "one", "--dask", "local").err
+    assert "--dask gives no latex" in run(*asked, "--format", "latex", "--dask", "local").err
 
 
 SBATCH = """#!/bin/bash

@@ -34,7 +34,7 @@ JobArray = Annotated[
 ]
 DaskCluster = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Read on a Dask cluster: a scheduler's address, slurm or local."),
+    typer.Option("--dask", metavar="ADDRESS", help="Work on a Dask cluster: a scheduler's address, slurm or local."),
 ]
 QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Folder with query files of your own.")]
 Unsafe = Annotated[

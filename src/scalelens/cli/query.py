@@ -1,7 +1,9 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +11,7 @@ from scalelens.cli.completions import query_names, query_parameters
 from scalelens.cli.options import (
     WAREHOUSE,
     Columns,
+    DaskCluster,
     Limit,
     OutputFormat,
     QueryFolders,
@@ -20,6 +23,10 @@ from scalelens.cli.options import (
 )  # fmt: skip
 from scalelens.cli.output import WITH_PROVENANCE, errors
 from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
+from scalelens.errors import UserError
+
+if TYPE_CHECKING:
+    from scalelens.database.by_run import Elsewhere
 
 PANEL = "Ask"
 
@@ -41,6 +48,7 @@ def query(
     limit: Limit = None,
     everything: Annotated[bool, typer.Option("--all", help="All columns, not only those that matter most.")] = False,
     unsafe: Unsafe = False,
+    dask: DaskCluster = None,
 ) -> None:
     """Ask one of the questions that come with ScaleLens, or one of yours.
 
@@ -56,6 +64,8 @@ def query(
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
+        if dask:
+            raise UserError(f"--dask gives no {format.value}", "leave one of the two out")
         from scalelens.cli.written import show_with_provenance
 
         asked = {
@@ -66,7 +76,10 @@ def query(
         }
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
-    pieces = ask_in_pieces(warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined)
+    elsewhere = on_workers(dask) if dask else None
+    pieces = ask_in_pieces(
+        warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined, elsewhere=elsewhere
+    )
     if is_for_people(format) and not (everything or columns):
         from scalelens.cli.written import show_answer
 
@@ -78,6 +91,22 @@ def query(
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
     elif not n_rows:
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
+
+
+def on_workers(where: str) -> "Elsewhere":
+    """Asks groups of runs on a Dask cluster; people see how many have answered."""
+    from rich.progress import track
+
+    from scalelens.cli.inert_console import errors as console
+    from scalelens.ingestion.clusters import on_cluster
+    from scalelens.ingestion.processes import default_jobs
+
+    def elsewhere(work: Any, parts: list[Any]) -> Iterator[tuple[int, Any]]:
+        answers = on_cluster(where, default_jobs(), work, parts)
+        shown = sys.stderr.isatty()
+        return iter(track(answers, "groups of runs", len(parts), console=console, transient=True, disable=not shown))
+
+    return elsewhere
 
 
 def refinement(columns: str | None, where: str | None, sort: str | None, limit: int | None) -> str:

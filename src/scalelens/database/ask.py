@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from scalelens.database.by_run import Elsewhere
+
 # What lists the tables and macros of a connection: then all must be there.
 LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
 NO_RUN = re.compile(r"[ab] := '(.*)' is no run")  # says two_sides
@@ -55,10 +57,12 @@ def ask_in_pieces(
     unsafe: bool = False,
     refined: str = EVERYTHING,
     whole: bool = False,
+    elsewhere: "Elsewhere | None" = None,
 ) -> "Iterator[pa.Table]":
     """The same as Arrow tables, without polars, as `answer_in_pieces` gives them.
 
-    Of a large warehouse, a query of `Partition: run_id` is asked some runs at a time.
+    Of a large warehouse, a query of `Partition: run_id` is asked some runs at a time, `elsewhere` if that is given.
+    Raises UserError where it is given and the question is about all runs at once.
     """
     given = dict(parameters or {})
     statement = f"SELECT {refined.replace('{}', call(name, given))}"
@@ -66,13 +70,22 @@ def ask_in_pieces(
     check_call(name, given, queries, query_folders)
     all_ours = all(is_ours(query.path) for query in queries.values())  # a user's query may rest on all runs
     by_run = refined == EVERYTHING and all_ours and queries[name].is_asked_by_run(given)
+    if elsewhere and not by_run:
+        raise UserError(
+            f"{name}, asked so, is about all runs at once: a cluster cannot share it",
+            "leave --dask out; it is for queries that say Partition: run_id, without --where, --sort or --limit",
+        )
     try:
-        if by_run and is_large(Warehouse(root)):
+        if elsewhere or (by_run and is_large(Warehouse(root))):
             from scalelens.database.by_run import answer_by_run
 
             runs = given.pop("runs", None)
             plain, is_light = f"SELECT * FROM {call(name, given)}", queries[name].is_light
-            return begun(root, lambda: answer_by_run(root, plain, runs or "", queries, not unsafe, is_light), whole)
+
+            def asked() -> "Iterator[pa.Table]":
+                return answer_by_run(root, plain, runs or "", queries, not unsafe, is_light, elsewhere)
+
+            return begun(root, asked, whole)
         return answer_in_pieces(root, statement, query_folders, queries, unsafe, whole)
     except UserError as error:
         if NO_RUN.search(str(error)):

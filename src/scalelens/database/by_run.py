@@ -4,7 +4,8 @@ DuckDB puts much of what memory cannot hold into files, but no lists: those of t
 warehouse are too many.  Some runs at a time take as long as all at once, or less, and hold as much as those.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,26 @@ from scalelens.warehouse.log import Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    Elsewhere = Callable[[Callable[[RecordTables], pa.Table], list[RecordTables]], Iterator[tuple[int, pa.Table]]]
+
 GROUP_ROWS = 10_000_000  # of the files of some runs; a run with more is asked by itself
 LIGHT_GROUP_ROWS = 100_000_000  # for a query of a light partition: a group costs half a second before it is read
 SORTING_GIB = 1  # held of an answer, while it is brought in order
 
 
 def answer_by_run(
-    root: Path, statement: str, runs: str, queries: Mapping[str, Query], closed: bool, is_light: bool
+    root: Path,
+    statement: str,
+    runs: str,
+    queries: Mapping[str, Query],
+    closed: bool,
+    is_light: bool,
+    elsewhere: "Elsewhere | None" = None,
 ) -> "Iterator[pa.Table]":
     """The answer to a statement about the runs that a condition selects, in pieces and in the order of `run_id`.
 
-    The statement says nothing of the condition, which may be about all runs: it is asked first.
+    The statement says nothing of the condition, which may be about all runs: it is asked first.  `elsewhere` asks the
+    groups of runs on other machines, which see the warehouse below the same path.
     """
     warehouse = Warehouse(root)
     condition = f"FROM selected_runs(runs := {sql_text(runs)})"
@@ -40,10 +50,22 @@ def answer_by_run(
     needed = needed_tables(statement, queries) | needed_tables(condition, of_condition)
     records = opened(warehouse, warehouse.texts(), needed | {"files"})
     selected = arrow_answer(connect_to(warehouse, records, condition, of_condition, closed), condition, not closed)
-    groups = groups_of(records, {*selected["run_id"].to_pylist()}, LIGHT_GROUP_ROWS if is_light else GROUP_ROWS)
-    connections = (connect_to(warehouse, part, statement, queries, closed, of_members=True) for part in groups)
-    answers = (piece for connection in connections for piece in arrow_pieces(connection, statement, not closed))
+    rows_of_a_group = LIGHT_GROUP_ROWS if is_light and not elsewhere else GROUP_ROWS
+    groups = groups_of(records, {*selected["run_id"].to_pylist()}, rows_of_a_group)
+    if elsewhere:
+        ask_of = functools.partial(answer_of_group, root.resolve(), statement, queries, closed)
+        answers = (answer for _, answer in elsewhere(ask_of, groups))
+    else:
+        connections = (connect_to(warehouse, part, statement, queries, closed, of_members=True) for part in groups)
+        answers = (piece for connection in connections for piece in arrow_pieces(connection, statement, not closed))
     yield from answers if len(groups) == 1 else in_order(answers)
+
+
+def answer_of_group(
+    root: Path, statement: str, queries: Mapping[str, Query], closed: bool, part: RecordTables
+) -> "pa.Table":
+    connection = connect_to(Warehouse(root), part, statement, queries, closed, of_members=True)
+    return arrow_answer(connection, statement, not closed)
 
 
 def groups_of(records: RecordTables, runs: set[str], rows_of_a_group: int) -> list[RecordTables]:

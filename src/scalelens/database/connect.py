@@ -62,7 +62,8 @@ def connect_to(
     connection = duckdb.connect(":memory:", config={"threads": "1"} if is_little else {})
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
-        "SET parquet_metadata_cache = true"  # segments never change
+        "SET parquet_metadata_cache = true; "  # segments never change
+        "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
     plan_quickly(connection)
     bound_memory(connection)

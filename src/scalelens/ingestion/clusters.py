@@ -1,18 +1,20 @@
-"""Reads batches on the workers of a Dask cluster: one that runs already, one in Slurm jobs, or one on this machine.
+"""Works on the workers of a Dask cluster: one that runs already, one in Slurm jobs, or one on this machine.
 
-A worker commits what it reads, as a local process does.  A batch whose worker was lost is read by another one: what
-was committed is seen as a duplicate, what was not is read anew.
+Files are read there in batches, and large warehouses are asked there some runs at a time.  A worker commits what it
+reads, as a local process does.  A batch whose worker was lost is read by another one: what was committed is seen as a
+duplicate, what was not is read anew.
 """
 
 import contextlib
 import functools
+import logging
 import secrets
 import shlex
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from scalelens.errors import UserError
 from scalelens.ingestion.batch import Contents, IngestOptions, Progress, known_contents, read_batch
@@ -22,7 +24,10 @@ from scalelens.ingestion.walk import WalkedFile
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 
-RETRIES = 3  # of a batch whose reading failed, perhaps because of its node
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+RETRIES = 3  # of a part of the work that failed, perhaps because of its node
 CONNECT_S = 30
 # Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.  Dask makes
 # them give back each freed block of memory at once, which costs a tenth of their time, and looks at what they do.
@@ -37,27 +42,33 @@ SLURM_DEFAULTS = {"cores": 4, "processes": 4, "memory": "8GB"}  # of a job, wher
 def on_dask(
     batches: list[list[WalkedFile]], options: IngestOptions, where: str, workers: int, progress: Progress
 ) -> Iterator[list[Entry]]:
-    """Entries of each batch, in the order in which the batches end.
+    """Entries of each batch, in the order in which the batches end; the arguments are those of `on_cluster`."""
+    options = options._replace(warehouse=options.warehouse.resolve())
+    read = functools.partial(read_on_worker, options=options, ingest=secrets.token_hex(8))
+    for number, entries in on_cluster(where, workers, read, batches):
+        progress(sum(file.size_bytes for file in batches[number]))
+        yield entries
+
+
+def on_cluster(
+    where: str, workers: int, work: Callable[[Part], Result], parts: list[Part]
+) -> Iterator[tuple[int, Result]]:
+    """The result of each part of the work with the part's number, in the order in which they end.
 
     `where` is the address of a scheduler, `slurm` or `local`; `workers` are started for the last two.
-    Raises UserError where there is no such cluster, or one that cannot read.
+    Raises UserError where there is no such cluster, or one that cannot work.
     """
     try:
         import distributed
     except ImportError:
         raise UserError("Dask is not installed here", "pip install 'scalelens[dask]'") from None
-    options = options._replace(warehouse=options.warehouse.resolve())
     with cluster_at(where, workers) as cluster:
         try:
             with distributed.Client(cluster, timeout=CONNECT_S) as client:
-                ingest = secrets.token_hex(8)
-                futures = client.map(
-                    read_on_worker, batches, options=options, ingest=ingest, retries=RETRIES, pure=False
-                )
-                batch_of = dict(zip(futures, batches, strict=True))
-                for future, entries in distributed.as_completed(futures, with_results=True):
-                    progress(sum(file.size_bytes for file in batch_of[future]))
-                    yield entries
+                futures = client.map(work, parts, retries=RETRIES, pure=False)
+                number_of = {future: number for number, future in enumerate(futures)}
+                for future, result in distributed.as_completed(futures, with_results=True):
+                    yield number_of[future], result
         except (OSError, ValueError, distributed.client.FutureCancelledError) as error:
             raise UserError(
                 f"the Dask cluster at {where} cannot be used ({error})",
@@ -67,7 +78,7 @@ def on_dask(
             raise UserError(f"Dask's workers cannot import what they need ({error})", "install it for them") from None
         except distributed.KilledWorker as error:
             raise UserError(
-                f"a batch ended its worker several times ({error})", "give the workers more memory, and run it again"
+                f"some work ended its worker several times ({error})", "give the workers more memory, and run it again"
             ) from None
 
 
@@ -79,7 +90,9 @@ def cluster_at(where: str, workers: int) -> Iterator[Any]:
         from distributed import LocalCluster
 
         with undisturbed(), dask.config.set(LOCAL_WORKERS):
-            cluster = LocalCluster(workers, threads_per_worker=1, memory_limit=0, dashboard_address=None)
+            cluster = LocalCluster(
+                workers, threads_per_worker=1, memory_limit=0, dashboard_address=None, silence_logs=logging.CRITICAL
+            )  # its workers may complain while they end
     elif where == "slurm":
         cluster = slurm_cluster()
         cluster.scale(n=workers)
