@@ -30,11 +30,14 @@ Result = TypeVar("Result")
 RETRIES = 3  # of a part of the work that failed, perhaps because of its node
 CONNECT_S = 30
 # Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.  Dask makes
-# them give back each freed block of memory at once, which costs a tenth of their time, and looks at what they do.
+# them give back each freed block of memory at once, and looks fifty times a second how they are: each costs a tenth of
+# their time.
 LOCAL_WORKERS = {
     "distributed.worker.multiprocessing-method": "forkserver",
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
 }
 SLURM_DEFAULTS = {"cores": 4, "processes": 4, "memory": "8GB"}  # of a job, where Dask's own settings name none
 
