@@ -86,7 +86,7 @@ class Layout:
         self.names = ["step_s" if column == "step_ms" else column for column, _, _ in targets if column]
         self.in_ms = [k for k in named if targets[k][0] == "step_ms"]
         self.counts = [k for k in named if targets[k][0] in COUNTS]
-        self.values = operator.itemgetter(*named, *named[:1])  # of one, itemgetter gives no tuple
+        self.values = operator.itemgetter(*named, 0, 0)  # of one, itemgetter gives no tuple, and of none it raises
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
         self.named = named
 
