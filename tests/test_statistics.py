@@ -221,6 +221,15 @@ def test_below_six_runs_the_range() -> None:
     assert median_interval_between_runs(np.array([3.0]))[:3] == (None, None, None)
 
 
+def test_thousands_of_runs_have_an_interval() -> None:
+    runs = np.arange(1.0, 10_001)
+    low, high = interpolated_interval(runs)
+    interval = median_interval_between_runs(runs)
+    assert (interval.low, interval.high) == (4902, 5099)  # 2^10000 is no float
+    assert 4902 <= low < 4903
+    assert 5098 < high <= 5099
+
+
 @pytest.mark.parametrize("n", range(6, 60))
 def test_interval_between_runs_is_the_narrowest_that_covers_95_percent(n: int) -> None:
     interval = median_interval_between_runs(np.arange(1.0, n + 1))

@@ -1,7 +1,7 @@
 """Intervals of medians, of the steps of one run and of repeated runs.  Times are in seconds, in the order of steps."""
 
 from collections.abc import Sequence
-from math import comb, floor, sqrt
+from math import floor, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -103,8 +103,19 @@ def median_interval_between_runs(medians: Values) -> Interval:
     if n < FEWEST_RUNS:
         reason = f"{n} runs are too few for a 95 % interval: the range of them"
         return Interval(float(ordered[0]), float(ordered[-1]), "range", float(n), None, reason)
-    outside, rank = 0, 0
-    while outside + comb(n, rank) <= 0.025 * 2**n:  # values below the median: binomial (n, 1/2)
-        outside += comb(n, rank)
-        rank += 1
+    rank, _ = rank_of_lower_end(n)
     return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), "ci95", float(n), None, None)
+
+
+def rank_of_lower_end(n: int) -> tuple[int, int]:
+    """Rank of the lower end of the 95 % interval of a median of n values, and the outcomes that lie below it.
+
+    Of 2^n outcomes, those with fewer values below the median than the rank: 2.5 % at most.  Whole numbers, because
+    2^n is beyond a float from 1,024 runs on.
+    """
+    most, below, rank, ways = 2**n // 40, 0, 0, 1  # ways: outcomes with `rank` values below the median
+    while below + ways <= most:
+        below += ways
+        rank += 1
+        ways = ways * (n - rank + 1) // rank
+    return rank, below

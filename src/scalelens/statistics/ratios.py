@@ -4,7 +4,7 @@ from math import comb, exp, hypot, log
 
 import numpy as np
 
-from scalelens.statistics.medians import FEWEST_RUNS, Interval, Values
+from scalelens.statistics.medians import FEWEST_RUNS, Interval, Values, rank_of_lower_end
 
 
 def interpolated_interval(ordered: Values) -> tuple[float, float]:
@@ -15,10 +15,7 @@ def interpolated_interval(ordered: Values) -> tuple[float, float]:
     Sheather, Statistics & Probability Letters 4, 1986: exact for the Laplace distribution, within 1 % for others).
     """
     n = len(ordered)
-    below, outer = 0, 0  # of 2^n outcomes, those with fewer than `outer` values below the median
-    while below + comb(n, outer) <= 0.025 * 2**n:
-        below += comb(n, outer)
-        outer += 1
+    outer, below = rank_of_lower_end(n)
     wide, narrow = 1 - 2 * below / 2**n, 1 - 2 * (below + comb(n, outer)) / 2**n
     excess = (wide - 0.95) / (wide - narrow)
     inner_share = (n - outer) * excess / (outer + (n - 2 * outer) * excess)
