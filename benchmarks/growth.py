@@ -36,7 +36,7 @@ from scalelens.queries.load import load
 
 RUNS, STEPS, RANKS, OPS = 10_000, 10_000, 8, 416  # at 100 %; steps of a log, and operators of a trace, at any size
 SAMPLES = 25  # of power, of each device
-LIMIT_S = 600  # of processor time for one query
+LIMIT_S = 1800  # of processor time for one query
 GB = 1 << 30
 OPENING = "SELECT count(*) FROM members"
 COLUMNS = ("runs", "what", "processor_s", "wall_s", "peak_gb", "ended")
