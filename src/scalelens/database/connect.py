@@ -20,7 +20,7 @@ from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
-MEMORY_GIB = 3  # of DuckDB's own: a login node is shared
+MEMORY_GIB = 2.5  # of DuckDB's own: with what else a question holds, less than 4 GB of a shared login node
 UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
 SLOW_TO_PLAN = "projection_pullup"  # of DuckDB 2: a fifth of the time of our larger queries, and none is faster by it
 
@@ -81,7 +81,7 @@ def plan_quickly(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = '{SLOW_TO_PLAN}'")
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: int = MEMORY_GIB) -> None:
+def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = MEMORY_GIB) -> None:
     """Lets DuckDB hold so much; what a question needs beyond that goes into files, for as long as it is asked.
 
     Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
