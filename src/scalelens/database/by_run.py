@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 10_000_000  # of the files of some runs; a run with more is asked by itself
 LIGHT_GROUP_ROWS = 100_000_000  # for a query of a light partition: a group costs half a second before it is read
-SORTING_GIB = 1  # held of an answer, while it is brought in order
+SORTING_GIB = 0.5  # held of an answer, while it is brought in order
 
 
 def answer_by_run(
