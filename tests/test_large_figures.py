@@ -56,7 +56,8 @@ def test_a_distribution_keeps_every_corner_that_is_seen(long_run: Warehouse) -> 
     assert "that its line does not cover" in svg.replace("\n", " ")
     # Between two corners that stay lies less than a piece of the x axis, so that the curve is the same on paper.
     piece = (full["step_s"].max() - full["step_s"].min()) / 10_000  # type: ignore[operator]
-    corners = thin.select("step_s", kept_s="step_s").sort("step_s")  # a join of DuckDB keeps no order; the chart sorts too
+    # A join of DuckDB keeps no order; the chart sorts too.
+    corners = thin.select("step_s", kept_s="step_s").sort("step_s")
     before = full.join_asof(corners, on="step_s", strategy="backward")
     assert (before["step_s"] - before["kept_s"]).max() <= piece * 1.001  # type: ignore[operator]
 
