@@ -55,7 +55,7 @@ def fill_catalogs(connection: duckdb.DuckDBPyConnection) -> None:
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
     """The documented tables without a row, and the queries."""
     connection = duckdb.connect(config={"threads": 4})
-    plan_quickly(connection)
+    plan_quickly(connection, is_little=False)
     for name, columns in TABLES.items():
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")

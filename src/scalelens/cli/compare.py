@@ -72,7 +72,7 @@ def compare(
     given = {**pairs(parameters, "measure=data_s"), **sides}
     row = ask(warehouse, "compare", given, asked)
     print_differences(ask(warehouse, "differences", sides, asked))
-    show_answer(warehouse, row, "compare", format, asked, without=("sentence", "note"), parameters=given)
+    show_answer(warehouse, row, "compare", format, asked, given, without=("sentence", "note"))
     answer = row.row(0, named=True)
     print_answer(answer)
     print_next(answer, [*sides.values(), *(parameters or ())], warehouse, asked)

@@ -42,7 +42,7 @@ def history(
 
     given: dict[str, Any] = {**pairs(parameters), **({"since": since} if since else {})}
     rows = ask(warehouse, "history", given, tuple(folders or ()))
-    show_answer(warehouse, rows, "history", format, tuple(folders or ()), parameters=given)
+    show_answer(warehouse, rows, "history", format, tuple(folders or ()), given)
     worse = False
     for row in rows.iter_rows(named=True):
         if row["change"]:

@@ -47,7 +47,7 @@ def next_runs(
         given["to_within"] = share_of(within)
     rows = ask(warehouse, "next_runs", given, tuple(folders or ()))
     plain = rows.drop("command", "note")
-    show_answer(warehouse, plain, "next_runs", format, tuple(folders or ()), parameters=given)
+    show_answer(warehouse, plain, "next_runs", format, tuple(folders or ()), given)
     for row in rows.iter_rows(named=True):
         if row["command"]:
             hours = "" if row["node_hours"] is None else f", {row['node_hours']:.3g} node-hours"

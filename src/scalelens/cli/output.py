@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
+from scalelens.report.rows import Rows
 from scalelens.report.text_formats import inert_csv, json_text, latex, markdown
 
 if TYPE_CHECKING:
@@ -84,6 +85,6 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
     else:
         from scalelens.cli.terminal_tables import print_table
 
-        print_table(rows)
+        print_table(Rows(rows.to_arrow()))
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scalelens.cli.output import Format, check_terminal, to_stdout
+from scalelens.report.rows import Rows
 from scalelens.report.small_csv import small_csv
 from scalelens.report.text_formats import inert_csv, json_text
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 ROWS_LOOKED_AT = 1_000_000  # of an answer for people
@@ -40,19 +40,17 @@ def show_pieces(pieces: "Iterator[pa.Table]", format: Format | None) -> int:
     return sum(lengths)
 
 
-def first_rows_of(pieces: "Iterator[pa.Table]") -> "tuple[pl.DataFrame, int]":
+def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Rows, int]:
     """As many rows as are looked at for people, and how many there are."""
-    import polars as pl
+    import pyarrow as pa
 
-    from scalelens.database.answering import frame_of
-
-    held: list[pl.DataFrame] = []
+    held: list[pa.Table] = []
     n_rows = 0
     for piece in pieces:
         if not held or n_rows < ROWS_LOOKED_AT:
-            held.append(frame_of(piece))
+            held.append(piece)
         n_rows += piece.num_rows
-    return pl.concat(held), n_rows
+    return Rows(pa.concat_tables(held)), n_rows
 
 
 def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:

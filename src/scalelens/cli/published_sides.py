@@ -36,7 +36,7 @@ def beside_published(
     chosen = {"runs": conditions[0]} if conditions else {}
     asked = {"published_name": name, **chosen, **parameters}
     answer = ask(root, QUERY, asked, folders)
-    show_answer(root, answer, QUERY, format, folders, parameters=asked)
+    show_answer(root, answer, QUERY, format, folders, asked)
     if answer.is_empty():
         errors.print(f"no run has as many devices and the same batch as a row of {name}", markup=False)
         errors.print(f"its rows: scalelens sql \"FROM published WHERE name = '{name}'\"", style="dim", markup=False)

@@ -26,6 +26,8 @@ from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from scalelens.database.by_run import Elsewhere
 
 PANEL = "Ask"
@@ -76,21 +78,42 @@ def query(
         }
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
+    at_a_glance = is_for_people(format) and not (everything or columns)
+    named = names_beside(name, tuple(folders or ())) if at_a_glance else None
     elsewhere = on_workers(dask) if dask else None
     pieces = ask_in_pieces(
-        warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined, elsewhere=elsewhere
+        warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined, elsewhere=elsewhere, beside=named
     )
-    if is_for_people(format) and not (everything or columns):
-        from scalelens.cli.written import show_answer
-
-        rows, n_rows = first_rows_of(pieces)
-        show_answer(warehouse, rows, name, format, tuple(folders or ()), limit, n_rows=n_rows)
+    if at_a_glance:
+        n_rows = show_glance(pieces, bool(named), name, tuple(folders or ()), limit)
     else:
         n_rows = show_pieces(pieces, format)
     if not n_rows and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
     elif not n_rows:
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
+
+
+def names_beside(name: str, folders: tuple[Path, ...]) -> str | None:
+    """What to ask beside a query that shows runs; None for any other, and where there is no such query."""
+    from scalelens.cli.written import NAMES, shows_runs
+    from scalelens.queries.load import load
+
+    known = load(folders, name).get(name)
+    return NAMES if known and shows_runs(known) else None
+
+
+def show_glance(
+    pieces: "Iterator[pa.Table]", named: bool, name: str, folders: tuple[Path, ...], limit: int | None
+) -> int:
+    """Prints the answer to a query for people; where it is `named`, names of runs come first.  Returns its length."""
+    from scalelens.cli.written import by_id, show_to_people
+    from scalelens.queries.load import load
+
+    runs = by_id(next(pieces)) if named else {}
+    rows, n_rows = first_rows_of(pieces)
+    show_to_people(rows, load(folders, name)[name], runs, limit, n_rows=n_rows)
+    return n_rows
 
 
 def on_workers(where: str) -> "Elsewhere":

@@ -10,12 +10,11 @@ from rich.text import Text
 from scalelens.cli.inert_console import errors
 from scalelens.inert import visible
 from scalelens.report.glance import Block, blocks, first_rows, fitted, within
-from scalelens.report.text_formats import cell, cells
+from scalelens.report.rows import Rows
+from scalelens.report.text_formats import cell
 from scalelens.report.wording import few_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from scalelens.queries.header import QueryColumn
 
 WIDEST = 44  # characters of a text; longer ones are shortened
@@ -27,7 +26,7 @@ ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the
 
 
 def show_at_a_glance(
-    rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
+    rows: Rows, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
     most: int | None = None, has_options: bool = True, n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal.
@@ -77,21 +76,20 @@ def table_of(given: Block) -> Table:
     return table
 
 
-def print_table(rows: "pl.DataFrame", n_rows: int | None = None) -> None:
+def print_table(rows: Rows, n_rows: int | None = None) -> None:
     """Prints rows for people, a table for each value of the first column if it is `series` or a text that repeats.
 
     `n_rows` is how many rows there are, where `rows` are the first of them.
     """
-    import polars as pl
-
     console = Console(highlight=False)
     shown = rows.head(ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
-    grouped = bool(first) and rows.schema[first] == pl.String and 1 < shown[first].n_unique() < shown.height
+    groups = shown.places_by(first) if first and (rows.is_text(first) or first == "series") else []
+    grouped = 1 < len(groups) < shown.height or first == "series"
     empty: set[str] = set(rows.columns)
     without_room: set[str] = set()
-    for group in shown.partition_by(first, maintain_order=True) if grouped or first == "series" else [shown]:
-        empty &= {name for name in group.columns if group[name].null_count() == group.height}
+    for group in map(shown.at, groups) if grouped else [shown]:
+        empty &= {name for name in group.columns if is_empty(group[name])}
         without_room |= print_group(console, group)
     for names, why in ((without_room, "no room for"), (empty if rows.height else (), "nothing known of")):
         if names:
@@ -104,15 +102,19 @@ def print_table(rows: "pl.DataFrame", n_rows: int | None = None) -> None:
         errors.print("no rows", style="dim")
 
 
-def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
+def is_empty(values: Sequence[Any]) -> bool:
+    return all(value is None for value in values)
+
+
+def print_group(console: Console, rows: Rows) -> set[str]:
     """Prints rows as tables that fit the terminal, below what all rows share.  Returns the columns without room."""
-    filled = [name for name in rows.columns if rows[name].null_count() < rows.height or not rows.height]
-    same = [name for name in filled if rows.height > 1 and rows[name].null_count() == 0 and rows[name].n_unique() == 1]
+    filled = [name for name in rows.columns if not is_empty(rows[name]) or not rows.height]
+    same = [name for name in filled if rows.height > 1 and len(rows.places_by(name)) == 1]
     if same:
-        print_shared(console, rows.row(0, named=True), same)
+        print_shared(console, {name: rows[name][0] for name in same}, same)
     names = [name for name in filled if name not in same]
-    lines = [[shortened(text) for text in line] for line in cells(rows.select(names))]
-    widths = [max([len(name), *(len(line[k]) for line in lines)]) for k, name in enumerate(names)]
+    texts = [[shortened(cell(value)) for value in rows[name]] for name in names]
+    widths = [max(map(len, [name, *column])) for name, column in zip(names, texts, strict=True)]
     printed = 0
     while printed < len(names):
         repeated = [0] if printed else []  # a continued table begins with the column that tells its rows apart
@@ -123,13 +125,13 @@ def print_group(console: Console, rows: "pl.DataFrame") -> set[str]:
         table = Table(box=None, pad_edge=False, header_style="bold")
         columns = [*repeated, *range(printed, end)]
         for k in columns:
-            side: Literal["left", "right"] = "right" if rows.schema[names[k]].is_numeric() else "left"
+            side: Literal["left", "right"] = "right" if rows.is_number(names[k]) else "left"
             table.add_column(Text(visible(names[k])), justify=side, no_wrap=True)
-        for line in lines:
-            table.add_row(*(Text(line[k]) for k in columns))
+        for line in zip(*(texts[k] for k in columns), strict=True):
+            table.add_row(*map(Text, line))
         console.print(table)
         printed = end
-        if len(lines) > ROWS_CONTINUED:
+        if rows.height > ROWS_CONTINUED:
             break
     return set(names[printed:])
 

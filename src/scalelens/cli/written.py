@@ -11,13 +11,19 @@ from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdou
 from scalelens.cli.pieces import is_for_people
 from scalelens.errors import UserError
 from scalelens.report.column_texts import NAME_RUNS, shown
+from scalelens.report.rows import Rows
 from scalelens.report.text_formats import latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
     from scalelens.queries.header import Query
     from scalelens.report.answers import Answer
+
+# Names of runs by their id.  Runs of one name and system on other devices are told apart by the model of the device.
+NAMES = """SELECT run_id, CASE WHEN count(DISTINCT device_model) OVER (PARTITION BY name, system) > 1
+    THEN concat_ws(' ', name, device_model) ELSE name END FROM runs WHERE name IS NOT NULL"""
 
 
 def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> tuple[str, "Answer"]:
@@ -51,63 +57,73 @@ def show_with_provenance(
 
 
 def show_answer(
-    root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...] = (),
-    limit: int | None = None, without: tuple[str, ...] = (), parameters: Mapping[str, Any] | None = None,
-    n_rows: int | None = None,
+    root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...],
+    parameters: Mapping[str, Any], without: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows.
 
-    A format that says where the rows come from needs the `parameters` that they were asked with.  `n_rows` is how many
-    rows there are, where not all are held.
+    A format that says where the rows come from needs the `parameters` that they were asked with.
     """
     from scalelens.queries.load import load
 
-    if parameters is not None and format in WITH_PROVENANCE:
+    if format in WITH_PROVENANCE:
         texts = {key: str(value) for key, value in parameters.items()}
         show_with_provenance(root, {"query": name, "parameters": texts, "glance": True}, format, folders, unsafe=False)
-        return
-    query = load(folders, name)[name]
-    for_people = is_for_people(format)
-    if query.glance and for_people and rows.is_empty():
-        errors.print(f"no rows; what the query needs: scalelens explain {name}", style="dim", markup=False)
-    elif query.glance and for_people:
-        from scalelens.cli.terminal_tables import show_at_a_glance
-
-        columns = {column.name: column for column in query.columns}
-        runs, has_options = names_of_runs(root, query), parameters is None  # `query` shows where rows come from itself
-        show_at_a_glance(rows.drop(without, strict=False), query.glance, columns, runs, limit, has_options, n_rows)
-    elif for_people:
-        from scalelens.cli.terminal_tables import print_table
-
-        to_stdout(lambda: print_table(rows, n_rows))
+    elif is_for_people(format):
+        query = load(folders, name)[name]
+        show_to_people(Rows(rows.to_arrow()).without(without), query, names_of_runs(root, query), has_options=False)
     else:
         show(rows, format)
+
+
+def show_to_people(
+    rows: Rows, query: "Query", runs: Mapping[str, str], limit: int | None = None, has_options: bool = True,
+    n_rows: int | None = None,
+) -> None:  # fmt: skip
+    """Prints the answer to a query, at one glance where the query names one.  `runs` are their names, by id.
+
+    `has_options` and `n_rows` are those of `show_at_a_glance`.
+    """
+    from scalelens.cli.terminal_tables import print_table, show_at_a_glance
+
+    if not query.glance:
+        to_stdout(lambda: print_table(rows, n_rows))
+    elif not rows.height:
+        errors.print(f"no rows; what the query needs: scalelens explain {query.name}", style="dim", markup=False)
+    else:
+        columns = {column.name: column for column in query.columns}
+        show_at_a_glance(rows, query.glance, columns, runs, limit, has_options, n_rows)
 
 
 def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
     of_query = {column.name: column for column in query.columns}
     runs = names_of_runs(root, query)
+    answer = Rows(rows.to_arrow()).with_floats()
     if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
-        rows = rows[sorted(range(rows.height), key=lambda k: runs.get(rows["run_id"][k], rows["run_id"][k]))]
+        names = [runs.get(run_id, run_id) for run_id in answer["run_id"]]
+        answer = answer.at(sorted(range(answer.height), key=names.__getitem__))
     beside = [name.rstrip("~") for name in query.glance if "%" not in name]
     columns = [
-        shown(rows, name, of_query, runs, beside=beside) for name in query.glance if name.rstrip("%~") in rows.columns
+        shown(answer, name, of_query, runs, beside=beside)
+        for name in query.glance
+        if name.rstrip("%~") in answer.columns
     ]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)
 
 
 def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
-    """Names of the runs by their id, where the glance of a query shows runs.
+    """Names of the runs by their id, where the glance of a query shows runs."""
+    from scalelens.database.ask import answer_in_pieces
 
-    Runs of one name and system on other devices are told apart by the model of the device.
-    """
-    from scalelens.database.answering import answer
-    from scalelens.database.connect import connect
+    return by_id(next(answer_in_pieces(warehouse, NAMES, queries={}, whole=True))) if shows_runs(query) else {}
 
-    if not any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance):
-        return {}
-    statement = """SELECT run_id, CASE WHEN count(DISTINCT device_model) OVER (PARTITION BY name, system) > 1
-        THEN concat_ws(' ', name, device_model) ELSE name END FROM runs WHERE name IS NOT NULL"""
-    return dict(answer(connect(warehouse, (), statement), statement).iter_rows())
+
+def shows_runs(query: "Query") -> bool:
+    return any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance)
+
+
+def by_id(names: "pa.Table") -> dict[str, str]:
+    """The answer to NAMES."""
+    return dict(zip(*(column.to_pylist() for column in names.columns), strict=True))

@@ -58,11 +58,13 @@ def ask_in_pieces(
     refined: str = EVERYTHING,
     whole: bool = False,
     elsewhere: "Elsewhere | None" = None,
+    beside: str | None = None,
 ) -> "Iterator[pa.Table]":
     """The same as Arrow tables, without polars, as `answer_in_pieces` gives them.
 
     Of a large warehouse, a query of `Partition: run_id` is asked some runs at a time, `elsewhere` if that is given.
-    Raises UserError where it is given and the question is about all runs at once.
+    Raises UserError where it is given and the question is about all runs at once.  The answer to a statement `beside`
+    comes first, as a table of its own.
     """
     given = dict(parameters or {})
     statement = f"SELECT {refined.replace('{}', call(name, given))}"
@@ -85,8 +87,9 @@ def ask_in_pieces(
             def asked() -> "Iterator[pa.Table]":
                 return answer_by_run(root, plain, runs or "", queries, not unsafe, is_light, elsewhere)
 
-            return begun(root, asked, whole)
-        return answer_in_pieces(root, statement, query_folders, queries, unsafe, whole)
+            first = answer_in_pieces(root, beside, queries={}, whole=True) if beside else ()
+            return itertools.chain(first, begun(root, asked, whole))
+        return answer_in_pieces(root, statement, query_folders, queries, unsafe, whole, beside)
     except UserError as error:
         if NO_RUN.search(str(error)):
             raise UserError(f"{str(error).partition(';')[0]}", names_to_try(root, str(error))) from None
@@ -123,19 +126,22 @@ def answer_in_pieces(
     queries: Mapping[str, Query] | None = None,
     unsafe: bool = False,
     whole: bool = False,
+    beside: str | None = None,
 ) -> "Iterator[pa.Table]":
     """The answer to a statement about a warehouse: one table, or pieces where a large warehouse is asked.
 
-    An answer can have more rows than memory holds; `whole` asks for one table all the same.  Without `queries` the
-    statement is the user's own.  Only the queries that it names are made, which takes half the time; all of them where
+    An answer can have more rows than memory holds; `whole` asks for one table all the same.  The answer to a statement
+    `beside` comes first: to open a warehouse once for both saves a tenth of a second.  Without `queries` the statement
+    is the user's own.  Only the queries that it names are made, which takes half the time; all of them where
     that fails, because a statement can put a name together.
     """
 
     def asked(about: str | None) -> "Iterator[pa.Table]":
         connection = connect(root, query_folders, about, queries, closed=not unsafe)
+        first = [arrow_answer(connection, beside, unsafe)] if beside else []
         if is_large(Warehouse(root)):
-            return arrow_pieces(connection, statement, unsafe)
-        return iter([arrow_answer(connection, statement, unsafe)])
+            return itertools.chain(first, arrow_pieces(connection, statement, unsafe))
+        return iter([*first, arrow_answer(connection, statement, unsafe)])
 
     if queries is None and not LISTS.search(statement):
         try:
@@ -144,7 +150,7 @@ def answer_in_pieces(
             raise
         except UserError:
             return begun(root, lambda: asked(None), whole)
-    return begun(root, lambda: asked(None if queries is None else statement), whole)
+    return begun(root, lambda: asked(None if queries is None else f"{statement}; {beside or ''}"), whole)
 
 
 def begun(root: Path, ask_once: "Callable[[], Iterator[pa.Table]]", whole: bool) -> "Iterator[pa.Table]":

@@ -22,7 +22,16 @@ from scalelens.warehouse.records import segment
 
 MEMORY_GIB = 2.5  # of DuckDB's own: with what else a question holds, less than 4 GB of a shared login node
 UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
-SLOW_TO_PLAN = "projection_pullup"  # of DuckDB 2: a fifth of the time of our larger queries, and none is faster by it
+# An optimizer of DuckDB 2 that takes a fifth of the time of our larger queries, and none is faster by it.
+SLOW_TO_PLAN = ("projection_pullup",)
+# Optimizers of DuckDB that pay where there are many rows.  Little rows are read in the time that these take to plan.
+# The order of joins is not among them: it decides in which order numbers are added up.
+FOR_MANY_ROWS = (
+    "aggregate_reuse", "column_lifetime", "common_subplan", "compressed_materialization", "cte_filter_pusher",
+    "duplicate_groups", "join_filter_pushdown", "late_materialization", "outer_join_simplification",
+    "partial_aggregate_pushdown", "partitioned_execution", "projection_placement", "self_join_aggregate",
+    "statistics_propagation", "top_n_window_elimination", "window_self_join",
+)  # fmt: skip
 
 
 def connect(
@@ -65,7 +74,7 @@ def connect_to(
         "SET parquet_metadata_cache = true; "  # segments never change
         "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
-    plan_quickly(connection)
+    plan_quickly(connection, is_little)
     bound_memory(connection)
     try:
         create_all(connection, warehouse, records, queries, needed, asked, of_members)
@@ -76,9 +85,10 @@ def connect_to(
     return connection
 
 
-def plan_quickly(connection: duckdb.DuckDBPyConnection) -> None:
-    if connection.execute(f"FROM duckdb_optimizers() WHERE name = '{SLOW_TO_PLAN}'").fetchall():
-        connection.execute(f"SET disabled_optimizers = '{SLOW_TO_PLAN}'")
+def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool) -> None:
+    known = {name for (name,) in connection.execute("FROM duckdb_optimizers()").fetchall()}
+    off = known.intersection(SLOW_TO_PLAN + FOR_MANY_ROWS if is_little else SLOW_TO_PLAN)
+    connection.execute(f"SET disabled_optimizers = '{','.join(sorted(off))}'")
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = MEMORY_GIB) -> None:

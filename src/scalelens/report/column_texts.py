@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scalelens.report.rows import Rows
 from scalelens.report.text_formats import cell
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from scalelens.queries.header import QueryColumn
 
 # Units that a column is shown in, by the unit that it has: from which size on, name, and how many of the one it is.
@@ -65,23 +64,20 @@ class Shown(NamedTuple):
 
 
 def shown(
-    rows: "pl.DataFrame", wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    whole: "pl.DataFrame | None" = None, beside: Sequence[str] = (),
+    rows: Rows, wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
+    whole: Rows | None = None, beside: Sequence[str] = (),
 ) -> Shown:  # fmt: skip
     """A column with its unit and its interval.  Behind its name, % makes it a percentage, ~ lets rows fold over it.
 
     The unit is that of the `whole`, of which these are some rows, and fits the columns that stand `beside` it.
     """
-    rows, whole = with_floats(rows), None if whole is None else with_floats(whole)
     name = wanted.rstrip("%~")
-    kind = rows.schema[name]
-    values = rows[name].to_list()
+    values = rows[name]
     unit = unit_of(name, columns)
-    if not kind.is_float() and not (kind.is_integer() and unit in SCALES):
+    if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SCALES):
         texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
-        return Shown(
-            name, header(name), texts, kind.is_numeric() or kind.is_temporal(), values if "~" in wanted else None
-        )
+        right = rows.is_a(name, "integer", "temporal")
+        return Shown(name, header(name), texts, right, values if "~" in wanted else None)
     if name in PROBABILITIES:
         return Shown(name, header(name), [probability(value) for value in values], True)
     unit, factor = (
@@ -98,14 +94,6 @@ def shown(
             texts[k] += interval_text(values[k], *interval, factor, decimals)
     label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
     return Shown(name, label, texts, True, values if "~" in wanted else None)
-
-
-def with_floats(rows: "pl.DataFrame") -> "pl.DataFrame":
-    """The rows with numbers that can be divided: DuckDB's sums of whole numbers are decimals."""
-    import polars as pl
-    import polars.selectors as cs
-
-    return rows.with_columns(cs.decimal().cast(pl.Float64))
 
 
 def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
@@ -139,23 +127,21 @@ def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
     return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
 
 
-def size_of(
-    rows: "pl.DataFrame", name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]
-) -> float:  # fmt: skip
+def size_of(rows: Rows, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
     """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
     size, unit = middle(rows, name), unit_of(name, columns)
     if unit not in SCALES:
         return size
     others = [other for other in beside if other in rows.columns and unit_of(other, columns) == unit]
-    others = [other for other in others if rows.schema[other].is_numeric()]
+    others = [other for other in others if rows.is_number(other)]
     for larger in sorted(middle(rows, other) for other in others):
         size = larger if size and size < larger <= BESIDE * size else size
     return size
 
 
-def middle(rows: "pl.DataFrame", name: str) -> float:
+def middle(rows: Rows, name: str) -> float:
     """The median size of a column."""
-    sizes = sizes_of(rows[name].to_list(), 1.0)
+    sizes = sizes_of(rows[name], 1.0)
     return statistics.median(sizes) if sizes else 0.0
 
 
@@ -187,9 +173,7 @@ def number_text(value: float | None, factor: float, decimals: int) -> str:
     return text.removeprefix("-") if text.strip("-0.") == "" else text
 
 
-def intervals(
-    rows: "pl.DataFrame", name: str, columns: Mapping[str, "QueryColumn"]
-) -> list[tuple[float, float, str] | None]:
+def intervals(rows: Rows, name: str, columns: Mapping[str, "QueryColumn"]) -> list[tuple[float, float, str] | None]:
     """Both ends of the interval of each value, and its kind; None where it has none.
 
     Where no column has the kind, the header of the query says whether the ends are those of a 95 % interval.
@@ -201,7 +185,7 @@ def intervals(
     low, high = f"{base}_low", f"{base}_high"
     of_kind = next((k for k in (f"{stem}_kind", f"{name}_kind", "interval_kind") if k in rows.columns), None)
     said = "ci95" if low in columns and "95 %" in columns[low].meaning else "range"
-    kinds = rows[of_kind].to_list() if of_kind else [said] * rows.height
+    kinds = rows[of_kind] if of_kind else [said] * rows.height
     ends = zip(rows[low], rows[high], kinds, strict=True)
     return [None if a is None or b is None else (a, b, c or "range") for a, b, c in ends]
 

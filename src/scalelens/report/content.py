@@ -19,6 +19,7 @@ from scalelens.queries.load import load
 from scalelens.report import rendering
 from scalelens.report.glance import Block, blocks
 from scalelens.report.plotting import draw
+from scalelens.report.rows import Rows
 from scalelens.report.wording import Sentence
 
 MOST_ROWS = 500  # of a table; more are counted
@@ -100,7 +101,8 @@ class Asking:
     def table(self, sql: str, glance: Sequence[str], rows: pl.DataFrame | None = None) -> Table:
         """The answer to a statement; `rows` are its rows where they are known."""
         rows = answer(self.connection, sql) if rows is None else rows
-        made = blocks(rows.head(MOST_ROWS), glance, self.columns, self.names) if rows.height else []
+        shown = Rows(rows.head(MOST_ROWS).to_arrow())
+        made = blocks(shown, glance, self.columns, self.names) if rows.height else []
         return Table(made, rows.height, sql.strip())
 
     def inputs(self, runs: Iterable[str] | None) -> list[str]:

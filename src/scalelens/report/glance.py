@@ -10,10 +10,9 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.report.column_texts import Shown, shown
+from scalelens.report.rows import Rows
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from scalelens.queries.header import QueryColumn
 
 REMARKS = (  # sentences: they stand below the table
@@ -43,17 +42,18 @@ class Block(NamedTuple):
 
 
 def blocks(
-    rows: "pl.DataFrame", names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
+    rows: Rows, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
 ) -> list[Block]:
     """The glance of an answer.  `names` are those of the header, `columns` the documented ones, `runs` names by id.
 
     Rows in the order of run_id, which says nothing, are put into that of the names.
     """
-    if names[0] == "run_id" and rows["run_id"].is_sorted():
-        order = [runs.get(run_id, run_id) for run_id in rows["run_id"]]
-        rows = rows[sorted(range(rows.height), key=order.__getitem__)]
+    rows = rows.with_floats()
+    if names[0] == "run_id" and (run_ids := [run_id or "" for run_id in rows["run_id"]]) == sorted(run_ids):
+        order = [runs.get(run_id, run_id) for run_id in run_ids]
+        rows = rows.at(sorted(range(rows.height), key=order.__getitem__))
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
-    groups = groups_of(rows, wanted)
+    groups = [rows.at(places) for places in groups_of(rows, wanted)]
     beside = [name.rstrip("~") for name in wanted if "%" not in name]
     made: list[Block] = []
     for group in groups or [rows]:
@@ -70,25 +70,25 @@ def within(given: Block, most: int) -> tuple[Block, int]:
     return given._replace(columns=columns), max(height - most, 0)
 
 
-def groups_of(rows: "pl.DataFrame", names: Sequence[str]) -> list["pl.DataFrame"]:
-    """The rows of each series, or of each run or other text that comes three times on average; empty for no groups."""
+def groups_of(rows: Rows, names: Sequence[str]) -> list[list[int]]:
+    """Places of the rows of each series, or of each run or other text that comes three times on average.
+
+    Empty where there are no groups.
+    """
     first = names[0]
-    n_groups = rows[first].n_unique()
-    repeated = 3 * n_groups <= rows.height and not rows.schema[first].is_numeric() and not any("~" in n for n in names)
-    in_groups = n_groups < rows.height if first == "series" else repeated
-    return rows.partition_by(first, maintain_order=True) if in_groups else []
+    groups = rows.places_by(first)
+    repeated = 3 * len(groups) <= rows.height and not rows.is_number(first) and not any("~" in n for n in names)
+    in_groups = len(groups) < rows.height if first == "series" else repeated
+    return groups if in_groups else []
 
 
-def first_rows(rows: "pl.DataFrame", names: Sequence[str], most: int) -> "pl.DataFrame":
+def first_rows(rows: Rows, names: Sequence[str], most: int) -> Rows:
     """At most `most` rows; of each series or run the first ones."""
     groups = groups_of(rows, names) if rows.height > most else []
     if not groups:
         return rows.head(most)
     each = max(most // len(groups), LEAST_OF_GROUP)
-    first = groups[0].head(each)
-    for group in groups[1:]:
-        first = first.vstack(group.head(each))
-    return first.head(most)
+    return rows.at([place for places in groups for place in places[:each]][:most])
 
 
 def block(heading: str, columns: list[Shown]) -> Block:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.report.column_texts import SCALES, intervals
+from scalelens.report.rows import Rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +95,7 @@ def selected_value(root: Path, name: str, selector: str, statement: str, folders
     doubt = "; ".join(str(rows[key][0]) for key in ("warning", "note") if key in rows.columns and rows[key][0])
     unit = columns[column].unit if column in columns else None
     number = SelectedValue(
-        name, selector.strip(), value, intervals(rows, column, columns)[0], unit, run_ids(whole), doubt
+        name, selector.strip(), value, intervals(Rows(rows.to_arrow()), column, columns)[0], unit, run_ids(whole), doubt
     )
     return converted(number, found["unit"]) if found and found["unit"] else number
 
