@@ -287,6 +287,26 @@ def test_csv_can_be_read_back(run: Run, home: Path) -> None:
     assert (row["moment"], row["span"]) == ("2026-01-02 03:04:05.250", "01:30:00")
 
 
+NO_CALENDAR = (
+    "'infinity'::TIMESTAMP", "TIMESTAMPTZ '10000-01-01 00:00:00+00'", "DATE '-infinity'", "DATE '10000-01-01'",
+    "TIMESTAMP '0001-01-01' - INTERVAL 1 SECOND", "[TIMESTAMP 'infinity']", "{'k': [NULL, DATE 'infinity']}",
+    "MAP {1: 'infinity'::TIMESTAMP_S}",
+)  # fmt: skip
+IN_A_CALENDAR = (
+    "TIMESTAMP '9999-12-31 23:59:59.999999'", "TIMESTAMP '0001-01-01'", "DATE '9999-12-31'", "NULL::TIMESTAMP",
+    "[TIMESTAMP_NS '2026-01-02 03:04:05.123456789']", "MAP {1: DATE '0001-01-01'}", "TIMESTAMP_NS '2262-01-01'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown", "latex", "parquet"])
+def test_a_time_that_no_calendar_has_is_a_sentence(run: Run, home: Path, format: str) -> None:
+    for value in NO_CALENDAR:
+        asked = f"SELECT {value} AS moment UNION ALL SELECT NULL"
+        one_line(run("sql", asked, "-w", home, "--format", format), "'moment'", "years 1 to 9999", "VARCHAR")
+    for value in IN_A_CALENDAR if format != "parquet" else ():
+        assert run("sql", f"SELECT {value} AS moment", "-w", home, "--format", format).code == 0, value
+
+
 def test_json_can_be_read_back(run: Run, home: Path) -> None:
     (row,) = json.loads(run("sql", SHOWN, "-w", home, "--format", "json").out)
     assert list(row) == NAMES

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from scalelens.database.times import check_times
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def rows_of(connection: Any, statement: str) -> "pa.Table":
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
         rows: pa.Table = fetch()
     rows = rows.rename_columns(told_apart(rows.column_names))
+    check_times(rows)
     texts = intervals_as_texts(rows.column_names, rows.schema.types)
     return connection.from_arrow(rows).project(texts).to_arrow_table() if texts else rows
 
@@ -141,9 +143,17 @@ def pieces_of(connection: Any, statement: str) -> "Iterator[pa.Table]":
     texts = intervals_as_texts(names, relation.types)
     reader = (relation.project(texts) if texts else relation).to_arrow_reader(PIECE_ROWS)
     first = next(reader, None)
-    yield (reader.schema.empty_table() if first is None else pa.Table.from_batches([first])).rename_columns(names)
+    yield reader.schema.empty_table().rename_columns(names) if first is None else piece_of(first, names)
     for batch in reader:
-        yield pa.Table.from_batches([batch]).rename_columns(names)
+        yield piece_of(batch, names)
+
+
+def piece_of(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
+    import pyarrow as pa
+
+    rows = pa.Table.from_batches([batch]).rename_columns(names)
+    check_times(rows)
+    return rows
 
 
 def told_apart(names: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ class Rows:
     def __getitem__(self, name: str) -> list[Any]:
         """The values of a column."""
         if name not in self.lists:
-            self.lists[name] = in_microseconds(self.table.column(name)).to_pylist()
+            self.lists[name] = list_of(self.table.column(name))
         values = self.lists[name]
         return values if self.places is None else [values[place] for place in self.places]
 
@@ -83,12 +83,12 @@ class Rows:
         return Rows(table, self.places) if decimals else self
 
 
-def in_microseconds(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """A column that Python can hold: its times have no nanoseconds."""
-    from pyarrow import types
+def list_of(column: "pa.ChunkedArray") -> list[Any]:
+    """The values of a column; times without the nanoseconds that Python cannot hold."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except ValueError:
+        import polars as pl
 
-    if types.is_timestamp(column.type) and column.type.unit == "ns":
-        import pyarrow as pa
-
-        return column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    return column
+        values = pl.Series(column).to_list()
+    return values

@@ -10,6 +10,7 @@ MOST_ROWS = 1000  # polars writes more rows faster, its loading included
 NEEDS_QUOTES = frozenset(',"\n\r')
 WHOLE = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 IN_LISTS = {"string", "bool", "double", *WHOLE}
+READ = {"timestamp[us]", *IN_LISTS}
 
 
 def small_csv(answer: Any, header: bool = True) -> str | None:
@@ -18,7 +19,7 @@ def small_csv(answer: Any, header: bool = True) -> str | None:
         return None
     columns = []
     for column in answer.columns:
-        texts = texts_of(column.type, column.to_pylist())
+        texts = texts_of(column)
         if texts is None:
             return None
         columns.append(texts)
@@ -26,9 +27,12 @@ def small_csv(answer: Any, header: bool = True) -> str | None:
     return "".join(",".join(line) + "\n" for line in (*([names] if header else ()), *zip(*columns, strict=True)))
 
 
-def texts_of(type_: Any, values: list[Any]) -> list[str] | None:
-    """Values of a type as CSV has them; None for other types, and for NaN, infinity and numbers of 1e16 and more."""
-    kind = str(type_)
+def texts_of(column: Any) -> list[str] | None:
+    """Values of a column as CSV has them; None for other types, and for NaN, infinity and numbers of 1e16 and more."""
+    kind = str(column.type)
+    if kind not in READ and not (kind.startswith("list<") and str(column.type.value_type) in IN_LISTS):
+        return None
+    values = column.to_pylist()
     if kind == "double":
         texts = ["" if value is None else number_text(value) for value in values]
         return None if any("+" in text or "n" in text for text in texts) else texts
@@ -38,9 +42,7 @@ def texts_of(type_: Any, values: list[Any]) -> list[str] | None:
         return ["" if value is None else time_text(value) for value in values]
     if kind == "string":
         return ["" if value is None else in_quotes(inert_cell(value)) for value in values]
-    if kind.startswith("list<") and str(type_.value_type) in IN_LISTS:
-        return ["" if value is None else in_quotes(inert_cell(cell(value))) for value in values]
-    return None
+    return ["" if value is None else in_quotes(inert_cell(cell(value))) for value in values]
 
 
 def number_text(value: float) -> str:

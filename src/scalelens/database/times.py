@@ -1,0 +1,60 @@
+"""Times of an answer that no calendar has: DuckDB's infinity, and years before 1 or after 9999.
+
+DuckDB answers with them, but neither Python nor polars can write them: both end in a failure of their own.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from scalelens.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, since 1970
+IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}  # nanoseconds do not reach beyond 2262
+
+
+def check_times(rows: "pa.Table") -> None:
+    """Raises UserError where a column holds a time or a date that cannot be written."""
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if "timestamp" not in (kind := str(column.type)) and "date32" not in kind:
+            continue
+        if not all(can_be_written(part) for chunk in column.chunks for part in flat(chunk)):
+            raise UserError(
+                f"column '{name}' holds a time outside of the years 1 to 9999, or infinity",
+                "select it as text: CAST(... AS VARCHAR)",
+            )
+
+
+def flat(array: Any) -> "Iterator[pa.Array]":
+    """The arrays of simple types of which one of any type is made."""
+    from pyarrow import types
+
+    if types.is_struct(array.type):
+        inner = array.flatten()
+    elif types.is_map(array.type):
+        inner = [array.keys, array.items]
+    elif types.is_nested(array.type):
+        inner = [array.flatten()]
+    else:
+        yield array
+        return
+    for part in inner:
+        yield from flat(part)
+
+
+def can_be_written(array: "pa.Array") -> bool:
+    """Whether all times and dates of an array of a simple type lie in the years 1 to 9999."""
+    import numpy as np
+    from pyarrow import types
+
+    if types.is_timestamp(array.type) and array.type.unit in IN_A_DAY:
+        numbers, in_a_day = array.view("int64"), IN_A_DAY[array.type.unit]
+    elif types.is_date32(array.type):
+        numbers, in_a_day = array.view("int32"), 1
+    else:
+        return True
+    known = [number for number in numbers.to_pylist() if number is not None] if numbers.null_count else numbers
+    values = np.asarray(known)  # whole numbers: Arrow would give floats where some are missing
+    return not np.any((values < FIRST_DAY * in_a_day) | (values > (LAST_DAY + 1) * in_a_day - 1))
