@@ -36,8 +36,9 @@
 --   meaning         VARCHAR     what is expected, in words
 WITH
 printed_numbers AS (
-    SELECT name, entry, quantity, sum(number) AS number, sum(coalesce(number_low, 0)) AS low,
-        sum(coalesce(number_high, 'inf'::DOUBLE)) AS high
+    SELECT name, entry, quantity, sum(number ORDER BY number) AS number,
+        sum(coalesce(number_low, 0) ORDER BY number_low) AS low,
+        sum(coalesce(number_high, 'inf'::DOUBLE) ORDER BY number_high) AS high
     FROM published WHERE number IS NOT NULL GROUP BY ALL),
 -- The keys of a row are numbers too.
 keys AS (
@@ -78,11 +79,17 @@ found AS (
     FROM named AS n
     LEFT JOIN known AS own ON own.name = n.name AND own.quantity = n.quantity AND own.entry = of_entry
     LEFT JOIN known AS shared ON shared.name = n.name AND shared.quantity = n.quantity AND shared.entry = 0),
+factors AS (
+    SELECT place, entry, CASE WHEN is_above THEN number ELSE 1 / number END AS factor,
+        CASE WHEN is_above THEN low ELSE 1 / high END AS factor_low,
+        CASE WHEN is_above THEN high WHEN low > 0 THEN 1 / low ELSE 'inf'::DOUBLE END AS factor_high
+    FROM found),
+-- In an order, because the last digit of a product depends on it.
 expected AS (
-    SELECT place, entry, product(CASE WHEN is_above THEN number ELSE 1 / number END) AS expected,
-        product(CASE WHEN is_above THEN low ELSE 1 / high END) AS expected_low,
-        product(CASE WHEN is_above THEN high WHEN low > 0 THEN 1 / low ELSE 'inf'::DOUBLE END) AS expected_high
-    FROM found GROUP BY ALL HAVING count(number) = count(*)),
+    SELECT place, entry, product(factor ORDER BY factor) AS expected,
+        product(factor_low ORDER BY factor_low) AS expected_low,
+        product(factor_high ORDER BY factor_high) AS expected_high
+    FROM factors GROUP BY ALL HAVING count(factor) = count(*)),
 -- An identity without terms compares with 1.
 checked AS (
     SELECT * EXCLUDE (expected, expected_low, expected_high), coalesce(expected, 1) AS expected,
