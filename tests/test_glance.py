@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from scalelens.database.answering import answer
 from scalelens.queries.header import QueryColumn
 from scalelens.report.column_texts import Shown, decimals_of
 from scalelens.report.glance import Block, blocks, first_rows, fitted, shortened
-from scalelens.report.rows import Rows
+from scalelens.report.rows import LONG, Rows
 
 GOLDENS = Path(__file__).parent / "fixtures" / "glance"
 PRINTED = [
@@ -251,3 +252,32 @@ def test_a_text_loses_its_middle(text: str, room: int) -> None:
     short = shortened(text, room)
     assert len(short) <= room
     assert short == text or (short[0] == text[0] and short[-1] == text[-1] and "…" in short)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 50, LONG + 50])
+def test_rows_of_arrow_are_those_of_polars(n_rows: int) -> None:
+    chance = np.random.default_rng(n_rows)
+    frame = pl.DataFrame({
+        "run_id": pl.Series([f"r{k}" for k in chance.integers(3, size=n_rows)], dtype=pl.String),
+        "rank": pl.Series(range(n_rows), dtype=pl.Int64),
+        "sum": pl.Series(chance.integers(100, size=n_rows)).cast(pl.Decimal(38, 1)),
+        "ends": pl.Series([[k, None] for k in range(n_rows)], dtype=pl.List(pl.Int64)),
+        "ts": pl.Series(range(n_rows), dtype=pl.Int64).cast(pl.Datetime("ns")),
+    })  # fmt: skip
+    rows = Rows(frame.to_arrow())
+
+    def same(some: Rows, expected: pl.DataFrame) -> None:
+        assert (some.columns, some.height) == (expected.columns, expected.height)
+        assert {name: some[name] for name in some.columns} == expected.to_dict(as_series=False)
+
+    same(rows, frame)
+    same(rows.head(7), frame.head(7))
+    same(rows.with_floats(), frame.with_columns(pl.col("sum").cast(pl.Float64)))
+    same(rows.without(("rank", "nowhere")), frame.drop("rank"))
+    groups = [rows.at(places) for places in rows.places_by("run_id")]
+    for group, expected in zip(groups, frame.partition_by("run_id", maintain_order=True), strict=True):
+        same(group, expected)
+        last = range(group.height - 1, -1, -3)
+        same(group.at(last).head(5), expected[[*last]].head(5))
+    assert [name for name in rows.columns if rows.is_number(name)] == ["rank", "sum"]
+    assert [name for name in rows.columns if rows.is_text(name)] == ["run_id"]

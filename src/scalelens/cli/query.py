@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scalelens.database.by_run import Elsewhere
+    from scalelens.queries.header import Query
 
 PANEL = "Ask"
 
@@ -63,6 +64,7 @@ def query(
     scalelens query batch_stats warmup=5 runs="precision = 'bf16'"
     """
     from scalelens.database.ask import ask_in_pieces
+    from scalelens.queries.load import load
 
     refined = refinement(columns, where, sort, limit)
     if format in WITH_PROVENANCE:
@@ -79,40 +81,34 @@ def query(
         show_with_provenance(warehouse, asked, format, tuple(folders or ()), unsafe)
         return
     at_a_glance = is_for_people(format) and not (everything or columns)
-    named = names_beside(name, tuple(folders or ())) if at_a_glance else None
-    elsewhere = on_workers(dask) if dask else None
+    known = load(tuple(folders or ()), name).get(name) if at_a_glance else None  # where it is none, asking says so
     pieces = ask_in_pieces(
-        warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined, elsewhere=elsewhere, beside=named
-    )
-    if at_a_glance:
-        n_rows = show_glance(pieces, bool(named), name, tuple(folders or ()), limit)
-    else:
-        n_rows = show_pieces(pieces, format)
+        warehouse, name, pairs(parameters), tuple(folders or ()), unsafe, refined,
+        elsewhere=on_workers(dask) if dask else None,
+        beside=names_beside(known) if known else None,
+    )  # fmt: skip
+    n_rows = show_glance(pieces, known, limit) if known else show_pieces(pieces, format)
     if not n_rows and has_no_runs(warehouse):
         errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
     elif not n_rows:
         print_reasons(name, warehouse, pairs(parameters), tuple(folders or ()))
 
 
-def names_beside(name: str, folders: tuple[Path, ...]) -> str | None:
-    """What to ask beside a query that shows runs; None for any other, and where there is no such query."""
-    from scalelens.cli.written import NAMES, shows_runs
-    from scalelens.queries.load import load
+def names_beside(query: "Query") -> str | None:
+    """What to ask beside a query, where it shows runs."""
+    from scalelens.cli.run_names import NAMES, shows_runs
 
-    known = load(folders, name).get(name)
-    return NAMES if known and shows_runs(known) else None
+    return NAMES if shows_runs(query) else None
 
 
-def show_glance(
-    pieces: "Iterator[pa.Table]", named: bool, name: str, folders: tuple[Path, ...], limit: int | None
-) -> int:
-    """Prints the answer to a query for people; where it is `named`, names of runs come first.  Returns its length."""
-    from scalelens.cli.written import by_id, show_to_people
-    from scalelens.queries.load import load
+def show_glance(pieces: "Iterator[pa.Table]", query: "Query", limit: int | None) -> int:
+    """Prints the answer to a query for people; the names come first where it shows runs.  Returns how many rows."""
+    from scalelens.cli.run_names import by_id, shows_runs
+    from scalelens.cli.written import show_to_people
 
-    runs = by_id(next(pieces)) if named else {}
+    runs = by_id(next(pieces)) if shows_runs(query) else {}
     rows, n_rows = first_rows_of(pieces)
-    show_to_people(rows, load(folders, name)[name], runs, limit, n_rows=n_rows)
+    show_to_people(rows, query, runs, limit, n_rows=n_rows)
     return n_rows
 
 

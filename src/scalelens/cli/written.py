@@ -9,21 +9,18 @@ from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
 from scalelens.cli.pieces import is_for_people
+from scalelens.cli.run_names import names_of_runs
 from scalelens.errors import UserError
-from scalelens.report.column_texts import NAME_RUNS, shown
+from scalelens.report.column_texts import shown
+from scalelens.report.glance import by_names
 from scalelens.report.rows import Rows
 from scalelens.report.text_formats import latex, markdown
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
     from scalelens.queries.header import Query
     from scalelens.report.answers import Answer
-
-# Names of runs by their id.  Runs of one name and system on other devices are told apart by the model of the device.
-NAMES = """SELECT run_id, CASE WHEN count(DISTINCT device_model) OVER (PARTITION BY name, system) > 1
-    THEN concat_ws(' ', name, device_model) ELSE name END FROM runs WHERE name IS NOT NULL"""
 
 
 def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> tuple[str, "Answer"]:
@@ -101,8 +98,7 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     runs = names_of_runs(root, query)
     answer = Rows(rows.to_arrow()).with_floats()
     if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
-        names = [runs.get(run_id, run_id) for run_id in answer["run_id"]]
-        answer = answer.at(sorted(range(answer.height), key=names.__getitem__))
+        answer = by_names(answer, runs)
     beside = [name.rstrip("~") for name in query.glance if "%" not in name]
     columns = [
         shown(answer, name, of_query, runs, beside=beside)
@@ -111,19 +107,3 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     ]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)
-
-
-def names_of_runs(warehouse: Path, query: "Query") -> dict[str, str]:
-    """Names of the runs by their id, where the glance of a query shows runs."""
-    from scalelens.database.ask import answer_in_pieces
-
-    return by_id(next(answer_in_pieces(warehouse, NAMES, queries={}, whole=True))) if shows_runs(query) else {}
-
-
-def shows_runs(query: "Query") -> bool:
-    return any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance)
-
-
-def by_id(names: "pa.Table") -> dict[str, str]:
-    """The answer to NAMES."""
-    return dict(zip(*(column.to_pylist() for column in names.columns), strict=True))

@@ -143,14 +143,15 @@ def answer_in_pieces(
             return itertools.chain(first, arrow_pieces(connection, statement, unsafe))
         return iter([*first, arrow_answer(connection, statement, unsafe)])
 
+    about = f"{statement}; {beside}" if beside else statement
     if queries is None and not LISTS.search(statement):
         try:
-            return begun(root, lambda: asked(statement), whole)
+            return begun(root, lambda: asked(about), whole)
         except MayWriteError:
             raise
         except UserError:
             return begun(root, lambda: asked(None), whole)
-    return begun(root, lambda: asked(None if queries is None else f"{statement}; {beside or ''}"), whole)
+    return begun(root, lambda: asked(None if queries is None else about), whole)
 
 
 def begun(root: Path, ask_once: "Callable[[], Iterator[pa.Table]]", whole: bool) -> "Iterator[pa.Table]":

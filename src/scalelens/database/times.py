@@ -35,6 +35,8 @@ def flat(array: Any) -> "Iterator[pa.Array]":
         inner = array.flatten()
     elif types.is_map(array.type):
         inner = [array.keys, array.items]
+    elif types.is_union(array.type):
+        inner = [array.field(k) for k in range(array.type.num_fields)]
     elif types.is_nested(array.type):
         inner = [array.flatten()]
     else:
@@ -55,6 +57,10 @@ def can_be_written(array: "pa.Array") -> bool:
         numbers, in_a_day = array.view("int32"), 1
     else:
         return True
-    known = [number for number in numbers.to_pylist() if number is not None] if numbers.null_count else numbers
-    values = np.asarray(known)  # whole numbers: Arrow would give floats where some are missing
+    if numbers.null_count == len(numbers):
+        return True
+    values = numbers.to_numpy(zero_copy_only=False)
+    if numbers.null_count:  # Arrow then gives floats, which round the last second of the year 9999
+        stored = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
+        values = stored[numbers.offset : numbers.offset + len(numbers)][~np.isnan(values)]
     return not np.any((values < FIRST_DAY * in_a_day) | (values > (LAST_DAY + 1) * in_a_day - 1))

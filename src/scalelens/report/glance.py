@@ -50,8 +50,7 @@ def blocks(
     """
     rows = rows.with_floats()
     if names[0] == "run_id" and (run_ids := [run_id or "" for run_id in rows["run_id"]]) == sorted(run_ids):
-        order = [runs.get(run_id, run_id) for run_id in run_ids]
-        rows = rows.at(sorted(range(rows.height), key=order.__getitem__))
+        rows = by_names(rows, runs)
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
     groups = [rows.at(places) for places in groups_of(rows, wanted)]
     beside = [name.rstrip("~") for name in wanted if "%" not in name]
@@ -61,6 +60,12 @@ def blocks(
         every = [shown(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
         made.append(block(heading, [column for column in every if any(column.texts)]))
     return made
+
+
+def by_names(rows: Rows, runs: Mapping[str, str]) -> Rows:
+    """The rows in the order of the names of their runs."""
+    names = [runs.get(run_id, run_id or "") for run_id in rows["run_id"]]
+    return rows.at(sorted(range(rows.height), key=names.__getitem__))
 
 
 def within(given: Block, most: int) -> tuple[Block, int]:
