@@ -27,13 +27,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
-from scalelens.database.answering import rows_of
-from scalelens.database.connect import connect
 from scalelens.parsing.part_facts import PartFacts
+from scalelens.question.question import Question
+from scalelens.question.session import Session
 from scalelens.tables import SCHEMAS
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
@@ -106,19 +105,18 @@ def batch(table: str, file_id: str, columns: dict[str, Any]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def seconds(connection: duckdb.DuckDBPyConnection, statement: str) -> tuple[float, float, int]:
+def seconds(session: Session, statement: str) -> tuple[float, float, int]:
     """How long the answer takes, by the clock and of the processor, and its rows.  Asked as `scalelens` asks."""
     start, processor = time.perf_counter(), time.process_time()
-    rows = rows_of(connection, statement).num_rows
+    rows = session.ask(Question(sql=statement, unsafe=True)).table.num_rows
     return time.perf_counter() - start, time.process_time() - processor, rows
 
 
 def measure(root: Path, rounds: int, query: str, exclude: str) -> dict[str, object]:
     """Both in turn on one open connection."""
-    connection = connect(root)
+    session = Session(root, unsafe=True)
     pairs = [
-        (seconds(connection, BOUND.format(root)), seconds(connection, ASKED.format(query, exclude)))
-        for _ in range(rounds)
+        (seconds(session, BOUND.format(root)), seconds(session, ASKED.format(query, exclude))) for _ in range(rounds)
     ]
     assert all(bound[2] == ours[2] for bound, ours in pairs)
     return {

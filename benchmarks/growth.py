@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from scalelens.database.ask import ask_in_pieces
-from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
+from scalelens.question.question import Question
+from scalelens.question.session import Session, ask
 
 RUNS, STEPS, RANKS, OPS = 10_000, 10_000, 8, 416  # at 100 %; steps of a log, and operators of a trace, at any size
 SAMPLES = 25  # of power, of each device
@@ -123,7 +123,7 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
     """What is measured, in this order, with its name and its limit in seconds."""
 
     def opened() -> None:
-        connect(home, asked=OPENING).execute(OPENING).fetchall()
+        Session(home, about=OPENING).connection.execute(OPENING).fetchall()
 
     yield "ingest", lambda: ingest([logs], home, jobs=1), -1
     shutil.rmtree(home / "_cache", ignore_errors=True)
@@ -140,7 +140,7 @@ def things(logs: Path, home: Path, only: list[str]) -> Iterator[tuple[str, Calla
 
 def answered(home: Path, name: str) -> None:
     """Asks a query, and lets go of each piece of the answer."""
-    collections.deque(ask_in_pieces(home, name), maxlen=0)
+    collections.deque(ask(home, Question(name)).pieces, maxlen=0)
 
 
 def measure(folder: Path, percent: float, table: Path, only: list[str]) -> None:

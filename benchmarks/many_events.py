@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from growth import LIMIT_S, OPENING, OPS, RANKS, answered, measured, write_run
-from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
+from scalelens.question.session import Session
 from scalelens.tables import SCHEMAS
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
@@ -97,7 +97,11 @@ def main() -> None:
     print("writing", measured(lambda: write_copies(given.folder, home, copies)), flush=True)
     shutil.rmtree(home / "_cache", ignore_errors=True)
     for what in ("opening without what is kept", "opening"):
-        print(what, measured(lambda: connect(home, asked=OPENING).execute(OPENING).fetchall(), LIMIT_S), flush=True)
+        print(
+            what,
+            measured(lambda: Session(home, about=OPENING).connection.execute(OPENING).fetchall(), LIMIT_S),
+            flush=True,
+        )
     for name in given.only:
         print(name, measured(lambda name=name: answered(home, name), LIMIT_S), flush=True)
 

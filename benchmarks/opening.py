@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from scalelens.database.connect import connect
 from scalelens.parsing.part_facts import PartFacts
+from scalelens.question.session import Session
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry
 
@@ -54,7 +54,7 @@ def medians(home: Path, before: Callable[[], object]) -> str:
     for _ in range(ROUNDS):
         before()
         begin = time.process_time(), time.perf_counter()
-        connect(home, asked=ASKED).execute(ASKED).fetchall()
+        Session(home, about=ASKED).connection.execute(ASKED).fetchall()
         times.append((time.process_time() - begin[0], time.perf_counter() - begin[1]))
     return ",".join(f"{statistics.median(kind):.2f}" for kind in zip(*times, strict=True))
 

@@ -44,10 +44,11 @@ print(json.dumps({{
 }}))
 """
 QUERIES = "temporal_breakdown", "comm_overlap", "kernel_summary"
-OPEN = f"""connection = connect(Path(sys.argv[2]), asked="{" ".join(QUERIES)}")"""
+OPEN = f"""session = Session(Path(sys.argv[2]), about="{" ".join(QUERIES)}")
+session.open()"""
 ASK = f"""
 for name in {QUERIES}:
-    answer(connection, f"FROM {{name}}()")
+    session.ask(Question(name)).frame
 """
 ANALYSE = """
 analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
@@ -60,7 +61,7 @@ READING = (  # numpy.ma is what pyarrow imports when it meets its first array
     "from scalelens.ingestion.ingest import ingest\nformats.load()"
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
-ASKING = "from scalelens.database.answering import answer\nfrom scalelens.database.connect import connect"
+ASKING = "from scalelens.question.question import Question\nfrom scalelens.question.session import Session"
 ALONE = f"from pathlib import Path\n{ASKING}"
 OURS = {
     "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),

@@ -8,8 +8,6 @@ import pyarrow as pa
 import pytest
 
 if TYPE_CHECKING:
-    import duckdb
-
     from command_line import Run
     from little_warehouse import Warehouse
 
@@ -71,13 +69,6 @@ def warehouse() -> "Warehouse":
     import little_warehouse
 
     return little_warehouse.Warehouse()
-
-
-def answer(warehouse: Path, statement: str) -> "duckdb.DuckDBPyConnection":
-    """The answer to one statement: to open a warehouse for any takes a third of a second."""
-    from scalelens.database import connect as database
-
-    return database.connect(warehouse, asked=statement).execute(statement)
 
 
 def as_dicts(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:

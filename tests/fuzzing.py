@@ -17,11 +17,11 @@ from typing import Any
 from unittest import mock
 
 import random_inputs
+from asking import answer
 from logs import megatron_line
 from scalelens.cli import main
-from scalelens.database import connect as database
 from scalelens.errors import UserError
-from scalelens.folders import users_module
+from scalelens.folders import user_module
 from scalelens.ingestion.formats import Formats, user_format
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
@@ -69,7 +69,7 @@ def presets(chance: random.Random, folder: Path) -> None:
         identify(path, preset=preset)
     except UserError:
         return  # not a file for a preset
-    format = user_format(users_module(preset, "format"), preset)
+    format = user_format(user_module(preset, "format"), preset)
     if chance.random() < 0.5:
         vars(format)["COLUMNS"] = random_inputs.columns(chance)
     for one in (content, random_inputs.table(chance).encode(errors="surrogatepass"), random_inputs.content(chance)):
@@ -97,7 +97,7 @@ def records(chance: random.Random, folder: Path) -> None:
     other.write_bytes(altered)
     try:
         check(home)
-        database.connect(home, asked="SELECT * FROM runs").execute("SELECT * FROM runs").fetchall()
+        answer(home, "SELECT * FROM runs").fetchall()
     except UserError:
         pass  # one sentence, as for any record that cannot be used
     finally:

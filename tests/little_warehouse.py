@@ -11,8 +11,10 @@ import pyarrow as pa
 from conftest import FIXTURES as ALL_FIXTURES
 from scalelens import catalog
 from scalelens.database.connect import plan_quickly
+from scalelens.database.macros import add_macros
 from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.queries import load as queries
+from scalelens.question.once import SharedHelpers
 from scalelens.tables import documented, schema
 
 FIXTURES = ALL_FIXTURES / "queries"
@@ -54,15 +56,15 @@ def fill_catalogs(connection: duckdb.DuckDBPyConnection) -> None:
 
 def empty_warehouse() -> duckdb.DuckDBPyConnection:
     """The documented tables without a row, and the queries."""
-    connection = duckdb.connect(config={"threads": 4})
-    plan_quickly(connection, is_little=False)
+    connection = duckdb.connect(config={"threads": 1})
+    plan_quickly(connection, is_little=True)
     for name, columns in TABLES.items():
         connection.register("arrow", schema(columns).empty_table())
         connection.execute(f"CREATE TABLE {name} AS FROM arrow")
         connection.unregister("arrow")
     fill_catalogs(connection)
+    add_macros(connection, QUERIES, None)
     connection.execute(STEP_TIMES_OF_RUNS)
-    queries.create_macros(connection, QUERIES)
     return connection
 
 
@@ -108,7 +110,17 @@ class Warehouse:
         )
 
     def ask(self, query: str) -> list[Row]:
-        cursor = self.connection.execute(query)
+        """Rows of a statement, with its helpers shared as `scalelens` shares them."""
+        helpers = SharedHelpers(self.connection, QUERIES)
+        try:
+            helpers.share(query)
+            cursor = self.connection.execute(query)
+            return self.rows(cursor)
+        finally:
+            helpers.forget()
+
+    @staticmethod
+    def rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import scalelens
-from conftest import answer, as_dicts
+from asking import answer
+from conftest import as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import read_rows

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import answer
+from asking import answer
 from running import RUNNERS, runner_module
 from scalelens.bench import job_script, launching, limits
 from scalelens.bench.request import Request, Runtime

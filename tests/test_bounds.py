@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 import zstandard
 
-from scalelens.database import connect as database
+from asking import answer
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import jube
@@ -83,7 +83,7 @@ def test_a_bomb_beside_a_log_is_partial_or_unknown_and_the_ingest_goes_on(tmp_pa
     (tmp_path / "logs" / "bomb.log.zst").write_bytes(BOMBS["zst"]())
     ingest([tmp_path / "logs"], tmp_path / "w")
     statement = "SELECT parse_filename(path), status, note FROM files ORDER BY path"
-    (log, bomb) = database.connect(tmp_path / "w", asked=statement).execute(statement).fetchall()
+    (log, bomb) = answer(tmp_path / "w", statement).fetchall()
     assert log == ("a.log", "ok", None)
     assert bomb[1] in ("partial", "unknown") and "times its size" in bomb[2]
 

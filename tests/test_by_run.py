@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 
 import scalelens
+from asking import ask, ask_sql
 from command_line import Run
-from scalelens.database import answering, by_run
-from scalelens.database import ask as asking
-from scalelens.database.ask import ask, ask_in_pieces
+from scalelens.database import execute
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
+from scalelens.question import by_run, session
+from scalelens.question.question import Question
 
 FIXTURES = Path(__file__).parent / "fixtures"
 READ = (
@@ -39,10 +40,10 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes any warehouse a large one, with few rows in a group and in a piece."""
-    monkeypatch.setattr(asking, "LARGE_BYTES", 0)
+    monkeypatch.setattr(session, "LARGE_BYTES", 0)
     monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
     monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 2000)
-    monkeypatch.setattr(answering, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
+    monkeypatch.setattr(execute, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
 
 
 def same(one: Any, other: Any) -> bool:
@@ -73,7 +74,7 @@ def test_groups_hold_each_run_once_and_all_its_batches(several: Path, monkeypatc
         return pieces
 
     monkeypatch.setattr(by_run, "groups_of", noted)
-    monkeypatch.setattr(asking, "LARGE_BYTES", 0)
+    monkeypatch.setattr(session, "LARGE_BYTES", 0)
     ask(several, "elbow")
     runs = [{*group.tables["members"]["run_id"].to_pylist()} for group in pieces]
     assert len(groups_of_runs := [group for group in runs if group]) > 2
@@ -96,7 +97,7 @@ def test_a_condition_may_be_about_all_runs(several: Path) -> None:
     many = "devices > (SELECT avg(devices) FROM runs)"
     expected = "FROM elbow() WHERE run_id IN (SELECT run_id FROM runs WHERE {}) ORDER BY run_id"
     found = ask(several, "elbow", {"runs": many})["run_id"].to_list()
-    assert found == asking.answer_of(several, expected.format(many))["run_id"].to_list()
+    assert found == ask_sql(several, expected.format(many))["run_id"].to_list()
     assert found
 
 
@@ -110,12 +111,12 @@ def test_no_run_is_selected(several: Path) -> None:
 @pytest.mark.usefixtures("as_large")
 def test_refined_answers_and_queries_of_a_user_are_asked_at_once(several: Path, tmp_path: Path) -> None:
     """A row may be chosen among those of all runs, and a user's query may replace one that ours reads."""
-    assert ask(several, "elbow", refined="count(*) AS n FROM {}")["n"].to_list() == [ask(several, "elbow").height]
+    assert ask(several, "elbow", select="count(*) AS n FROM {}")["n"].to_list() == [ask(several, "elbow").height]
     (tmp_path / "elbow.sql").write_text(
         "-- Mine.\n--\n-- Answers: How many?\n--\n-- Partition: run_id\n--\n-- Sources: members\n--\n"
         "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
     )
-    rows = ask(several, "elbow", query_folders=(tmp_path,))
+    rows = ask(several, "elbow", folders=(tmp_path,))
     assert rows.height == 1
 
 
@@ -125,7 +126,7 @@ def test_another_partition_is_refused(several: Path, tmp_path: Path) -> None:
         "-- Columns:\n--   n    BIGINT    members\nSELECT count(*) AS n FROM members"
     )
     with pytest.raises(UserError, match="'Partition:' is not run_id"):
-        ask(several, "mine", query_folders=(tmp_path,))
+        ask(several, "mine", folders=(tmp_path,))
 
 
 MANY = "SELECT i, i / 8 AS part, CASE WHEN i % 1000 = 0 THEN '=' || i END AS text, to_days(i::INTEGER) AS i FROM range(9000) r(i)"
@@ -150,7 +151,7 @@ def test_pieces_are_printed_as_one_answer(
 def test_pieces_are_pieces_and_become_one_parquet_file(
     several: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pieces = [piece.num_rows for piece in asking.answer_in_pieces(several, MANY)]
+    pieces = [piece.num_rows for piece in session.ask(several, Question(sql=MANY)).pieces]
     assert len(pieces) > 3
     assert sum(pieces) == 9000
     path = tmp_path / "rows.parquet"
@@ -159,8 +160,8 @@ def test_pieces_are_pieces_and_become_one_parquet_file(
         from scalelens.cli.output import Format
         from scalelens.cli.pieces import show_pieces
 
-        assert show_pieces(asking.answer_in_pieces(several, MANY), Format.parquet) == 9000
-    assert pl.read_parquet(path).equals(asking.answer_of(several, MANY))
+        assert show_pieces(session.ask(several, Question(sql=MANY)).pieces, Format.parquet) == 9000
+    assert pl.read_parquet(path).equals(ask_sql(several, MANY))
 
 
 @pytest.mark.usefixtures("as_large")
@@ -187,8 +188,8 @@ def test_the_first_rows_are_shown_and_all_are_counted(
     )
     shown = run("query", "many", "-w", several, "--format", "table", "--queries", tmp_path)  # it has no glance
     assert "8,000 more rows" in shown.err
-    pieces = list(ask_in_pieces(several, "batch_cdf"))
-    assert pl.concat(map(answering.frame_of, pieces)).height == ask(several, "batch_cdf").height
+    pieces = list(session.ask(several, Question("batch_cdf")).pieces)
+    assert pl.concat(map(execute.as_frame, pieces)).height == ask(several, "batch_cdf").height
 
 
 @pytest.mark.usefixtures("as_large")

@@ -18,14 +18,17 @@ from xml.etree import ElementTree
 import altair as alt
 import pikepdf
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.page import SINGLE, page_of
 from scalelens.errors import UserError
+from scalelens.question.answer import run_ids
+from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import rendering as render
-from scalelens.report.provenance import make_provenance, provenance_of, rows_sha256
+from scalelens.report.provenance_in_files import provenance_of
 
 FIXTURES = Path(__file__).parent / "fixtures" / "charts"
 CASES = sorted(path.relative_to(FIXTURES).with_suffix("").as_posix() for path in FIXTURES.glob("*/*.csv"))
@@ -733,10 +736,8 @@ def test_a_file_in_a_folder_is_a_chart(tmp_path, monkeypatch):
     drawn = charts.find("slow").draw(pl.DataFrame({"step": [1, 2], "step_s": [0.1, 0.2]}), {})
     render.save(drawn, tmp_path / "slow.svg", SAID)
     assert "One run." in (tmp_path / "slow.svg").read_text()
-    assert charts.rows_statement(charts.find("slow"), "slow_steps()") == "FROM slow_steps()"
-    assert charts.rows_statement(batch_cdf, "batch_cdf()").endswith(
-        "FROM batch_cdf() AS q LEFT JOIN runs AS r USING (run_id)"
-    )
+    assert charts.rows_of(charts.find("slow")) == "* FROM {}"
+    assert charts.rows_of(batch_cdf).endswith("FROM {} AS q LEFT JOIN runs AS r USING (run_id)")
 
 
 def test_what_is_no_chart(tmp_path):
@@ -753,10 +754,9 @@ def test_what_is_no_chart(tmp_path):
 
 
 def test_runs_behind_the_rows():
-    assert charts.run_ids(pl.DataFrame({"run_id": ["b", None, "a"], "run_ids": [["b", "c"], None, ["a"]]})) == list(
-        "abc"
-    )
-    assert charts.run_ids(pl.DataFrame({"x": [1]})) == []
+    rows = pa.table({"run_id": ["b", None, "a"], "run_ids": [["b", "c"], None, ["a"]]})
+    assert run_ids(rows) == ["a", "b", "c"]
+    assert run_ids(pa.table({"x": [1]})) == []
 
 
 def test_words():

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from scalelens.database import connect as database
+from asking import connect
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.warehouse.check import check
@@ -116,10 +116,10 @@ def test_opening_says_that_a_record_is_gone_or_altered(home: Path) -> None:
         whole = path.read_bytes()
         path.unlink()
         with pytest.raises(UserError, match=rf"{name} is gone.* scalelens check"):
-            database.connect(home)
+            connect(home)
         path.write_bytes(whole.replace(b'"rows":', b'"row5":', 1) if b'"rows":' in whole else whole[::-1])
         with pytest.raises(UserError, match=rf"{name} is damaged.* scalelens check"):
-            database.connect(home)
+            connect(home)
         path.write_bytes(whole)
 
 
@@ -131,7 +131,7 @@ def test_a_record_with_a_number_that_no_table_holds_is_damaged(home: Path, key: 
     record.with_name(record_name(9, altered)).write_bytes(altered)
     assert any("is damaged" in str(damage) and key in str(damage) for damage in check(home).damages)
     with pytest.raises(UserError, match="is damaged"):
-        database.connect(home, asked="SELECT * FROM runs")
+        connect(home, about="SELECT * FROM runs")
 
 
 def test_a_removed_newest_record_leaves_segments_without_a_record(home: Path) -> None:

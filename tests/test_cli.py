@@ -26,14 +26,13 @@ import polars as pl
 import pytest
 
 import scalelens
+from asking import answer, connect
 from command_line import Ran, Run, app, one_line
-from conftest import answer
 from logs import megatron_line
 from recipes import recipe
-from scalelens.database.ask import call
-from scalelens.database.connect import connect
 from scalelens.ingestion import formats
 from scalelens.queries import load as queries
+from scalelens.question.question import call
 from scalelens.tables import documented
 
 
@@ -425,7 +424,7 @@ def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
         parameter.name for parameter in queries.load()[name].parameters
     } and name != "trace_diff"
     statement = f"FROM {call(name, {'a': 'devices > 0', 'b': 'devices = 0'} if asks_for_sides else {})}"
-    connection = connect(home, asked=statement)  # what it reads is found before it is carried out
+    connection = connect(home, statement)  # what it reads is found before it is carried out
     assert connection.sql(statement).columns == [column.name for column in queries.load()[name].columns]
 
 

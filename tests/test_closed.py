@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from asking import connect
 from command_line import one_line
-from scalelens.database.connect import connect
 from scalelens.ingestion.ingest import ingest
 from test_warehouse import write_logs
 
@@ -106,7 +106,7 @@ def test_what_is_too_much_goes_into_files_that_are_gone(
     files.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(files))
     monkeypatch.setenv("SCALELENS_MEMORY", "60MB")
-    connection = connect(home, closed=True)
+    connection = connect(home)
     connection.execute(
         "CREATE TABLE much AS SELECT i * 7919 % 10000019 AS a, i AS b FROM range(4000000) AS t(i) ORDER BY a"
     )

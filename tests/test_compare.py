@@ -15,6 +15,7 @@ import scipy.stats
 from command_line import Run, one_line
 from little_warehouse import Row, Warehouse
 from scalelens.cli.compare import exit_code
+from scalelens.errors import UserError
 from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
 from scalelens.statistics.medians import median_intervals
@@ -186,7 +187,7 @@ def test_groups_are_chosen_by_label_or_condition(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ("nothing", "x", "a := 'nothing' is no run"),
+        ("nothing", "x", "a: no run is called 'nothing'; name one of twin, x, or write key=value"),
         ("twin", "x", "is the name of 2 runs"),
         ("x", "name='x'", "both sides"),
     ],
@@ -195,7 +196,7 @@ def test_what_names_no_side_is_an_error(warehouse: Warehouse, a: str, b: str, sa
     warehouse.run("t1", [1.0] * 5, name="twin")
     warehouse.run("t2", [1.0] * 5, name="twin")
     warehouse.run("r", [1.0] * 5, name="x")
-    with pytest.raises(duckdb.Error, match=said):
+    with pytest.raises(UserError, match=said):
         compared(warehouse, a, b)
 
 

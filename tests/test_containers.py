@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from scalelens.database import connect as database
+from asking import answer
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing import zip_members
@@ -55,7 +55,7 @@ def zip_of(path: Path, contents: dict[str, bytes], method: int = zipfile.ZIP_DEF
 
 
 def asked(warehouse: Path, statement: str) -> list[tuple[Any, ...]]:
-    return database.connect(warehouse, asked=statement).execute(statement).fetchall()
+    return answer(warehouse, statement).fetchall()
 
 
 def members(path: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:

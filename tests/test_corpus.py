@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import scalelens
-from conftest import CORPUS, ROOT, answer
+from asking import answer
+from conftest import CORPUS, ROOT
 from scalelens.ingestion.ingest import ingest
 
 SERIES = CORPUS / "llm" / "bigscience-workshop__bigscience" / "experiments" / "gpt2-meg"

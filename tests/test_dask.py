@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scalelens.database import by_run as asked_by_run
 from scalelens.errors import UserError
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
+from scalelens.question import by_run as asked_by_run
 from scalelens.runs.stored_order import by_run
 from scalelens.warehouse.compact import compact
 from test_compact import hashes

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import answer
+from asking import answer, ask
 from scalelens.cli.demo import demo
 from scalelens.database import views
-from scalelens.database.ask import ask
 from scalelens.ingestion.ingest import ingest
 
 LOGS = Path(str(files("scalelens") / "demo" / "logs"))

@@ -16,6 +16,7 @@ from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import generic_csv, generic_lines
 from scalelens.parsing.format_file import name_of
+from scalelens.queries import explain
 from scalelens.queries import load as queries
 from scalelens.tables import documented
 from scalelens.tabular.column_names import SPELLINGS
@@ -58,7 +59,7 @@ def test_tables_page(golden) -> None:
 def test_queries_page(golden) -> None:
     pages = ["# Queries\n\n", PRINTED]
     for query in sorted(queries.load().values(), key=lambda query: query.name):
-        pages.append(f"## {query.name}\n\n```\n{query.header.strip()}\n```\n\n")
+        pages.append(f"## {query.name}\n\n```\n{explain.page(query, with_sql=False)}\n```\n\n")
     golden("".join(pages), ROOT / "docs" / "queries.md")
 
 

@@ -8,8 +8,8 @@ import scalelens
 from command_line import Run, one_line
 from little_warehouse import QUERIES
 from scalelens.errors import UserError
+from scalelens.queries.explain import page
 from scalelens.queries.header import NOTES
-from scalelens.queries.page import page
 
 ASKED = sorted(name for name, query in QUERIES.items() if not query.is_helper)
 

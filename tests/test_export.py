@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from asking import ask_sql
 from scalelens.database import export as exporting
-from scalelens.database.ask import answer_of
 from scalelens.ingestion.ingest import ingest
 from scalelens.tables import documented
 from test_shards import study
@@ -31,7 +31,7 @@ def test_polars_reads_back_all_tables(home: Path, tmp_path: Path, run: "Run") ->
     assert ran.code == 0 and ran.out == ""
     assert {path.name for path in (tmp_path / "out").iterdir()} == {*documented()}
     for table in documented():
-        frame, there = pl.read_parquet(tmp_path / "out" / table / "*.parquet"), answer_of(home, f"FROM {table}")
+        frame, there = pl.read_parquet(tmp_path / "out" / table / "*.parquet"), ask_sql(home, f"FROM {table}")
         assert frame.schema == there.schema and in_order(frame) == in_order(there), table
 
 
@@ -56,7 +56,7 @@ def test_delta_tables_are_read_back(home: Path, tmp_path: Path, run: "Run") -> N
         assert deltalake.DeltaTable(str(tmp_path / "delta" / "steps")).version() == version
     for table in documented():
         frame = pl.read_delta(str(tmp_path / "delta" / table))
-        there = answer_of(home, f"FROM {table}")
+        there = ask_sql(home, f"FROM {table}")
         assert (frame.columns, frame.height) == (there.columns, there.height), table
         exact = [name for name, kind in there.schema.items() if not isinstance(kind, pl.Datetime)]
         assert in_order(frame.select(exact)) == in_order(there.select(exact)), table

@@ -13,7 +13,7 @@ from scalelens.charts.page import page_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report import rendering as render
-from scalelens.report.provenance import provenance_of
+from scalelens.report.provenance_in_files import provenance_of
 from test_charts import CASES, draw, marks, rows_of
 from test_figures import boxes, overlapping, run
 

@@ -19,8 +19,9 @@ from scalelens.charts import load as charts
 from scalelens.charts.page import page_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
+from scalelens.question.provenance import make_provenance
 from scalelens.report import rendering as render
-from scalelens.report.provenance import make_provenance, provenance_of
+from scalelens.report.provenance_in_files import provenance_of
 from scalelens.report.settings import figure_settings
 from test_charts import CASES, draw, marks, spec_of, svg_of, text_of
 

@@ -9,7 +9,7 @@ import pytest
 import fuzz_in_shards
 import fuzzing
 from command_line import Run, one_line
-from scalelens.folders import users_module
+from scalelens.folders import user_module
 from scalelens.ingestion.identify import identify
 
 INPUTS = 10_000
@@ -50,7 +50,7 @@ def test_a_preset_names_any_column_and_carries_out_none(tmp_path: Path) -> None:
     rows = ({"step": k, **dict.fromkeys(names, 0.5 * k * k)} for k in range(9))
     (tmp_path / "a.txt").write_text("\n".join(map(json.dumps, rows)))
     identify(tmp_path / "a.txt", preset=tmp_path / "mine.py")
-    mine = vars(users_module(tmp_path / "mine.py", "format"))
+    mine = vars(user_module(tmp_path / "mine.py", "format"))
     assert mine["HEADER"] == ("step", *names) and mine["COLUMNS"] == {"step": "step"}
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from asking import answer
 from command_line import Run, one_line
-from conftest import FIXTURES, answer
+from conftest import FIXTURES
 from scalelens.errors import UserError
 from scalelens.ingestion import formats
 from scalelens.ingestion.format_check import check_formats

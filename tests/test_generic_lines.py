@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from conftest import FIXTURES, answer
+from asking import answer
+from conftest import FIXTURES
 from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.identify import identify

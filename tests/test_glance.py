@@ -17,7 +17,7 @@ from rich.console import Console
 
 from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
 from scalelens.cli import terminal_tables
-from scalelens.database.answering import answer
+from scalelens.database.execute import frame as answer
 from scalelens.queries.header import QueryColumn
 from scalelens.report.column_texts import Shown, decimals_of
 from scalelens.report.glance import Block, blocks, first_rows, fitted, shortened

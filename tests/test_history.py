@@ -3,6 +3,7 @@
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -194,7 +195,7 @@ def test_exit_codes_of_a_history(
         "series": "lumi", "name": "nightly-7", "started_at": datetime(2026, 11, 7), "measure": "step_s",
         "slowdown": slowdown, "change": change, "p_value": 0.001, "changed": "framework_version 2.3 -> 2.4",
     }  # fmt: skip
-    monkeypatch.setattr("scalelens.database.ask.ask", lambda *_: pl.DataFrame([row]))
+    monkeypatch.setattr("scalelens.question.session.ask", lambda *_, **__: SimpleNamespace(frame=pl.DataFrame([row])))
     ran = run("history", *(["--strict"] if strict else []))
     assert ran.code == code
     assert f"lumi: {change} change at 2026-11-07 00:00 nightly-7: " in ran.err

@@ -72,8 +72,8 @@ def test_rows_in_another_order_give_the_same_answer(name: str, order: int) -> No
 
 
 def shuffle(little: Warehouse) -> None:
-    """Rows in another order, read by the plans of a little warehouse: neither changes an answer."""
-    plan_quickly(little.connection, is_little=True)
+    """Rows in another order, read by the plans of a large warehouse: neither changes an answer."""
+    plan_quickly(little.connection, is_little=False)
     for table in TABLES:
         little.connection.execute(f"CREATE OR REPLACE TEMP TABLE shuffled AS FROM {table} ORDER BY hash(rowid + 1)")
         little.connection.execute(f"DELETE FROM {table}")
@@ -93,7 +93,7 @@ def of_goldens(shuffled: bool) -> dict[str, list[Row]]:
 
 def restore(little: Warehouse) -> None:
     """What the next test finds as it was."""
-    plan_quickly(little.connection, is_little=False)
+    plan_quickly(little.connection, is_little=True)
     fill_catalogs(little.connection)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import FIXTURES, answer
+from asking import answer
+from conftest import FIXTURES
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import stand_in
 from scalelens.ingestion.walk import walk

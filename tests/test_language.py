@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import scalelens
-from conftest import FIXTURES, answer
+from asking import answer
+from conftest import FIXTURES
 from running import carried_out, finished, of, records, runner_module, start, wait_for
 from scalelens.ingestion.ingest import ingest
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import scalelens
-from conftest import FIXTURES, answer
+from asking import answer
+from conftest import FIXTURES
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of, samples

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import FIXTURES, answer
+from asking import answer
+from conftest import FIXTURES
 from scalelens.ingestion.ingest import ingest
 
 LOGS = FIXTURES / "megatron"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scalelens
-from conftest import answer
+from asking import answer
 from scalelens.ingestion.ingest import ingest
 
 SECOND = 1_000

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalelens.database import views
+from scalelens.database.macros import add_macros
 from scalelens.queries import load
 from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.steps import kept_records
@@ -51,7 +52,7 @@ def of_no_rows() -> duckdb.DuckDBPyConnection:
             connection.register("arrow", schema(columns).empty_table())
             connection.execute(f"CREATE TABLE {name} AS FROM arrow")
     connection.execute(views.step_times())
-    load.create_macros(connection, load.load())
+    add_macros(connection, load.load(), None)
     return connection
 
 

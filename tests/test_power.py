@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from conftest import FIXTURES, answer, as_dicts
+from asking import answer
+from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import read_rows

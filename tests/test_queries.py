@@ -7,7 +7,8 @@ import csv
 import io
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,11 @@ from little_warehouse import (
     empty_warehouse,
     little_warehouse,
 )
+from scalelens.database import macros
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
+from scalelens.queries.calls import called_in
+from scalelens.queries.header import Query, is_builtin
 from scalelens.statistics.medians import median_interval
 
 
@@ -50,9 +54,6 @@ def test_header_is_what_the_query_returns(warehouse: Warehouse, name: str) -> No
     ]
 
 
-FOUR_RANKS = (
-    "SELECT ''r'' AS run_id, 0 AS stage, rank, ''n'' || rank // 2 AS node, rank / 4 AS beyond FROM range(4) t(rank)"
-)
 TWO_SIDES = "a := 'one', b := 'run_id IN (''two-weak'', ''two-weak-again'')'"
 ARGUMENTS = {  # of queries that say nothing without them
     "differences": "a := 'one', b := 'two-weak'",
@@ -65,7 +66,6 @@ ARGUMENTS = {  # of queries that say nothing without them
     "compare_evidence": TWO_SIDES,
     "next_runs": TWO_SIDES,
     "compared_traces": "a := 'traced', b := 'one'",
-    "node_scores": f"ratios := '({FOUR_RANKS})'",
     "what_if": f"operations := 'read_csv(''{FIXTURES / 'what_if_operations.csv'}'')'",
 }
 
@@ -168,6 +168,15 @@ def pipeline_of_two_ranks(little: Warehouse) -> None:
         '"Process Group Description":"mesh_pp","Process Group Ranks":"[0, 1]","Process Group Name"')""")
 
 
+def timers_of_two_nodes(little: Warehouse) -> None:
+    """Ranks 2 and 3, which are on the second node, compute half as long again as the others."""
+    little.insert("runs", [{"run_id": "timed", "pp": 1, "nodes": 2, "devices": 4, "devices_per_node": 2}])
+    common = {"run_id": "timed", "file_id": "log", "line": 1, "name": "forward-compute", "unit": "s", "stat": "value"}
+    times = [1.0, 1.02, 1.5, 1.53]
+    little.insert("metrics", [{**common, "step": step, "rank": rank, "value": value}
+                              for step in (1, 2) for rank, value in enumerate(times)])  # fmt: skip
+
+
 def runs_like_published_ones(little: Warehouse) -> None:
     """A run with the batch and devices of one published row, and one that does not say its batch."""
     facts = {"devices": 4, "device_unit": "ipu", "model": "gpt-117m", "name": "gpt-117m"}
@@ -180,7 +189,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
-    "compare_published": runs_like_published_ones,
+    "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
 }  # fmt: skip
 
 
@@ -907,6 +916,18 @@ HEADER = """\
 """
 
 
+@contextmanager
+def own_queries(little: Warehouse, loaded: dict[str, Query]) -> Iterator[None]:
+    """The queries of a user beside ours."""
+    try:
+        macros.create(
+            little.connection, (query for query in loaded.values() if not is_builtin(query.path)), macros.USERS
+        )
+        yield
+    finally:
+        little.connection.execute(f"DROP SCHEMA {macros.USERS} CASCADE; CREATE SCHEMA {macros.USERS}")
+
+
 def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size;\n")
     (tmp_path / "a_first.sql").write_text(HEADER + "SELECT run_id FROM of_size(size := size) ORDER BY run_id LIMIT 1")
@@ -916,10 +937,9 @@ def test_a_query_of_the_users_own(little: Warehouse, tmp_path: Path) -> None:
     assert found["of_size"].sources == ("runs",)
     assert found["of_size"].parameters == (("size", "2", "devices"),)
     assert found["of_size"].columns == (("run_id", "VARCHAR", None, "run, whatever it is called"),)
-    queries.create_macros(little.connection, found)
-    assert little.column("SELECT run_id FROM a_first()") == ["two-strong"]
-    assert little.column("SELECT run_id FROM a_first(size := 16)") == ["gpt-small"]
-    queries.create_macros(little.connection, QUERIES)
+    with own_queries(little, found):
+        assert little.column("SELECT run_id FROM a_first()") == ["two-strong"]
+        assert little.column("SELECT run_id FROM a_first(size := 16)") == ["gpt-small"]
 
 
 def test_a_header_may_say_more_of_a_statistic(tmp_path: Path) -> None:
@@ -949,12 +969,9 @@ def test_a_query_of_the_users_own_may_lie_in_a_folder_of_its_topic(little: Wareh
     loaded = queries.load([tmp_path])
     assert (loaded["of_size"].topic, loaded["runs_overview"].topic) == ("mine", "steps")
     assert loaded["runs_overview"].path == tmp_path / "steps" / "runs_overview.sql", "the topic of ours does not matter"
-    queries.create_macros(little.connection, loaded)
-    try:
+    with own_queries(little, loaded):
         for name in ("of_size", "runs_overview"):
             assert sorted(little.column(f"FROM {name}()")) == ["two-strong", "two-weak", "two-weak-again"]
-    finally:
-        queries.create_macros(little.connection, QUERIES)
 
 
 def test_a_name_twice_in_one_folder_is_told_with_both_files(tmp_path: Path) -> None:
@@ -971,7 +988,7 @@ def test_a_name_twice_in_one_folder_is_told_with_both_files(tmp_path: Path) -> N
 def test_queries_in_topic_folders_are_ours(tmp_path: Path) -> None:
     (tmp_path / "of_size.sql").write_text(HEADER + "SELECT run_id FROM runs WHERE devices = size")
     loaded = queries.load([tmp_path])
-    assert [name for name, query in loaded.items() if not queries.is_ours(query.path)] == ["of_size"]
+    assert [name for name, query in loaded.items() if not is_builtin(query.path)] == ["of_size"]
     topics = {query.topic for query in QUERIES.values()}
     assert {
         "steps",
@@ -996,7 +1013,7 @@ def test_helpers_are_listed_last(run: Run) -> None:
 def test_every_query_comes_after_those_it_calls() -> None:
     done: set[str] = set()
     for name, query in queries.load().items():
-        assert queries.calls(query, QUERIES) <= done
+        assert called_in(query.sql) & QUERIES.keys() <= done
         done.add(name)
 
 
@@ -1039,8 +1056,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 def test_sql_that_asks_for_what_is_not_there_is_named(little: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "q.sql").write_text(HEADER + "SELECT run_id FROM nowhere")
-    with pytest.raises((UserError, duckdb.Error), match="Table with name nowhere does not exist") as raised:
-        queries.create_macros(little.connection, queries.load([tmp_path]))
+    found, missing = queries.load([tmp_path]), "Table with name nowhere does not exist"
+    with pytest.raises((UserError, duckdb.Error), match=missing) as raised, own_queries(little, found):
         little.ask("FROM q()")  # DuckDB 1.4.0 looks no earlier
     if raised.type is UserError:
         assert re.search(r"q\.sql: .*; correct the SQL$", str(raised.value))

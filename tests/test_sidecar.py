@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asking import answer, connect
 from command_line import Run
 from conftest import ROOT
 from logs import megatron_line
 from scalelens.cli.label import new_sidecar_text
-from scalelens.database import connect as database
 from scalelens.ingestion import ingest as ingestion
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.part_facts import PartFacts
@@ -58,7 +58,7 @@ def write_sidecar(folder: Path, text: str, later: int = 0) -> Path:
 
 
 def ask(home: Path, statement: str) -> list[Any]:
-    return database.connect(home, asked=statement).execute(statement).fetchall()
+    return answer(home, statement).fetchall()
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None
     write_sidecar(logs, "[labels]\n" + "".join(f'{name} = "x"\n' for name in sorted(names)))
     ingest([logs], home)
     assert len(ask(home, "FROM runs_overview()")) == 4
-    connection = database.connect(home)
+    connection = connect(home)
     connection.execute("CREATE TABLE kept AS FROM runs; DROP VIEW runs; ALTER TABLE kept RENAME TO runs")
     for query in queries.load().keys() - ASK_FOR_RUNS:  # which takes two runs; labels are gathered once, not by each
         connection.execute(f"FROM {query}()").fetchall()

@@ -14,7 +14,7 @@ import typer.testing
 
 from command_line import app
 from conftest import CORPUS, ROOT
-from scalelens.report.provenance import provenance_of
+from scalelens.report.provenance_in_files import provenance_of
 
 STUDIES = ROOT / "docs" / "studies"
 PAGES = sorted(path.name for path in STUDIES.glob("*.md"))

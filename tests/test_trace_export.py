@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import scalelens
-from conftest import answer
+from asking import answer
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.traces.export import export

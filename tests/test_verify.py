@@ -12,8 +12,9 @@ import pytest
 from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
+from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import verification
-from scalelens.report.provenance import latex_comment, make_provenance, markdown_comment, provenance_of, rows_sha256
+from scalelens.report.provenance_in_files import latex_comment, markdown_comment, provenance_of
 
 if TYPE_CHECKING:
     from command_line import Ran, Run

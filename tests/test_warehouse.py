@@ -21,11 +21,11 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+from asking import answer, connect
+from asking import ask as ask_query
 from conftest import FIXTURES
 from logs import megatron_line
-from scalelens.database import connect as database
-from scalelens.database.answering import answer as answer_of
-from scalelens.database.ask import ask as ask_query
+from scalelens.database.execute import frame as answer_of
 from scalelens.errors import UserError
 from scalelens.ingestion import batch as reading
 from scalelens.ingestion import ingest as ingestion
@@ -75,7 +75,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def ask(home: Path, statement: str) -> list[Any]:
-    return database.connect(home, asked=statement).execute(statement).fetchall()
+    return answer(home, statement).fetchall()
 
 
 def steps_by_path(home: Path) -> dict[str, int]:
@@ -87,7 +87,7 @@ def steps_by_path(home: Path) -> dict[str, int]:
 def everything(home: Path) -> dict[str, list[Any]]:
     """All rows of all tables, in an order of their own; without the moment of the commit."""
     names = (*STORED, "members", "runs")
-    connection = database.connect(home, asked=" ".join((*names, "files")))
+    connection = connect(home, about=" ".join((*names, "files")))
     tables = {name: connection.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in names}
     return tables | {"files": connection.execute("SELECT * EXCLUDE ingested_at FROM files ORDER BY ALL").fetchall()}
 
@@ -401,7 +401,7 @@ def test_a_newer_schema_is_refused_with_the_remedy(logs: Path, home: Path) -> No
     without_digest(record).write_text(json.dumps(newer))
     record.unlink()
     with pytest.raises(UserError, match=r"newer ScaleLens.*pip install --upgrade scalelens"):
-        database.connect(home)
+        connect(home)
     with pytest.raises(UserError, match="newer ScaleLens"):
         ingest([logs], home)
 
@@ -424,21 +424,21 @@ def test_a_damaged_record_is_named(logs: Path, home: Path, older: bool) -> None:
     ):
         record.write_bytes(damaged)
         with pytest.raises(UserError, match=rf"{record.name} is damaged .*scalelens check"):
-            database.connect(home)
+            connect(home)
 
 
 def test_a_missing_segment_is_said(logs: Path, home: Path) -> None:
     ingest([logs], home)
     next((home / "segments").glob("steps-*")).unlink()
     with pytest.raises(UserError, match="segment of .* is missing"):
-        database.connect(home)
+        connect(home)
 
 
 def test_a_damaged_segment_is_said(logs: Path, home: Path) -> None:
     ingest([logs], home)
     next((home / "segments").glob("steps-*")).write_bytes(b"PAR1 and nothing else")
     with pytest.raises(UserError, match="segment of .* is missing or damaged"):
-        database.connect(home)
+        connect(home)
 
 
 def test_a_folder_with_other_content_is_left_alone(logs: Path, tmp_path: Path) -> None:
@@ -495,9 +495,13 @@ def test_a_script_without_a_main_guard_may_ingest(tmp_path: Path) -> None:
 KILLED = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from scalelens.database import connect as database
 from scalelens.ingestion import formats
 from scalelens.ingestion import ingest as ingestion
+from scalelens.question.session import Session
+
+def answer(home, statement):
+    return Session(home, about=statement).connection.execute(statement)
+
 
 formats.load()
 ingestion.BATCH_FILES = 2
@@ -520,12 +524,12 @@ def whole(home):
     def act():
         if (home / "_log").is_dir():
             counts = "SELECT path, (SELECT count(*) FROM steps s WHERE s.file_id = f.file_id), rows FROM files f ORDER BY path"
-            before = database.connect(home, asked=counts).execute(counts).fetchall()
+            before = answer(home, counts).fetchall()
         else:
             before, counts = [], ""
         ingestion.ingest([logs], home, jobs=1)
         steps = "SELECT count(*), count(DISTINCT file_id) FROM steps"
-        after = database.connect(home, asked=steps).execute(steps).fetchall()
+        after = answer(home, steps).fetchall()
         print(json.dumps([before, after]), flush=True)
         os._exit(0)
     assert os.waitpid(forked(act), 0)[1] == 0, home
@@ -894,7 +898,7 @@ def test_the_records_of_a_twin_are_counted_once(tmp_path: Path, home: Path) -> N
     shutil.copy(FIXTURES / "mmcv" / "epochs.log", tmp_path / "run.log")
     shutil.copy(FIXTURES / "mmcv_json" / "epochs.log.json", tmp_path / "run.log.json")
     ingest([tmp_path / "run.log", tmp_path / "run.log.json"], home, jobs=1)
-    connection = database.connect(home)
+    connection = connect(home)
     assert connection.execute("SELECT count(DISTINCT run_id), count(*) FROM steps").fetchall() == [(1, 4 + 5)]
     assert connection.execute("SELECT count(*) FROM step_times").fetchall() == [(4,)]
     assert connection.execute(
@@ -917,7 +921,7 @@ def test_the_files_of_an_mlflow_run_are_one_run(tmp_path: Path, home: Path) -> N
         for value in ("params/batch_size", "params/workers", "tags/mlflow.user"):
             (run / value).write_text("32")
     ingest([tmp_path / "mlruns"], home, jobs=1)
-    connection = database.connect(home)
+    connection = connect(home)
     assert connection.execute(
         "SELECT r.name, r.outcome, list(DISTINCT m.name ORDER BY m.name) FROM runs r JOIN metrics m USING (run_id) "
         "GROUP BY ALL ORDER BY ALL"
@@ -1020,14 +1024,14 @@ def test_the_last_batches_of_several_workers_are_small() -> None:
 def test_a_question_makes_only_what_it_needs(tmp_path: Path) -> None:
     home = tmp_path / "w"
     warehouse.Warehouse(home).create()
-    connection = database.connect(home, asked="FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')")
+    connection = connect(home, about="FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')")
     listed = "SELECT view_name FROM duckdb_views() WHERE NOT internal UNION ALL SELECT table_name FROM duckdb_tables()"
     made = {name for (name,) in connection.execute(listed).fetchall()}
     assert {"events", "power", "runs"} <= made and not made & {"energy", "step_times"}
     assert connection.execute("FROM kernel_summary(runs := 'run_id IN (SELECT run_id FROM power)')").fetchall() == []
     with pytest.raises(UserError):
         answer_of(connection, "FROM scaling()")
-    plain = database.connect(home, asked="FROM kernel_summary()")
+    plain = connect(home, about="FROM kernel_summary()")
     made = {name for (name,) in plain.execute(listed).fetchall()}
     assert made == {"events", "members"}, "without a condition nobody asks for the facts of runs"
     assert plain.execute("FROM kernel_summary()").fetchall() == []

@@ -75,16 +75,17 @@ def ingest(
 
 def connect(warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE) -> "duckdb.DuckDBPyConnection":
     """Opens a warehouse in DuckDB: its tables as views, its queries as table macros."""
-    from scalelens.database import connect
+    from scalelens.question.session import Session
 
-    return connect.connect(root_of(warehouse))
+    return Session(root_of(warehouse)).connection
 
 
 def query(name: str, warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
     """Rows of a query, such as `query("batch_stats", warmup=5)`."""
-    from scalelens.database import ask
+    from scalelens.question.question import Question
+    from scalelens.question.session import ask
 
-    return ask.ask(root_of(warehouse), name, parameters)
+    return ask(root_of(warehouse), Question(name, parameters=parameters)).frame
 
 
 def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
@@ -92,9 +93,9 @@ def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
 
     `queries` are folders of queries of your own.
     """
-    from scalelens.queries import page
+    from scalelens.queries.explain import explain
 
-    return page.explain(name, tuple(Path(folder) for folder in queries))
+    return explain(name, tuple(Path(folder) for folder in queries))
 
 
 def plot(

@@ -16,7 +16,7 @@ from types import ModuleType
 from scalelens.errors import UserError
 
 
-def users_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path]:
+def user_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path]:
     """Folders that were given, then those in a variable.  Raises UserError for one that is not a folder."""
     named = os.environ.get(variable, "").split(os.pathsep)
     folders = [*given, *(Path(name) for name in named if name)]
@@ -50,7 +50,7 @@ def modules_of(package: ModuleType) -> dict[str, ModuleType]:
     return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
 
 
-def users_module(path: Path, kind: str) -> ModuleType:
+def user_module(path: Path, kind: str) -> ModuleType:
     """A user's file as a module.  Whatever its code raises becomes a UserError."""
     spec = importlib.util.spec_from_file_location(f"scalelens_user_{kind}.{path.stem}", path)
     assert spec and spec.loader

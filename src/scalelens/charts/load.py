@@ -19,11 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-import polars as pl
-
 import scalelens.charts
 from scalelens.errors import UserError
-from scalelens.folders import modules_of, users_folders, users_module
+from scalelens.folders import modules_of, user_folders, user_module
 
 HEADINGS = ("Shows", "Query", "Encodings", "Source")
 
@@ -34,8 +32,8 @@ def load(folders: Sequence[Path] = ()) -> dict[str, ModuleType]:
     Raises UserError for a file of `folders` that is not a chart, with what it lacks.
     """
     charts = {name: module for name, module in modules_of(scalelens.charts).items() if hasattr(module, "QUERY")}
-    for folder in users_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
-        charts |= {path.stem: checked(users_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
+    for folder in user_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
+        charts |= {path.stem: checked(user_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
     return dict(sorted(charts.items()))
 
 
@@ -61,21 +59,13 @@ def title(chart: ModuleType) -> str:
     return (chart.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
-def rows_statement(chart: ModuleType, call: str, further: Sequence[str] = ()) -> str:
-    """SQL for the rows of a chart, given the call of its query, `scaling(runs := '...')`.
+def rows_of(chart: ModuleType, further: Sequence[str] = ()) -> str:
+    """What to select for the rows of a chart, with {} in the place of its query.
 
     `further` are columns of `runs` beside those of the chart.
     """
     facts = (*getattr(chart, "FACTS", ()), *further)
     if not facts:
-        return f"FROM {call}"
+        return "* FROM {}"
     columns = ", ".join(f"r.{fact}" for fact in facts)
-    return f"SELECT q.*, {columns} FROM {call} AS q LEFT JOIN runs AS r USING (run_id)"
-
-
-def run_ids(rows: pl.DataFrame) -> list[str]:
-    """Runs that the rows are about: their `run_id`, and the repeated runs that `run_ids` names."""
-    runs = set(rows["run_id"]) if "run_id" in rows.columns else set()
-    if "run_ids" in rows.columns:
-        runs |= set(rows["run_ids"].explode())
-    return sorted(run for run in runs if run is not None)
+    return f"q.*, {columns} FROM {{}} AS q LEFT JOIN runs AS r USING (run_id)"

@@ -53,7 +53,7 @@ def checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[byt
     """A file and its provenance.  Raises UserError where it is not what the warehouse gives."""
     from scalelens.charts.load import load as charts
     from scalelens.cli.remaking import verified
-    from scalelens.report.provenance import provenance_of
+    from scalelens.report.provenance_in_files import provenance_of
 
     said = provenance_of(path)
     chart = charts().get(said.get("chart", ""))

@@ -1,6 +1,7 @@
 """Is one run, or group of runs, slower than another?"""
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,11 @@ from scalelens.report.wording import few_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from scalelens.question.answer import Answer
+    from scalelens.question.session import Session
+
 PANEL = "Ask"
+BESIDE = ("differences", "two_sides", "compare_evidence")  # asked with a comparison
 KERNELS_SHOWN = 5
 
 
@@ -61,26 +66,46 @@ def compare(
 
     scalelens compare "precision = 'fp32' AND devices = 8" "precision = 'bf16' AND devices = 8" quantile=0.95
     """
-    from scalelens.database.ask import ask
-
-    asked = tuple(folders or ())
+    own_queries = tuple(folders or ())
     if published is not None:
-        beside_published(warehouse, published, [a, b, *(parameters or ())], format, asked)
+        beside_published(warehouse, published, [a, b, *(parameters or ())], format, own_queries)
         return
     limit = share_of(fail_above) if fail_above is not None else None
     sides = sides_of(a, b)
     given = {**pairs(parameters, "measure=data_s"), **sides}
-    row = ask(warehouse, "compare", given, asked)
-    print_differences(ask(warehouse, "differences", sides, asked))
-    show_answer(warehouse, row, "compare", format, asked, given, without=("sentence", "note"))
-    answer = row.row(0, named=True)
-    print_answer(answer)
-    print_next(answer, [*sides.values(), *(parameters or ())], warehouse, asked)
-    if answer["measure"] == "step_s" and print_traces(ask(warehouse, "compared_traces", sides, asked)):
-        print_trace_diff(ask(warehouse, "two_sides", sides, asked), warehouse)
-    print_evidence(ask(warehouse, "compare_evidence", sides, asked))
+    answers = answers_about(warehouse, given, sides, own_queries)
+    print_differences(answers["differences"].frame)
+    show_answer(warehouse, answers["compare"], format, own_queries, without=("sentence", "note"))
+    row = answers["compare"].frame.row(0, named=True)
+    print_answer(row)
+    members = answers["two_sides"].frame
+    print_next(row, [*sides.values(), *(parameters or ())], members, warehouse, own_queries)
+    if "compared_traces" in answers and print_traces(answers["compared_traces"].frame):
+        print_trace_diff(members, warehouse)
+    print_evidence(answers["compare_evidence"].frame)
     if limit is not None:
-        raise typer.Exit(exit_code(answer, limit, strict))
+        raise typer.Exit(exit_code(row, limit, strict))
+
+
+def answers_about(
+    warehouse: Path, given: dict[str, str], sides: dict[str, str], folders: tuple[Path, ...]
+) -> "dict[str, Answer]":
+    """The comparison, and what is said beside it, by the name of the query."""
+    from scalelens.question.question import Question
+    from scalelens.question.run_names import RUN_NAMES
+    from scalelens.question.session import in_session
+
+    questions = {name: Question(name, parameters=sides) for name in BESIDE}
+    questions["compare"] = Question("compare", parameters=given)
+    if given.get("measure", "step_s") == "step_s":
+        questions["compared_traces"] = Question("compared_traces", parameters=sides)
+    about = "; ".join([*(question.statement for question in questions.values()), RUN_NAMES])
+
+    def ask_all(session: "Session") -> "dict[str, Answer]":
+        session.share(*questions.values())
+        return {name: session.ask(question) for name, question in questions.items()}
+
+    return in_session(warehouse, ask_all, folders, about)
 
 
 def sides_of(a: str | None, b: str | None) -> dict[str, str]:

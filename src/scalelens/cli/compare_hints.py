@@ -32,11 +32,13 @@ def quoted(word: str) -> str:
     return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
 
 
-def print_next(answer: Mapping[str, Any], words: Sequence[str], warehouse: Path, folders: Folders) -> None:
+def print_next(
+    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: Folders
+) -> None:
     """Prints the command that goes on where there is no verdict.  `words` are those that `compare` was given."""
     other = OTHER_MEASURE.search(answer["note"] or "")
     if answer["ratio"] is None:
-        print_without_value(answer, words, warehouse, folders)
+        print_without_value(answer, words, members, warehouse, folders)
     elif other:
         kept = [word for word in words if not word.startswith("measure=")]
         print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other[1]}'], warehouse)}")
@@ -44,22 +46,26 @@ def print_next(answer: Mapping[str, Any], words: Sequence[str], warehouse: Path,
         print_command(f"how many repeats would tell: {pasted(['next-runs', *words], warehouse)}")
 
 
-def print_without_value(answer: Mapping[str, Any], words: Sequence[str], warehouse: Path, folders: Folders) -> None:
+def print_without_value(
+    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: Folders
+) -> None:
     """Prints of each side without a value why that is, and how to compare where rules leave out all records."""
-    from scalelens.database.ask import ask
+    from scalelens.question.question import Question
+    from scalelens.question.session import ask
 
-    a, b, *parameters = words
-    members = ask(warehouse, "two_sides", {"a": a, "b": b}, folders)
+    _, _, *parameters = words
     rules = {key: value for key, value in pairs(parameters).items() if key in RULES}
     are_left_out = False
     for side in (side for side in "ab" if not answer[f"{side}_runs"]):
-        asked = {"runs": condition_of(members, side), **rules}
-        n_records, n_without = ask(warehouse, "selected_steps", asked, folders, refined=COUNTS).row(0)
+        chosen = {"runs": condition_of(members, side), **rules}
+        counted = ask(warehouse, Question("selected_steps", parameters=chosen, select=COUNTS), folders)
+        n_records, n_without = counted.frame.row(0)
         reason = f"none of its {n_records} records has {answer['measure']}"
         if not n_records:
             reason = "no time of a step was logged"
         elif n_records == n_without:
-            counts = ask(warehouse, "exclusions", asked, folders, refined=COUNTS_OF_RULES).rows()
+            question = Question("exclusions", parameters=chosen, select=COUNTS_OF_RULES)
+            counts = ask(warehouse, question, folders).frame.rows()
             reason = f"all {n_records} records are left out: " + ", ".join(f"{rule} {n}" for rule, n in counts)
             are_left_out = True
         errors.print(f"{side}: {reason}", markup=False)

@@ -14,10 +14,10 @@ import typer
 
 import scalelens
 from scalelens import DEFAULT_WAREHOUSE
-from scalelens.folders import files_of, users_folders
+from scalelens.folders import files_of, user_folders
+from scalelens.queries.header import parameters_of
 
 PACKAGE = Path(scalelens.__file__).parent
-PARAMETER = re.compile(r"^--   (\w+) := (.+)$", re.MULTILINE)
 QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)
 
 Offers = Iterable[tuple[str, str]]  # words, each with what it means
@@ -59,11 +59,10 @@ def query_parameters(context: typer.Context) -> Offers:
     if context.command.name == "plot" and (chart := chart_files().get(name)):
         found = QUERY_OF_CHART.search(chart.read_text(encoding="utf-8"))
         name = found[1] if found else name
-    header = files[name].read_text(encoding="utf-8").partition("-- Parameters:\n")[2].partition("\n--\n")[0]
     given = {argument.name for argument in context.command.params}
-    for parameter, default in PARAMETER.findall(header):
-        if parameter not in given:
-            yield f"{parameter}=", " ".join(default.split())
+    for parameter in parameters_of(files[name]):
+        if parameter.name not in given:
+            yield f"{parameter.name}=", f"{parameter.default} {parameter.meaning}"
 
 
 @silent
@@ -81,13 +80,13 @@ def query_files(context: typer.Context) -> dict[str, Path]:
     """Files of queries by name: ours, and those of the user's folders."""
     files = files_of(PACKAGE / "queries", ".sql")
     given: Any = context.params.get("folders") or ()
-    for folder in users_folders(given, "SCALELENS_QUERIES", ""):
+    for folder in user_folders(given, "SCALELENS_QUERIES", ""):
         files |= files_of(folder, ".sql")
     return files
 
 
 def chart_files() -> dict[str, Path]:
     files = files_of(PACKAGE / "charts", ".py")
-    for folder in users_folders((), "SCALELENS_CHARTS", ""):
+    for folder in user_folders((), "SCALELENS_CHARTS", ""):
         files |= files_of(folder, ".py")
     return files

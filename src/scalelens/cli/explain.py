@@ -25,10 +25,11 @@ def explain(
 
     Examples:  scalelens explain mfu      scalelens explain efficiency      scalelens explain megatron
     """
+    from scalelens.errors import did_you_mean
     from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of
+    from scalelens.queries.explain import columns_named, page
     from scalelens.queries.load import load as load_queries
-    from scalelens.queries.page import columns_named, page, suggestion
     from scalelens.tables import documented
 
     queries = load_queries(tuple(folders or ()))
@@ -47,5 +48,5 @@ def explain(
         lists = "; the ".join(f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items())
         raise UserError(
             f"there is no query, format, table or column '{name}'",
-            suggestion(name, {**queries, **formats, **documented()}) or f"there are the {lists}",
+            did_you_mean(name, {**queries, **formats, **documented()}) or f"there are the {lists}",
         )

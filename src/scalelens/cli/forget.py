@@ -20,14 +20,15 @@ def forget(
 
     Examples:  scalelens forget logs/bad.out      scalelens forget 3f9a0c1d2e4b
     """
-    from scalelens.database.connect import connect
+    from scalelens.question.question import Question
+    from scalelens.question.session import ask
     from scalelens.warehouse.log import Warehouse
 
     store = Warehouse(warehouse)
     in_warehouse = store.live().paths
     # A system file belongs to other runs too.
     statement = "SELECT run_id, unnest(paths) FROM members JOIN files USING (file_id) WHERE why <> 'system file'"
-    paths_of_runs = connect(warehouse, asked=statement).execute(statement).fetchall()
+    paths_of_runs = ask(warehouse, Question(sql=statement)).frame.rows()
     forgotten: set[str] = set()
     for text in paths:
         given = str(Path(text).resolve())

@@ -37,14 +37,16 @@ def history(
 
     scalelens history measure=tokens_per_s --since 2026-11-01 -o history.pdf
     """
-    from scalelens.database.ask import ask
+    from scalelens.question.question import Question
+    from scalelens.question.run_names import RUN_NAMES
+    from scalelens.question.session import ask
     from scalelens.report import plotting
 
     given: dict[str, Any] = {**pairs(parameters), **({"since": since} if since else {})}
-    rows = ask(warehouse, "history", given, tuple(folders or ()))
-    show_answer(warehouse, rows, "history", format, tuple(folders or ()), given)
+    answer = ask(warehouse, Question("history", parameters=given), tuple(folders or ()), also=RUN_NAMES)
+    show_answer(warehouse, answer, format, tuple(folders or ()))
     worse = False
-    for row in rows.iter_rows(named=True):
+    for row in answer.frame.iter_rows(named=True):
         if row["change"]:
             errors.print(told(row), markup=False)
             worse |= row["slowdown"] > 0 and (strict or row["change"] == "strong")

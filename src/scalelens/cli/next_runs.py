@@ -40,14 +40,16 @@ def next_runs(
 
     scalelens next-runs "devices = 1" "devices = 64" --within 2%
     """
-    from scalelens.database.ask import ask
+    from scalelens.question.question import Question
+    from scalelens.question.run_names import RUN_NAMES
+    from scalelens.question.session import ask
 
     given: dict[str, Any] = {**pairs(parameters, "measure=data_s"), "a": a, "b": b}
     if within is not None:
         given["to_within"] = share_of(within)
-    rows = ask(warehouse, "next_runs", given, tuple(folders or ()))
-    plain = rows.drop("command", "note")
-    show_answer(warehouse, plain, "next_runs", format, tuple(folders or ()), given)
+    answer = ask(warehouse, Question("next_runs", parameters=given), tuple(folders or ()), also=RUN_NAMES)
+    rows = answer.frame
+    show_answer(warehouse, answer, format, tuple(folders or ()), without=("command", "note"))
     for row in rows.iter_rows(named=True):
         if row["command"]:
             hours = "" if row["node_hours"] is None else f", {row['node_hours']:.3g} node-hours"

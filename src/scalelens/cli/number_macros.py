@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
-from scalelens.report.selectors import SelectedValue, is_number, selected_value, statement_of
+from scalelens.report.selectors import SelectedValue, is_number, question_of, selected_value
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from scalelens.queries.header import Query
+    from scalelens.question.session import Session
 
 DIGITS_OF_INTERVAL = 2
 DIGITS = 3  # of a value without an interval
@@ -32,21 +35,25 @@ def numbers_text(
     """
     import polars as pl
 
-    from scalelens.database.connect import connect
-    from scalelens.queries.load import load
-    from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
+    from scalelens.queries.load import needed_by
+    from scalelens.question.inputs import NEEDED_FOR_INPUTS, inputs_of
+    from scalelens.question.provenance import make_provenance
+    from scalelens.question.session import in_session
     from scalelens.report.latex import comment
-    from scalelens.report.provenance import latex_comment, make_provenance
+    from scalelens.report.provenance_in_files import latex_comment
 
     check_names(selectors)
-    statements = {name: statement_of(name, selector) for name, selector in selectors.items()}
-    found = [selected_value(root, name, selectors[name], statement, folders) for name, statement in statements.items()]
+    sql = ";\n".join(question_of(name, selector).statement for name, selector in selectors.items())
+
+    def in_open(session: "Session") -> "tuple[list[SelectedValue], dict[str, str], dict[str, Query]]":
+        found = [selected_value(session, name, selector) for name, selector in selectors.items()]
+        rest_on_all = any(not number.run_ids for number in found)
+        runs = set() if rest_on_all else {run for number in found for run in number.run_ids}
+        return found, inputs_of(session.connection, session.warehouse, sorted(runs)), needed_by(sql, session.queries)
+
+    found, inputs, queries = in_session(root, in_open, folders, about=f"{sql}; {NEEDED_FOR_INPUTS} runs")
     rows = pl.DataFrame([as_row(number) for number in found], schema_overrides={"run_ids": pl.List(pl.String)})
-    connection = connect(root, folders, NEEDED_FOR_INPUTS, {}, closed=True)
-    rest_on_all = any(not number.run_ids for number in found)
-    inputs = inputs_of(connection, root, rows.drop("run_ids") if rest_on_all else rows)
-    sql = ";\n".join(statements.values())
-    made = make_provenance({"numbers": [*selectors.items()]}, sql, inputs, rows, load(folders, sql))
+    made = make_provenance({"numbers": [*selectors.items()]}, sql, inputs, rows, queries)
     lines = (comment(described(number)) + "".join(macros(number)) for number in found)
     return USE + latex_comment(made) + "".join(lines), made, rows
 

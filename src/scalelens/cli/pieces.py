@@ -55,21 +55,21 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Rows, int]:
 
 def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Writes pieces to stdout, and gives the number of rows of each."""
-    from scalelens.database.answering import frame_of
+    from scalelens.database.execute import as_frame
 
     for number, piece in enumerate(pieces):
         text = small_csv(piece, header=not number)
-        text = inert_csv(frame_of(piece), header=not number) if text is None else text
+        text = inert_csv(as_frame(piece), header=not number) if text is None else text
         sys.stdout.write(text if text or number else "\n")
         yield piece.num_rows
 
 
 def write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
-    from scalelens.database.answering import frame_of
+    from scalelens.database.execute import as_frame
 
     comma = "["
     for piece in pieces:
-        objects = json_text(frame_of(piece))[1:-1]
+        objects = json_text(as_frame(piece))[1:-1]
         sys.stdout.write(f"{comma}{objects}" if objects else "")
         comma = "," if objects else comma
         yield piece.num_rows

@@ -1,15 +1,13 @@
 """Runs beside published numbers, for `compare --published`."""
 
 import re
-from difflib import get_close_matches
 from pathlib import Path
 
 from scalelens.cli.options import OutputFormat, pairs
 from scalelens.cli.output import errors
 from scalelens.cli.written import show_answer
-from scalelens.errors import UserError
+from scalelens.errors import UserError, did_you_mean
 
-QUERY = "compare_published"
 PARAMETER = re.compile(r"\w+=(?!=)")  # warmup=3; a condition has blanks around its sign
 
 
@@ -21,12 +19,13 @@ def beside_published(
     Raises UserError for a name that is not published, and for more than one condition.
     """
     from scalelens.catalog import rows
-    from scalelens.database.ask import ask
+    from scalelens.question.question import Question
+    from scalelens.question.run_names import RUN_NAMES
+    from scalelens.question.session import ask
 
     names = list(dict.fromkeys(row["name"] for row in rows("published")))
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        meant = f"{did_you_mean(name, names, 1)} ".lstrip()
         raise UserError(f"nothing is published as '{name}'", f"{meant}There are {', '.join(names)}")
     texts = [text for text in given if text is not None]
     parameters = pairs([text for text in texts if PARAMETER.match(text)], "warmup=3")
@@ -34,9 +33,9 @@ def beside_published(
     if len(conditions) > 1:
         raise UserError("--published takes one condition", "write what chooses the runs in one text")
     chosen = {"runs": conditions[0]} if conditions else {}
-    asked = {"published_name": name, **chosen, **parameters}
-    answer = ask(root, QUERY, asked, folders)
-    show_answer(root, answer, QUERY, format, folders, asked)
-    if answer.is_empty():
+    question = Question("compare_published", parameters={"published_name": name, **chosen, **parameters})
+    answer = ask(root, question, folders, also=RUN_NAMES)
+    show_answer(root, answer, format, folders)
+    if not answer.table.num_rows:
         errors.print(f"no run has as many devices and the same batch as a row of {name}", markup=False)
         errors.print(f"its rows: scalelens sql \"FROM published WHERE name = '{name}'\"", style="dim", markup=False)

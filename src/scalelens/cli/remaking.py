@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.cli.written import write
 from scalelens.errors import UserError
+from scalelens.question.question import question_in
 
 if TYPE_CHECKING:
     import polars as pl
 
     from scalelens.report.verification import Findings
-
-ASKED = ("query", "parameters", "refined", "statement", "format", "glance")
 
 
 class Remade(NamedTuple):
@@ -34,8 +33,8 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
             return figure(path, said, root, folders)
         if "numbers" in said:
             return numbers(said, root, folders)
-        text, answer = write(root, {key: said[key] for key in ASKED if key in said}, folders)
-        return Remade(text.encode(), answer.provenance, lambda: answer.rows)
+        text, answer, provenance = write(root, question_in(said), said["format"], bool(said.get("glance")), folders)
+        return Remade(text.encode(), provenance, lambda: answer.frame)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
 
@@ -68,8 +67,8 @@ def verified(
 
     What was made again is kept in the folder `copies`.  Raises UserError where the file cannot be read.
     """
-    from scalelens.report.inputs import faults_of
-    from scalelens.report.provenance import provenance_of
+    from scalelens.report.input_faults import faults_of
+    from scalelens.report.provenance_in_files import provenance_of
     from scalelens.report.verification import Findings, compared
 
     said = provenance_of(path)

@@ -34,15 +34,14 @@ def shell(
 
     scalelens shell -w study --format csv < questions.sql
     """
-    from scalelens.database.answering import answer
-    from scalelens.database.connect import connect
-    from scalelens.queries.load import load
+    from scalelens.question.question import Question
+    from scalelens.question.session import Session
     from scalelens.tables import documented
 
     at_prompt = sys.stdin.isatty()
-    queries = load(tuple(folders or ()))
-    names = {".tables": sorted(documented()), ".queries": sorted(queries)}
-    connection = connect(warehouse, tuple(folders or ()), queries=queries, closed=not unsafe)
+    session = Session(warehouse, tuple(folders or ()), unsafe=unsafe)
+    names = {".tables": sorted(documented()), ".queries": sorted(session.queries)}
+    session.open()
     if at_prompt:
         remember([name for group in names.values() for name in group])
         errors.print(f"{warehouse}; .help says more", markup=False)
@@ -53,7 +52,7 @@ def shell(
             typer.echo("  ".join(names[statement]) if statement in names else HELP)
             continue
         try:
-            show(answer(connection, statement, unsafe), format)
+            show(session.ask(Question(sql=statement, unsafe=unsafe)).frame, format)
         except KeyboardInterrupt:
             errors.print("interrupted")
         except UserError as error:

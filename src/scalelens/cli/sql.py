@@ -28,11 +28,13 @@ def sql(
 
     scalelens sql "SELECT run_id, median(step_s) FROM step_times GROUP BY run_id" --format csv
     """
-    from scalelens.database.ask import answer_in_pieces
+    from scalelens.question.question import Question
+    from scalelens.question.session import ask
 
+    question = Question(sql=statement, unsafe=unsafe)
     if format in WITH_PROVENANCE:
         from scalelens.cli.written import show_with_provenance
 
-        show_with_provenance(warehouse, {"statement": statement}, format, tuple(folders or ()), unsafe)
+        show_with_provenance(warehouse, question, format, at_a_glance=False, folders=tuple(folders or ()))
         return
-    show_pieces(answer_in_pieces(warehouse, statement, tuple(folders or ()), unsafe=unsafe), format)
+    show_pieces(ask(warehouse, question, tuple(folders or ())).pieces, format)

@@ -9,68 +9,63 @@ from scalelens.cli.envelopes import envelope_text
 from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
 from scalelens.cli.pieces import is_for_people
-from scalelens.cli.run_names import names_of_runs
 from scalelens.errors import UserError
-from scalelens.report.column_texts import shown
+from scalelens.report.column_texts import NAME_RUNS, shown
 from scalelens.report.glance import by_names
 from scalelens.report.rows import Rows
 from scalelens.report.text_formats import latex, markdown
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from scalelens.queries.header import Query
-    from scalelens.report.answers import Answer
+    from scalelens.question.answer import Answer
+    from scalelens.question.question import Question
+
+Folders = tuple[Path, ...]
 
 
-def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> tuple[str, "Answer"]:
-    """The text of an answer, and the answer.  `asked` is that of `answered`, with a `format` and perhaps `glance`.
+def write(
+    root: Path, question: "Question", format: str, at_a_glance: bool, folders: Folders = ()
+) -> "tuple[str, Answer, dict[str, Any]]":
+    """The text of an answer, the answer, and the provenance that is in the text.
 
-    With `glance` a table has the columns that matter alone, in units that people read.
+    With `at_a_glance` a table of LaTeX has the columns that matter alone, in units that people read.
     """
-    from scalelens.report.answers import answered
+    from scalelens.question.inputs import NEEDED_FOR_INPUTS
+    from scalelens.question.run_names import RUN_NAMES
+    from scalelens.question.session import ask
     from scalelens.report.latex import PACKAGES
-    from scalelens.report.provenance import latex_comment, markdown_comment
+    from scalelens.report.provenance_in_files import latex_comment, markdown_comment
 
-    answer = answered(root, asked, folders)
-    rows, said = answer.rows, answer.provenance
-    if asked["format"] == Format.envelope:
-        return envelope_text(answer), answer
-    if asked["format"] == Format.markdown:
-        return f"{markdown(rows)}\n{markdown_comment(said)}", answer
-    if asked["format"] != Format.latex:
-        raise UserError(f"'{asked['format']}' is not a format that says where it comes from", "write an envelope")
-    at_a_glance = asked.get("glance") and answer.query and not rows.is_empty()
-    table = latex_glance(root, rows, answer.query) if at_a_glance and answer.query else latex(rows)
-    return f"{PACKAGES}{latex_comment(said)}{table}", answer
+    answer = ask(root, question, folders, also=f"{NEEDED_FOR_INPUTS}; {RUN_NAMES}")
+    told = question.told() | {"format": str(format)} | ({"glance": at_a_glance} if question.query else {})
+    provenance = answer.provenance(told)
+    if format == Format.envelope:
+        return envelope_text(answer, provenance), answer, provenance
+    if format == Format.markdown:
+        return f"{markdown(answer.frame)}\n{markdown_comment(provenance)}", answer, provenance
+    if format != Format.latex:
+        raise UserError(f"'{format}' is not a format that says where it comes from", "write an envelope")
+    has_glance = at_a_glance and answer.query and answer.query.glance and answer.table.num_rows
+    table = latex_glance(answer, answer.query) if has_glance and answer.query else latex(answer.frame)
+    return f"{PACKAGES}{latex_comment(provenance)}{table}", answer, provenance
 
 
-def show_with_provenance(
-    root: Path, asked: Mapping[str, Any], format: Format, folders: tuple[Path, ...], unsafe: bool
-) -> None:
+def show_with_provenance(root: Path, question: "Question", format: Format, at_a_glance: bool, folders: Folders) -> None:
     """Prints an answer with where it comes from."""
-    text, _ = write(root, {**asked, "format": str(format), **({"unsafe": True} if unsafe else {})}, folders)
+    text, _, _ = write(root, question, format, at_a_glance, folders)
     to_stdout(lambda: sys.stdout.write(text))
 
 
 def show_answer(
-    root: Path, rows: "pl.DataFrame", name: str, format: Format | None, folders: tuple[Path, ...],
-    parameters: Mapping[str, Any], without: tuple[str, ...] = (),
-) -> None:  # fmt: skip
-    """Prints the answer to a query: for people at one glance, `without` what the caller says in words; else as rows.
-
-    A format that says where the rows come from needs the `parameters` that they were asked with.
-    """
-    from scalelens.queries.load import load
-
+    root: Path, answer: "Answer", format: Format | None, folders: Folders, without: tuple[str, ...] = ()
+) -> None:
+    """Prints the answer to a query: for people at a glance, `without` what the caller says in words; else as rows."""
     if format in WITH_PROVENANCE:
-        texts = {key: str(value) for key, value in parameters.items()}
-        show_with_provenance(root, {"query": name, "parameters": texts, "glance": True}, format, folders, unsafe=False)
-    elif is_for_people(format):
-        query = load(folders, name)[name]
-        show_to_people(Rows(rows.to_arrow()).without(without), query, names_of_runs(root, query), has_options=False)
+        show_with_provenance(root, answer.question, format, at_a_glance=True, folders=folders)
+    elif is_for_people(format) and answer.query:
+        show_to_people(Rows(answer.table).without(without), answer.query, answer.run_names, has_options=False)
     else:
-        show(rows, format)
+        show(answer.frame, format)
 
 
 def show_to_people(
@@ -92,18 +87,22 @@ def show_to_people(
         show_at_a_glance(rows, query.glance, columns, runs, limit, has_options, n_rows)
 
 
-def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
+def shows_runs(query: "Query") -> bool:
+    """Whether people see runs in its answer."""
+    return any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance)
+
+
+def latex_glance(answer: "Answer", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
-    of_query = {column.name: column for column in query.columns}
-    runs = names_of_runs(root, query)
-    answer = Rows(rows.to_arrow()).with_floats()
+    runs = answer.run_names if shows_runs(query) else {}
+    rows = Rows(answer.table).with_floats()
     if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
-        answer = by_names(answer, runs)
+        rows = by_names(rows, runs)
     beside = [name.rstrip("~") for name in query.glance if "%" not in name]
     columns = [
-        shown(answer, name, of_query, runs, beside=beside)
+        shown(rows, name, answer.columns, runs, beside=beside)
         for name in query.glance
-        if name.rstrip("%~") in answer.columns
+        if name.rstrip("%~") in rows.columns
     ]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)

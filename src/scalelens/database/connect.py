@@ -11,11 +11,13 @@ import duckdb
 
 from scalelens import catalog
 from scalelens.database import views
+from scalelens.database.execute import SegmentError
+from scalelens.database.macros import add_macros
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables, create_record_tables
+from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
-from scalelens.queries.header import Query, is_ours, names_in
-from scalelens.queries.load import create_macros, load
+from scalelens.queries.header import Query, is_builtin, names_in
 from scalelens.tables import STORED, documented
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
@@ -36,35 +38,32 @@ FOR_MANY_ROWS = (
 
 def connect(
     root: Path,
-    query_folders: tuple[Path, ...] = (),
-    asked: str | None = None,
-    queries: Mapping[str, Query] | None = None,
+    queries: Mapping[str, Query],
+    about: str | None = None,
     closed: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """Opens a warehouse.  Tables: see `tables.py`; macros: one per file of `queries/` and of `query_folders`.
+    """Opens a warehouse.  Tables: see `tables.py`; macros: the `queries`.
 
-    With a statement `asked`, only what it needs is made: DuckDB takes a third of a second to parse all macros.
-    A caller that has loaded the queries gives them as `queries`.  A `closed` connection opens no file but the
-    segments: a question that somebody else wrote cannot read another file.
+    With SQL that it is `about`, only what that needs is made.  A `closed` connection opens no file but the segments: a
+    question that somebody else wrote cannot read another file.
 
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
     warehouse = Warehouse(root)
-    texts = warehouse.texts()
-    queries = load(query_folders, asked) if queries is None else queries
-    return connect_to(warehouse, opened(warehouse, texts, needed_tables(asked, queries)), asked, queries, closed)
+    records = opened(warehouse, warehouse.texts(), needed_tables(about, queries))
+    return connect_to(warehouse, records, about, queries, closed)
 
 
 def connect_to(
     warehouse: Warehouse,
     records: RecordTables,
-    asked: str | None,
+    about: str | None,
     queries: Mapping[str, Query],
     closed: bool = False,
     of_members: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """The same from what its records say.  `of_members` leaves out rows of files that belong to none of their runs."""
-    needed = needed_tables(asked, queries)
+    needed = needed_tables(about, queries)
     stored = needed.intersection(STORED)
     is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
     # A thread for each core takes longer to start, and to wait for, than a little work takes.
@@ -77,9 +76,11 @@ def connect_to(
     plan_quickly(connection, is_little)
     bound_memory(connection)
     try:
-        create_all(connection, warehouse, records, queries, needed, asked, of_members)
+        create_tables(connection, warehouse, records, needed, copies_small=True, of_members=of_members)
     except duckdb.IOException as error:
         raise damaged_segment(warehouse, error) from None
+    called = None if about is None else names_in(about).union(*(names_in(query.sql) for query in queries.values()))
+    add_macros(connection, queries, called)
     if closed:
         close_to_files(connection, warehouse)
     return connection
@@ -98,27 +99,26 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = MEMORY
     """
     with contextlib.suppress(OSError):  # no folder for such files: DuckDB then makes one here, if it comes to that
         folder = os.path.join(tempfile.gettempdir(), f"scalelens-{uuid.uuid4().hex}")
-        connection.execute(f"SET temp_directory = {views.sql_text(folder)}")
+        connection.execute(f"SET temp_directory = {sql_text(folder)}")
     asked = os.environ.get("SCALELENS_MEMORY")
     given = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
     if not asked and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * UNITS[given[1]] <= most_gib:
         return  # of a small machine, or of a job's cgroup
     try:
-        connection.execute(f"SET memory_limit = {views.sql_text(asked or f'{most_gib}GiB')}")
+        connection.execute(f"SET memory_limit = {sql_text(asked or f'{most_gib}GiB')}")
     except duckdb.Error:
         raise UserError(f"SCALELENS_MEMORY={asked} is no size", "say 16GB, for example") from None
 
 
-def create_all(
+def create_tables(
     connection: duckdb.DuckDBPyConnection,
     warehouse: Warehouse,
     records: RecordTables,
-    queries: Mapping[str, Query],
     needed: set[str],
-    asked: str | None,
+    copies_small: bool = False,
     of_members: bool = False,
 ) -> None:
-    """Makes the tables, views and macros that a statement needs."""
+    """Makes tables and views.  Stored tables are views, or with `copies_small` tables, where they are small."""
     create_record_tables(connection, records, needed)
     for name in catalog.CATALOGS:
         if name in needed:
@@ -127,20 +127,19 @@ def create_all(
     names = (segment(table, batch.id) for batch in records.batches for table in stored if table in batch.tables)
     warehouse.files.fetch(warehouse.segments, names)
     for table in stored:
-        of_table = views.stored(table, warehouse, records.batches, asked is not None, of_members)
+        of_table = views.stored(table, warehouse, records.batches, copies_small, of_members)
         read_segments(connection, of_table, warehouse)
     if "runs" in needed:
         read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:
         connection.execute(views.step_times())
-    create_macros(connection, queries, asked)
 
 
 def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
     """Lets a connection open the segments alone, for good.  DuckDB would let it write there: `answer` does not."""
     folders = {str(warehouse.segments), os.path.abspath(warehouse.segments)}
     connection.execute(
-        f"SET allowed_directories = [{', '.join(map(views.sql_text, sorted(folders)))}]; "
+        f"SET allowed_directories = [{', '.join(map(sql_text, sorted(folders)))}]; "
         "SET python_enable_replacements = false; SET enable_external_access = false; SET lock_configuration = true"
     )
 
@@ -158,19 +157,19 @@ def read_segments(connection: duckdb.DuckDBPyConnection, statement: str, warehou
         raise damaged_segment(warehouse, error) from None
 
 
-def damaged_segment(warehouse: Warehouse, error: duckdb.Error) -> UserError:
+def damaged_segment(warehouse: Warehouse, error: duckdb.Error) -> SegmentError:
     reason = str(error).strip().splitlines()[0]
-    return UserError(
+    return SegmentError(
         f"a segment of {warehouse.root} is missing or damaged ({reason})",
         f"what mends it says: scalelens check -w {warehouse.root}",
     )
 
 
-def needed_tables(asked: str | None, queries: Mapping[str, Query]) -> set[str]:
+def needed_tables(about: str | None, queries: Mapping[str, Query]) -> set[str]:
     """Tables that a statement needs, with those that they are made of; all tables where there is no statement."""
-    if asked is None:
+    if about is None:
         return {*documented()}
-    ours = all(is_ours(query.path) for query in queries.values())  # a user's query may give ours a text
-    reads = (query.reads(asked if ours else None) for query in queries.values())
-    named = names_in(asked).union(["members"], *reads)
+    all_builtin = all(is_builtin(query.path) for query in queries.values())  # a user's query may give ours a text
+    reads = (query.reads(about if all_builtin else None) for query in queries.values())
+    named = names_in(about).union(["members"], *reads)
     return named | {made_of for name, made_of in (("runs", "params"), ("step_times", "steps")) if name in named}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from scalelens.database.connect import create_all, damaged_segment, needed_tables
+from scalelens.database.connect import create_tables, damaged_segment, needed_tables
 from scalelens.database.opening import opened
 from scalelens.errors import UserError
 from scalelens.tables import STORED
@@ -33,8 +33,7 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     being_written.unlink(missing_ok=True)
     try:
         with duckdb.connect(being_written, config={"storage_compatibility_version": READ_FROM}) as connection:
-            create_all(connection, warehouse, records, {}, needed, None)
-            connection.execute("DROP MACRO TABLE _step_times_of")  # it serves the queries alone
+            create_tables(connection, warehouse, records, needed)
             connection.execute(
                 "CREATE TABLE about AS SELECT ? AS warehouse, ? AS scalelens_version, ? AS made_at_utc",
                 [str(warehouse.root), __version__, datetime.now(UTC).replace(tzinfo=None)],

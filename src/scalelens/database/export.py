@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from scalelens.database.connect import connect
-from scalelens.database.views import sql_text
+from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.tables import documented
 from scalelens.warehouse.files import io_errors_explained
@@ -28,7 +28,7 @@ def export_parquet(root: Path, folder: Path) -> dict[str, int]:
     with io_errors_explained(folder):
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"{folder} holds other files", "name a new or empty folder")
-        connection = connect(root)
+        connection = connect(root, {})
         unfinished = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.tmp")
         unfinished.mkdir(parents=True)
         try:
@@ -60,7 +60,7 @@ def export_delta(root: Path, uri: str) -> dict[str, int]:
         import deltalake
     except ImportError:
         raise UserError("deltalake is not installed here", "pip install 'scalelens[delta]'") from None
-    connection = connect(root)
+    connection = connect(root, {})
     rows = {}
     for name in documented():
         try:

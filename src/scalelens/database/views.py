@@ -5,11 +5,13 @@ from pathlib import Path
 from string import Template
 
 from scalelens.database.record_tables import LiveBatch
+from scalelens.database.texts import sql_text
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
-SQL_FOLDER = Path(__file__).parent
+RUNS = Path(__file__).with_name("runs.sql")
+STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
@@ -20,14 +22,14 @@ ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM mem
 
 
 def stored(
-    table: str, warehouse: Warehouse, batches: list[LiveBatch], for_statement: bool = False, of_members: bool = False
+    table: str, warehouse: Warehouse, batches: list[LiveBatch], copies_small: bool = False, of_members: bool = False
 ) -> str:
-    """The statement that creates a stored table: a view of its segments, or a table for one statement, where small.
+    """The statement that creates a stored table: a view of its segments, or with `copies_small` a table where small.
 
     DuckDB plans and reads a view once for each mention, and many questions mention one several times.  `of_members`
     leaves out rows that are of no member of a run.
     """
-    kind = "TABLE" if for_statement and is_small(table, warehouse, batches) else "VIEW"
+    kind = "TABLE" if copies_small and is_small(table, warehouse, batches) else "VIEW"
     members = ONE_RUN_OF_A_PART if table == "steps" else "members"
     more = f" UNION ALL BY NAME FROM {MORE_ROWS[table]}" if table in MORE_ROWS else ""
     return (
@@ -78,13 +80,16 @@ def no_rows(columns: tuple[Column, ...]) -> str:
 
 
 def step_times() -> str:
-    """The statements that create the view `step_times` and the macro `_step_times_of`."""
-    text = Template((SQL_FOLDER / "step_times.sql").read_text(encoding="utf-8"))
+    """The statement that creates the view `step_times`."""
+    return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what="VIEW step_times", kind="", chosen="")
+
+
+def step_times_macro() -> str:
+    """The statement that creates the macro `_step_times_of`, which gathers the steps of some runs."""
     chosen = """ AND run_id IN (FROM query(CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members'
     ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END)) AND (NOT of_epochs OR epoch IS NOT NULL)"""
-    view = text.substitute(what="VIEW step_times", kind="", chosen="")
-    macro = text.substitute(what="MACRO _step_times_of(runs := '', of_epochs := false)", kind="TABLE", chosen=chosen)
-    return f"{view}; {macro}"
+    what = "MACRO _step_times_of(runs := '', of_epochs := false)"
+    return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 
 
 def runs(labels: Mapping[str, str]) -> str:
@@ -97,7 +102,7 @@ def runs(labels: Mapping[str, str]) -> str:
     def value(key: str, type_: str, name: str) -> str:
         return f"TRY_CAST(max(value) FILTER (key = '{key}') AS {type_}) AS {name}"
 
-    return Template((SQL_FOLDER / "runs.sql").read_text(encoding="utf-8")).substitute(
+    return Template(RUNS.read_text(encoding="utf-8")).substitute(
         precedence=" ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS)),
         keys=", ".join(f"'{fact.name}'" for fact in facts),
         facts=", ".join(value(fact.name, sql_type(fact), fact.name) for fact in facts),
@@ -105,8 +110,3 @@ def runs(labels: Mapping[str, str]) -> str:
         labelled="".join(f", {value(name, labels[name], f'label_{name}')}" for name in sorted(labels)),
         labels="".join(f", l.label_{name}" for name in sorted(labels)),
     )
-
-
-def sql_text(text: str) -> str:
-    """A text as SQL writes it, in quotation marks."""
-    return "'" + text.replace("'", "''") + "'"

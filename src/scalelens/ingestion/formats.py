@@ -7,7 +7,7 @@ from types import ModuleType
 
 import scalelens.parsers
 from scalelens.errors import UserError
-from scalelens.folders import modules_of, users_folders, users_module
+from scalelens.folders import modules_of, user_folders, user_module
 from scalelens.parsing.format_file import name_of
 
 
@@ -67,8 +67,8 @@ def load(folders: tuple[Path, ...] = ()) -> Formats:
     Raises UserError for a file that is not a format, with what it lacks.
     """
     by_name = modules_of(scalelens.parsers)
-    for folder in users_folders(folders, "SCALELENS_FORMATS", "give --formats a folder of format files"):
-        by_name |= {path.stem: user_format(users_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
+    for folder in user_folders(folders, "SCALELENS_FORMATS", "give --formats a folder of format files"):
+        by_name |= {path.stem: user_format(user_module(path, "format"), path) for path in sorted(folder.glob("*.py"))}
     ordered = [by_name[name] for name in sorted(by_name)]
     return Formats([f for f in ordered if hasattr(f, "ANCHORS")], [f for f in ordered if hasattr(f, "recognise")])
 

@@ -15,10 +15,11 @@
     SELECT run_id, step_s FROM step_times WHERE step_s > slowest
 
 Fields of a parameter or column are two spaces apart or more; a line indented further goes on with the last meaning.
-A source in brackets is read only where some parameter is given a text.  A query that is there for other queries, not
-for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a run rest on this run
-alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs at a time; ten times
-as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
+Parameters that mean the same in every query stand beside the heading, `Parameters: runs, epochs, warmup, exclude`
+(shared_parameters.py).  A source in brackets is read only where some parameter is given a text.  A query that is there
+for other queries, not for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a
+run rest on this run alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs
+at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
@@ -38,26 +39,19 @@ from collections.abc import Container
 from pathlib import Path
 from typing import NamedTuple
 
-import duckdb
-
 from scalelens.errors import UserError
-from scalelens.tables import documented
+from scalelens.queries.shared_parameters import SHARED_PARAMETERS, Parameter
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "Otherwise", "Helper", "Partition", "Sources", "Parameters", "Columns")
+QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Sources", "Parameters", "Columns")
 LIGHT = "run_id, light"  # a Partition
-HEADING = re.compile(r"([A-Z]\w*):(?: +(.*))?$")
+HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
+OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version
 QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
 PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
 COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
 CONTINUED = re.compile(r"   +(\S.*)$")
-
-
-class Parameter(NamedTuple):
-    name: str
-    default: str  # as SQL: `2`, `''`
-    meaning: str
 
 
 class QueryColumn(NamedTuple):
@@ -73,7 +67,7 @@ class Query(NamedTuple):
     is_helper: bool  # other queries read it; it is not a question of its own
     is_by_run: bool  # Partition
     is_light: bool  # of the Partition
-    otherwise: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
+    when_empty: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
@@ -102,19 +96,23 @@ class Query(NamedTuple):
         return self.is_by_run and not any(name in given for name in of_tables)
 
     @property
-    def macro(self) -> str:
-        """The statement that creates it."""
-        parameters = ", ".join(f"{parameter.name} := {parameter.default}" for parameter in self.parameters)
-        return f"CREATE OR REPLACE MACRO {self.name}({parameters}) AS TABLE\n{self.sql}"
+    def signature(self) -> str:
+        """Its name with its parameters and their defaults, as a macro has them."""
+        return f"{self.name}({', '.join(f'{parameter.name} := {parameter.default}' for parameter in self.parameters)})"
+
+    @property
+    def definition(self) -> str:
+        """What decides its rows."""
+        return f"CREATE OR REPLACE MACRO {self.signature} AS TABLE\n{self.sql}"
 
     def reads(self, asked: str | None = None) -> set[str]:
         """Tables and queries that it may read for a statement.  A test holds our own headers to what the SQL reads."""
-        if not is_ours(self.path):
+        if not is_builtin(self.path):
             return names_in(self.sql)
         return {*self.sources} - (self.optional if asked is not None and "'" not in asked else frozenset())
 
 
-def is_ours(path: Path) -> bool:
+def is_builtin(path: Path) -> bool:
     """Whether a query file is one of the package."""
     return path.is_relative_to(QUERIES_FOLDER)
 
@@ -130,16 +128,19 @@ def read_query(path: Path) -> Query:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
-    # A query of ours may present the table of its own name; in SQL the brackets tell the two apart.
-    if not QUERY_NAME.match(path.stem) or (path.stem in documented() and not is_ours(path)):
+    if not QUERY_NAME.match(path.stem) or (not is_builtin(path) and _is_table(path.stem)):
         raise UserError(
             f"{path}: '{path.stem}' cannot be the name of a query",
             "use lower-case letters, digits and _, and not the name of a table",
         )
     lines = text.splitlines()
-    end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    header = [line[2:].removeprefix(" ").rstrip() for line in lines[:end]]
+    header = _header(lines)
     title, sections = _sections(path, header)
+    for required in ("Answers", "Sources", "Columns"):
+        if not any(sections.get(required, [])):
+            raise UserError(
+                f"{path}: the header has no '{required}:'", f"add it; see {QUERIES_FOLDER / 'steps' / 'exclusions.sql'}"
+            )
     sources = " ".join(sections["Sources"])
     return Query(
         name=path.stem,
@@ -147,19 +148,38 @@ def read_query(path: Path) -> Query:
         is_helper="Helper" in sections,
         is_by_run="Partition" in sections,
         is_light=_partition(sections) == LIGHT,
-        otherwise=" ".join(sections.get("Otherwise", [])).strip() or None,
+        when_empty=" ".join(sections.get("When empty", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
-        parameters=tuple(Parameter(*fields) for fields in _entries(path, sections.get("Parameters", []), PARAMETER)),
+        parameters=_parameters(path, *sections.get("Parameters", [""])),
         columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
         glance=tuple(" ".join(sections.get("Glance", [])).split()),
         answers=_text(path, "Answers", sections["Answers"]),
         notes={heading: _text(path, heading, sections[heading]) for heading in NOTES if heading in sections},
         header="\n".join(header),
-        sql=_select(path, "\n".join(lines[end:])),
+        sql=_select(path, "\n".join(lines[len(header) :])),
         text=text,
         path=path,
     )
+
+
+def parameters_of(path: Path) -> tuple[Parameter, ...]:
+    """The parameters of a query file, of which nothing else is looked at.  Raises UserError as `read_query` does."""
+    _, sections = _sections(path, _header(path.read_text(encoding="utf-8-sig").splitlines()))
+    return _parameters(path, *sections.get("Parameters", [""]))
+
+
+def _header(lines: list[str]) -> list[str]:
+    """The comment that a query file begins with, without its dashes."""
+    end = next((number for number, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return [line[2:].removeprefix(" ").rstrip() for line in lines[:end]]
+
+
+def _is_table(name: str) -> bool:
+    """Whether a table has this name.  Our queries may have one: in SQL the brackets tell the two apart."""
+    from scalelens.tables import documented  # what it needs takes long to load
+
+    return name in documented()
 
 
 def _partition(sections: dict[str, list[str]]) -> str:
@@ -173,21 +193,27 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
     sections: dict[str, list[str]] = {}
     for number, line in enumerate(header[1:], start=2):
         if heading := HEADING.match(line):
-            if heading[1] not in QUERY_HEADINGS:
-                raise UserError(
-                    f"{path}, line {number}: unknown heading '{heading[1]}'", f"use {', '.join(QUERY_HEADINGS)}"
-                )
-            sections[heading[1]] = [heading[2] or ""]
+            name = OLD_HEADINGS.get(heading[1], heading[1])
+            if name not in QUERY_HEADINGS:
+                raise UserError(f"{path}, line {number}: unknown heading '{name}'", f"use {', '.join(QUERY_HEADINGS)}")
+            sections[name] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
     if "Partition" in sections and _partition(sections) not in ("run_id", LIGHT):
         raise UserError(f"{path}: 'Partition:' is not run_id", f"write run_id, or {LIGHT}")
-    for required in ("Answers", "Sources", "Columns"):
-        if not any(sections.get(required, [])):
-            raise UserError(
-                f"{path}: the header has no '{required}:'", f"add it; see {QUERIES_FOLDER / 'steps' / 'exclusions.sql'}"
-            )
     return header[0], sections
+
+
+def _parameters(path: Path, shared: str, *own: str) -> tuple[Parameter, ...]:
+    """The shared parameters that are named beside the heading, then those that are described below it."""
+    names = [name for name in re.split(r"[,\s]+", shared) if name]
+    if unknown := [name for name in names if name not in SHARED_PARAMETERS]:
+        raise UserError(
+            f"{path}: '{unknown[0]}' is not a shared parameter",
+            f"describe it below 'Parameters:', or name some of {', '.join(SHARED_PARAMETERS)}",
+        )
+    described = (Parameter(*fields) for fields in _entries(path, [*own], PARAMETER))
+    return (*(SHARED_PARAMETERS[name] for name in names), *described)
 
 
 def _text(path: Path, heading: str, lines: list[str]) -> str:
@@ -214,8 +240,10 @@ def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[lis
 
 def _select(path: Path, sql: str) -> str:
     """The one SELECT of a query file."""
-    if is_ours(path):  # a test has parsed ours; to parse them all takes longer than most of them take to run
+    if is_builtin(path):  # a test has parsed ours; to parse them all takes longer than most of them take to run
         return sql.strip().rstrip(";").rstrip()
+    import duckdb  # our own queries, and what the shell completes, do without
+
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:

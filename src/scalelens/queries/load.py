@@ -3,41 +3,43 @@
 A user's queries stand in folders that `--queries` or SCALELENS_QUERIES names, in topic folders or not.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import duckdb
-
 from scalelens.errors import UserError
-from scalelens.folders import files_of, users_folders
-from scalelens.queries.header import QUERIES_FOLDER, Query, is_ours, names_in, read_query
-from scalelens.statistics import functions
+from scalelens.folders import files_of, user_folders
+from scalelens.queries.calls import called_in
+from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin, names_in, read_query
 
-read_ours = cache(read_query)  # of the package, whose files do not change while it runs
+_read_builtin = cache(read_query)  # of the package, whose files do not change while it runs
 
 
-def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Query]:
+def paths_of_queries(folders: Iterable[Path] = ()) -> dict[str, Path]:
+    """Files of queries by name, of the package and of `folders`.  A user's query of the same name replaces ours."""
+    trees = [QUERIES_FOLDER, *user_folders(folders, "SCALELENS_QUERIES", "give --queries a folder of .sql files")]
+    return {name: path for tree in trees for name, path in files_of(tree, ".sql").items()}
+
+
+def load(folders: Iterable[Path] = (), about: str | None = None) -> dict[str, Query]:
     """Queries of the package and of `folders` by name, each after those that it calls.
 
-    Folders in `SCALELENS_QUERIES` come last.  A user's query of the same name replaces ours.  With a statement
-    `asked`, only the files are read that it needs.
+    Folders in `SCALELENS_QUERIES` come last.  With SQL that the queries are `about`, only the files are read that it
+    needs.
 
     Raises UserError for a file that is not a query, with what it lacks, and for two files of one name in one folder.
     """
-    trees = [QUERIES_FOLDER, *users_folders(folders, "SCALELENS_QUERIES", "give --queries a folder of .sql files")]
-    paths = {name: path for tree in trees for name, path in files_of(tree, ".sql").items()}
-    ours = all(map(is_ours, paths.values()))  # a user's query may give ours a text
+    paths = paths_of_queries(folders)
+    all_builtin = all(map(is_builtin, paths.values()))  # a user's query may give ours a text
     queries: dict[str, Query] = {}
     graph: dict[str, list[str]] = {}  # sorted, so that the order is the same in every process
-    wanted = sorted(paths if asked is None else names_in(asked) & paths.keys(), reverse=True)
+    wanted = sorted(paths if about is None else names_in(about) & paths.keys(), reverse=True)
     while wanted:
         name = wanted.pop()
         if name not in queries:
-            queries[name] = (read_ours if is_ours(paths[name]) else read_query)(paths[name])
-            graph[name] = sorted(calls(queries[name], paths) & queries[name].reads(asked if ours else None))
+            query = queries[name] = (_read_builtin if is_builtin(paths[name]) else read_query)(paths[name])
+            graph[name] = sorted(called_in(query.sql) & paths.keys() & query.reads(about if all_builtin else None))
             wanted += graph[name]
     try:
         order = list(TopologicalSorter(graph).static_order())
@@ -49,30 +51,15 @@ def load(folders: Iterable[Path] = (), asked: str | None = None) -> dict[str, Qu
     return {name: queries[name] for name in order}
 
 
-def calls(query: Query, others: Mapping[str, object]) -> set[str]:
-    """Names among `others` that a query calls."""
-    return {name for name in called_in(query.sql) if name in others}
-
-
-@cache
-def called_in(sql: str) -> frozenset[str]:
-    """Names of a query before a bracket."""
-    return frozenset(re.findall(r"(\w+)\s*\(", re.sub(r"--[^\n]*", "", sql)))
-
-
-def create_macros(
-    connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], asked: str | None = None
-) -> None:
-    """Adds the queries to a connection as table macros, and the functions that they call.
-
-    The connection has the documented tables already.  With a statement `asked`, functions are left out that neither
-    it nor a query calls.
-    """
-    called = None if asked is None else names_in(asked).union(*(names_in(query.sql) for query in queries.values()))
-    functions.register(connection, called)
-    for query in queries.values():
-        try:
-            connection.execute(query.macro)
-        except duckdb.Error as error:
-            reason = str(error).strip().splitlines()[0]
-            raise UserError(f"{query.path}: {reason}", "correct the SQL") from None
+def needed_by(statement: str, queries: Mapping[str, Query]) -> dict[str, Query]:
+    """Those of the queries that a statement needs."""
+    all_builtin = all(is_builtin(query.path) for query in queries.values())
+    needed: set[str] = set()
+    wanted = names_in(statement) & queries.keys()
+    while wanted:
+        needed |= wanted
+        reads = (
+            called_in(queries[name].sql) & queries[name].reads(statement if all_builtin else None) for name in wanted
+        )
+        wanted = set().union(*reads) & queries.keys() - needed
+    return {name: query for name, query in queries.items() if name in needed}

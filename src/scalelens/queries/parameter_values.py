@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from scalelens.errors import UserError
-from scalelens.queries.header import Parameter
+from scalelens.queries.shared_parameters import Parameter
 
 CHOICES = ("exclude", "metric", "extent", "per", "steps", "statistic", "method", "formula", "attention", "direction")
 ANY_SIGN = ("target",)  # a log-likelihood is below 0

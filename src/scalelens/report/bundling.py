@@ -12,7 +12,7 @@ from typing import Any
 
 from scalelens.database.connect import needed_tables
 from scalelens.queries.load import load
-from scalelens.report.provenance import Provenance
+from scalelens.question.provenance import Provenance
 from scalelens.tables import STORED
 from scalelens.version import __version__
 from scalelens.warehouse.compact import compact

@@ -1,34 +1,30 @@
 """What a report holds: findings, answers, runs and files of a warehouse, asked but not yet laid out."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
-
-import duckdb
-import polars as pl
+from typing import TYPE_CHECKING, NamedTuple
 
 import scalelens.report.findings
-from scalelens.database.answering import answer
-from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.folders import modules_of
 from scalelens.queries.header import Query, QueryColumn
-from scalelens.queries.load import load
+from scalelens.question.question import Question
+from scalelens.question.session import Session, in_session
 from scalelens.report import rendering
 from scalelens.report.glance import Block, blocks
 from scalelens.report.plotting import draw
 from scalelens.report.rows import Rows
 from scalelens.report.wording import Sentence
 
+if TYPE_CHECKING:
+    import polars as pl
+
 MOST_ROWS = 500  # of a table; more are counted
 MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
 LAST_FAULT = 50  # findings up to this place are about what went wrong
 RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
-NAMES_SQL = """
-SELECT run_id, CASE WHEN count(*) OVER (PARTITION BY name) = 1 THEN name ELSE concat_ws(' ', name, run_id) END
-FROM runs ORDER BY run_id"""
 FILES_SQL = """
 SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note AS remark
 FROM files ORDER BY status = 'ok', status, path"""
@@ -88,19 +84,20 @@ class Content(NamedTuple):
 class Asking:
     """An open warehouse, and what every table of the page needs of it."""
 
-    def __init__(self, root: Path, query_folders: tuple[Path, ...]) -> None:
-        self.root, self.query_folders = root, query_folders
-        self.queries = load(query_folders)
-        self.connection: duckdb.DuckDBPyConnection = connect(root, query_folders, queries=self.queries, closed=True)
-        self.names: Mapping[str, str] = dict(answer(self.connection, NAMES_SQL).iter_rows())
-        members = answer(self.connection, "SELECT run_id, file_id FROM members ORDER BY ALL")
-        self.members: list[tuple[str, str]] = list(members.iter_rows())
-        self.columns = {column.name: column for query in self.queries.values() for column in query.columns}
+    def __init__(self, session: Session) -> None:
+        self.session, self.names = session, session.run_names
+        self.members: list[tuple[str, str]] = [
+            *self.rows("SELECT run_id, file_id FROM members ORDER BY ALL").iter_rows()
+        ]
+        self.columns = {column.name: column for query in session.queries.values() for column in query.columns}
         self.columns["size_bytes"] = QueryColumn("size_bytes", "BIGINT", "bytes", "size of the file")
 
-    def table(self, sql: str, glance: Sequence[str], rows: pl.DataFrame | None = None) -> Table:
+    def rows(self, sql: str) -> "pl.DataFrame":
+        return self.session.ask(Question(sql=sql)).frame
+
+    def table(self, sql: str, glance: Sequence[str], rows: "pl.DataFrame | None" = None) -> Table:
         """The answer to a statement; `rows` are its rows where they are known."""
-        rows = answer(self.connection, sql) if rows is None else rows
+        rows = self.rows(sql) if rows is None else rows
         shown = Rows(rows.head(MOST_ROWS).to_arrow())
         made = blocks(shown, glance, self.columns, self.names) if rows.height else []
         return Table(made, rows.height, sql.strip())
@@ -113,15 +110,22 @@ class Asking:
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
     """Asks a warehouse for all that a report holds.  With `traces_alone` only what concerns traces."""
-    asking = Asking(root, query_folders)
-    overview = answer(asking.connection, RUNS_SQL)
+    return in_session(root, lambda session: _content_in(session, traces_alone), query_folders)
+
+
+def _content_in(session: Session, traces_alone: bool) -> Content:
     modules = sorted(modules_of(scalelens.report.findings).values(), key=lambda module: module.PLACE)
     modules = [module for module in modules if not traces_alone or getattr(module, "ABOUT_TRACES", False)]
+    named = _answers_asked(session, traces_alone)
+    statements = (RUNS_SQL, *(module.SQL for module in modules), *map(_statement_of, named))
+    session.share(*(Question(sql=statement) for statement in statements))
+    asking = Asking(session)
+    overview = asking.rows(RUNS_SQL)
     outcomes = overview["outcome"].value_counts(sort=True).sort(["count", "outcome"], descending=[True, False])
     return Content(
         [article(asking, module) for module in modules],
-        asking.table(RUNS_SQL, asking.queries["runs_overview"].glance, overview),
-        answers(asking, traces_alone),
+        asking.table(RUNS_SQL, session.queries["runs_overview"].glance, overview),
+        answers(asking, named),
         asking.table(FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "remark")),
         asking.table(PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
         dict(outcomes.iter_rows()),
@@ -130,7 +134,7 @@ def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path
 
 def article(asking: Asking, module: ModuleType) -> Article:
     """Asks what a finding asks, and draws its chart where something was found."""
-    rows = answer(asking.connection, module.SQL)
+    rows = asking.rows(module.SQL)
     sentences = module.sentences(rows, asking.names)
     name = getattr(module, "CHART", "")
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
@@ -149,7 +153,7 @@ def article(asking: Asking, module: ModuleType) -> Article:
 def chart(asking: Asking, name: str) -> Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
     try:
-        drawn = draw(asking.connection, asking.root, name, {}, asking.queries, WIDE, asking.query_folders)
+        drawn = draw(asking.session, name, {}, WIDE)
     except UserError as refusal:
         return Chart("", f"No chart {name}: {refusal}. The command is: scalelens plot {name} -o {name}.pdf")
     svg = rendering.drawing(drawn.chart, drawn.provenance)
@@ -158,16 +162,24 @@ def chart(asking: Asking, name: str) -> Chart:
     return Chart(svg, "")
 
 
-def answers(asking: Asking, traces_alone: bool) -> list[tuple[Query, Table]]:
-    """Tables of the queries that most people ask, and of those of traces where there are any."""
-    traced = bool(answer(asking.connection, "SELECT 1 FROM events LIMIT 1").height)
-    of_traces = ANSWERS_OF_TRACES if traced else ()
+def _answers_asked(session: Session, traces_alone: bool) -> list[str]:
+    """Queries that most people ask, and those of traces where there are any."""
+    has_traces = session.ask(Question(sql="SELECT 1 FROM events LIMIT 1")).table.num_rows > 0
+    of_traces = ANSWERS_OF_TRACES if has_traces else ()
     of_logs = () if traces_alone else ANSWERS_OF_LOGS
+    return sorted({*of_traces, *of_logs}, key=lambda name: (session.queries[name].topic, name))
+
+
+def answers(asking: Asking, names: Sequence[str]) -> list[tuple[Query, Table]]:
+    """Tables of queries that have rows."""
     made = []
-    for name in sorted({*of_traces, *of_logs}, key=lambda name: (asking.queries[name].topic, name)):
-        query = asking.queries[name]
-        sql = f"FROM {name}()"
-        rows = answer(asking.connection, sql)
+    for name in names:
+        query, sql = asking.session.queries[name], _statement_of(name)
+        rows = asking.rows(sql)
         if rows.height:
             made.append((query, asking.table(sql, query.glance, rows)))
     return made
+
+
+def _statement_of(name: str) -> str:
+    return f"FROM {name}()"

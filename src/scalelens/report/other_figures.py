@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from scalelens.charts.style import MOST_SERIES
-from scalelens.database.answering import answer
-from scalelens.database.connect import connect
+from scalelens.question.question import Question
+from scalelens.question.session import ask
 
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says.
 SHOWN_BY = (
@@ -36,8 +36,8 @@ def remedy(root: Path, refused: str) -> str:
     """A command that shows what the warehouse at `root` holds, and is not the chart that was `refused`."""
     offered = [(command, rows) for command, rows in SHOWN_BY if not command.startswith(f"plot {refused} ")]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
-    said = answer(connect(root, asked=statement), statement).row(0)
-    for (command, _), value in zip(offered, said, strict=True):
+    (found,) = ask(root, Question(sql=statement)).frame.rows()
+    for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
             return f"what these logs can show: scalelens {command.format(value)}"
     return f"what was read: scalelens {OF_FILES}"

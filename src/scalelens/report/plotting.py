@@ -6,26 +6,25 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import duckdb
 import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import own
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.load import find, rows_statement, run_ids
+from scalelens.charts.load import find, rows_of
 from scalelens.charts.load import load as load_charts
 from scalelens.charts.page import SINGLE, Page, page_of
-from scalelens.database.answering import answer
-from scalelens.database.ask import call, check_call
-from scalelens.database.connect import connect
-from scalelens.database.views import sql_text
+from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
-from scalelens.queries.load import load
+from scalelens.question.answer import run_ids
+from scalelens.question.inputs import NEEDED_FOR_INPUTS
+from scalelens.question.provenance import Provenance
+from scalelens.question.question import Question, call
+from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
-from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
-from scalelens.report.provenance import Provenance, make_provenance, renderer
+from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text_formats import inert_csv
 
 Settings = Mapping[str, Any]
@@ -62,16 +61,14 @@ def plot(
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
     chart, settings = find(name), dict(settings or {})
-    parameters = parameters_of(chart, parameters or {})
     page = page_of(settings)
-    needed = f"{rows_statement(chart, call(chart.QUERY, parameters))} exclusions {NEEDED_FOR_INPUTS}"
-    queries = load(query_folders, needed)
-    check_call(chart.QUERY, parameters, queries, query_folders)
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
-    connection = connect(root, query_folders, needed, queries, closed=True)
+    about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}"
     try:
-        plotted = draw(connection, root, name, parameters, queries, settings, query_folders)
+        plotted = in_session(
+            root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
+        )
     except NothingToDrawError as refusal:
         raise UserError(f"{refusal}", other_figures.remedy(root, name)) from None
     if path is not None:
@@ -79,37 +76,37 @@ def plot(
     return plotted
 
 
-def draw(
-    connection: duckdb.DuckDBPyConnection, root: Path, name: str, parameters: Mapping[str, Any],
-    queries: Mapping[str, Query], settings: Settings, query_folders: tuple[Path, ...] = (),
-) -> Plotted:  # fmt: skip
-    """A chart of the warehouse at `root`, which is open; not yet a file.  Raises UserError where nothing is to draw."""
-    chart = find(name)
-    parameters = parameters_of(chart, parameters)
-    page = page_of(settings)
-    further = _columns_of_facet(connection, chart, queries[chart.QUERY], page.facet) if page.facet else ()
-    statement = rows_statement(chart, call(chart.QUERY, parameters), further)
+def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: Settings) -> Plotted:
+    """A chart of an open warehouse; not yet a file.  Raises UserError where nothing is to draw."""
+    chart, page = find(name), page_of(settings)
+    query = session.queries.get(chart.QUERY)
+    further = _columns_of_facet(session, chart, query, page.facet) if page.facet and query else ()
+    question = _question_of(chart, parameters, further)
     if hasattr(chart, "MOST_RUNS"):
-        _check_runs(connection, str(parameters.get("runs", "")), chart.MOST_RUNS)
-    rows = answer(connection, statement)
-    left_out = left_out_of(connection, run_ids(rows), parameters, queries["exclusions"])
-    texts = {key: str(value) for key, value in parameters.items()}
+        _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
+    answer = session.ask(question)
+    left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
+    texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(rows, left_out, texts, page)
+        figure = chart.draw(answer.frame, left_out, texts, page)
     except UserError as refusal:
-        raise (NothingToDrawError(f"{refusal}") if rows.is_empty() else refusal) from None
+        raise (refusal if answer.table.num_rows else NothingToDrawError(f"{refusal}")) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
-    inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    return Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
+    return Plotted(figure, answer.frame, answer.provenance(made), page)
+
+
+def _question_of(chart: ModuleType, given: Mapping[str, Any], further: Sequence[str] = ()) -> Question:
+    """What a chart asks, with the given parameters, else the chart's own."""
+    return Question(
+        chart.QUERY, parameters=getattr(chart, "PARAMETERS", {}) | dict(given), select=rows_of(chart, further)
+    )
 
 
 def _with_facets() -> str:
     return f"these take one: {', '.join(name for name, chart in load_charts().items() if hasattr(chart, 'FACETS'))}"
 
 
-def _columns_of_facet(
-    connection: duckdb.DuckDBPyConnection, chart: ModuleType, query: Query, facet: str
-) -> tuple[str, ...]:
+def _columns_of_facet(session: Session, chart: ModuleType, query: Query, facet: str) -> tuple[str, ...]:
     """The column of `runs` to join to the rows for a facet; none where the rows have it.
 
     Raises UserError for a column that is in neither.
@@ -117,16 +114,11 @@ def _columns_of_facet(
     known = {column.name for column in query.columns} | set(getattr(chart, "FACTS", ()))
     if facet in known:
         return ()
-    of_runs = answer(connection, "FROM runs LIMIT 0").columns
+    of_runs = session.ask(Question(sql="FROM runs LIMIT 0")).table.column_names
     if facet not in of_runs or "run_id" not in known:
         names = sorted(known | set(of_runs if "run_id" in known else ()))
         raise UserError(f"there is no column '{facet}' to make panels of", f"there are: {', '.join(names)}")
     return (f'"{facet}"',)
-
-
-def parameters_of(chart: ModuleType, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters for the chart's query: those given, else the chart's own."""
-    return dict(sorted((getattr(chart, "PARAMETERS", {}) | dict(given)).items()))
 
 
 def plot_sql(
@@ -135,44 +127,40 @@ def plot_sql(
 ) -> Plotted:  # fmt: skip
     """Draws the rows of an SQL statement to `path`.  Raises UserError as `plot` does, and for columns that are not."""
     settings = dict(settings or {})
-    page, connection = page_of(settings), connect(root, query_folders, closed=True)
-    rows = answer(connection, statement)
+    page = page_of(settings)
+    answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)
+    rows = answer.frame
     if not ORDERED.search(statement):  # threads of DuckDB hand rows over in any order
         rows = rows.sort(rows.select(~cs.nested()).columns, nulls_last=True)
     figure = own.draw(rows, marks, page)
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
-    inputs, needed = inputs_of(connection, root, rows), load(query_folders, statement)
-    plotted = Plotted(figure, rows, make_provenance(made, statement, inputs, rows, needed), page)
+    plotted = Plotted(figure, rows, answer.provenance(made), page)
     rendering.save(figure, path, plotted.provenance, page)
     return plotted
 
 
-def _check_runs(connection: duckdb.DuckDBPyConnection, runs: str, most: int) -> None:
+def _check_runs(session: Session, runs: str, most: int) -> None:
     """Raises UserError where more runs have times of steps than the chart can show, before these are asked for."""
-    counted = answer(
-        connection,
+    counted = session.ask(Question(sql=(
         "SELECT count(DISTINCT run_id) FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
-        f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})",
-    )
-    check_count(counted.item(), most, "runs with times of steps", CHOOSE_RUNS)
+        f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})"
+    )))  # fmt: skip
+    check_count(counted.frame.item(), most, "runs with times of steps", CHOOSE_RUNS)
 
 
-def left_out_of(
-    connection: duckdb.DuckDBPyConnection, runs: Sequence[str], parameters: Mapping[str, Any], exclusions: Query
-) -> dict[str, int]:
+def _left_out_of(session: Session, runs: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, int]:
     """How many records of `runs` the query left out, by rule.
 
     `exclusions` takes some of the chart's parameters.  With the same values it finds the records that were left out.
     """
     if not runs:
         return {}
-    shared = {key: value for key, value in parameters.items() if key in {p.name for p in exclusions.parameters}}
+    taken = {parameter.name for parameter in session.queries["exclusions"].parameters}
+    shared = {key: value for key, value in parameters.items() if key in taken}
     shared["runs"] = f"run_id IN ({', '.join(map(sql_text, runs))})"
-    counts = answer(
-        connection, f"SELECT rule, count(*) AS records FROM {call('exclusions', shared)} GROUP BY rule ORDER BY rule"
-    )
-    return dict(counts.iter_rows())
+    counts = "rule, count(*) AS records FROM {} GROUP BY rule ORDER BY rule"
+    return dict(session.ask(Question("exclusions", parameters=shared, select=counts)).frame.iter_rows())
 
 
 def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> None:

@@ -23,12 +23,12 @@ from scalelens.charts.adjust import adjusted
 from scalelens.charts.page import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
+from scalelens.question.provenance import Provenance
 from scalelens.report.files import write_file
-from scalelens.report.provenance import (
+from scalelens.report.provenance_in_files import (
     METADATA_NAME,
     NAMESPACE,
     VL_CONVERT,
-    Provenance,
     as_text,
     vega_lite_version,
 )

@@ -7,15 +7,17 @@ column counts.
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
+from scalelens.question.question import Question, literal, select_of
 from scalelens.report.column_texts import SCALES, intervals
 from scalelens.report.rows import Rows
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from scalelens.question.session import Session
 
 VALUE = r"""(\w+)\s*=\s*('(?:[^']|'')*'|"[^"]*"|[^\s,'"\])]+)"""
 VALUES = rf"\s*(?:{VALUE}\s*(?:,\s*{VALUE}\s*)*)?"
@@ -39,12 +41,10 @@ class SelectedValue(NamedTuple):
     doubt: str
 
 
-def statement_of(name: str, selector: str, whole: bool = False) -> str:
-    """The SQL of a selector; that of all rows of its query with `whole`."""
-    from scalelens.database.ask import call, literal
-
+def question_of(name: str, selector: str) -> Question:
+    """What a selector asks; `name` is what it stands for.  Raises UserError where it is not a selector."""
     if SQL.match(selector):
-        return selector
+        return Question(sql=selector)
     found = SELECTOR.fullmatch(selector.strip())
     if not found:
         raise UserError(f"'{selector}' of {name} is neither QUERY.COLUMN[KEY=VALUE] nor SQL", f"write {EXAMPLE}")
@@ -54,8 +54,8 @@ def statement_of(name: str, selector: str, whole: bool = False) -> str:
         else f"{key} = {literal(value)}"
         for key, value in values_of(found["where"]).items()
     ]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions and not whole else ""
-    return f"SELECT * FROM {call(found['query'], values_of(found['parameters']))}{where}"
+    select = select_of(where=" AND ".join(conditions) or None)
+    return Question(found["query"], parameters=values_of(found["parameters"]), select=select)
 
 
 def values_of(text: str | None) -> dict[str, str]:
@@ -66,24 +66,19 @@ def values_of(text: str | None) -> dict[str, str]:
     }
 
 
-def selected_value(root: Path, name: str, selector: str, statement: str, folders: tuple[Path, ...]) -> SelectedValue:
+def selected_value(session: "Session", name: str, selector: str) -> SelectedValue:
     """The value of a selector.  Raises UserError where it matches none or several, with what there is."""
-    from scalelens.charts.load import run_ids
-    from scalelens.database.ask import answer_of, check_call
-    from scalelens.queries.load import load
+    from scalelens.question.answer import run_ids  # what it needs takes long to load
 
-    found = None if SQL.match(selector) else SELECTOR.fullmatch(selector.strip())
-    queries = load(folders, statement)
-    if found:
-        check_call(found["query"], values_of(found["parameters"]), queries, folders)
-    columns = {column.name: column for column in queries[found["query"]].columns} if found else {}
+    question = question_of(name, selector)
+    found = SELECTOR.fullmatch(selector.strip()) if question.query else None
+    answer = session.ask(question)
+    columns = {column.name: column for column in answer.query.columns} if answer.query else {}
     column = found["column"] if found else None
     if column and column not in columns:
-        raise UserError(
-            f"{name}: {found['query'] if found else ''} has no column '{column}'", f"it has {', '.join(columns)}"
-        )
-    rows = answer_of(root, statement, folders)
-    whole = answer_of(root, statement_of(name, selector, whole=True), folders) if found else rows.clear()
+        raise UserError(f"{name}: {question.query} has no column '{column}'", f"it has {', '.join(columns)}")
+    rows = answer.frame
+    whole = session.ask(question.all_rows).frame if found else rows.clear()
     column = column or rows.columns[0]
     if rows.height != 1:
         asked = values_of(found["where"]) if found else {}
@@ -95,7 +90,13 @@ def selected_value(root: Path, name: str, selector: str, statement: str, folders
     doubt = "; ".join(str(rows[key][0]) for key in ("warning", "note") if key in rows.columns and rows[key][0])
     unit = columns[column].unit if column in columns else None
     number = SelectedValue(
-        name, selector.strip(), value, intervals(Rows(rows.to_arrow()), column, columns)[0], unit, run_ids(whole), doubt
+        name,
+        selector.strip(),
+        value,
+        intervals(Rows(answer.table), column, columns)[0],
+        unit,
+        run_ids(whole.to_arrow()),
+        doubt,
     )
     return converted(number, found["unit"]) if found and found["unit"] else number
 

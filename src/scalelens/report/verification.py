@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from scalelens.report.provenance import Provenance, comparable, short_hash
+from scalelens.question.provenance import Provenance, comparable, short_hash
 from scalelens.version import __version__
 
 MOST_NAMED = 3  # rows, columns and files in a sentence

@@ -74,7 +74,7 @@ def pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
 
 def trace_of(root: Path, rank: int, run: str) -> str:
     """Path of the one trace of a rank."""
-    connection = connect(root)
+    connection = connect(root, {}, "events files")
     rows = connection.execute(
         "SELECT DISTINCT e.run_id, f.path FROM events AS e JOIN files AS f USING (file_id) "
         "WHERE coalesce(e.rank, 0) = ? AND starts_with(e.run_id, ?) ORDER BY ALL",

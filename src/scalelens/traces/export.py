@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from scalelens.database.connect import connect
 from scalelens.errors import UserError
+from scalelens.question.session import Session
 from scalelens.traces.chrome_events import ChromeEvent, Lanes, arrows, chrome_event
 from scalelens.traces.cut import Cut, cut_of, events_of
 from scalelens.traces.marks import verdicts, waits
@@ -25,7 +25,7 @@ def export(
 
     Returns how many events and how many marks were written.  Raises UserError where there is no such trace or event.
     """
-    connection = connect(root)
+    connection = Session(root).connection
     cut = cut_of(connection, rank, from_s, to_s, run)
     events = events_of(connection, cut)
     marks = [*waits(connection, cut), *verdicts(connection, cut)]

@@ -14,9 +14,7 @@
 --
 -- Sources: accuracy_curve
 --
--- Parameters:
---   runs := ''                 SQL condition over the columns of `runs`, as text; empty takes all
---   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
+-- Parameters: runs, score_name
 --   slots := 1000              pieces of a run of which two records stay
 --
 -- Columns:

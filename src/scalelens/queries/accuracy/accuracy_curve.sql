@@ -18,9 +18,7 @@
 --
 -- Sources: steps, metrics, phases, runs, selected_steps, selected_runs
 --
--- Parameters:
---   runs := ''                SQL condition over the columns of `runs`, as text; empty takes all
---   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
+-- Parameters: runs, score_name
 --
 -- Columns:
 --   run_id       VARCHAR      run

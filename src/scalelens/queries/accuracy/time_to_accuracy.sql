@@ -19,9 +19,7 @@
 --
 -- Sources: accuracy_curve, runs
 --
--- Parameters:
---   runs := ''                SQL condition over the columns of `runs`, as text; empty takes all
---   score_name := 'accuracy'   'accuracy', 'loss', or a name in `metrics`
+-- Parameters: runs, score_name
 --   target := 0.75            value to be reached
 --   direction := 'auto'       'up' or 'down'; 'auto' is down for a loss, else up
 --   window_records := 10      records of training whose mean has to reach the target

@@ -20,11 +20,7 @@
 --
 -- Sources: configurations, settings_catalog
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --
 -- Columns:
@@ -81,12 +77,12 @@ SELECT p.setting, from_value, to_value, system, model, device_model, devices,
     CASE WHEN has_interval THEN ratio * at_best END AS speedup_high,
     CASE WHEN has_interval THEN wider_kind END AS interval_kind,
     from_step_s, to_step_s, from_run_ids, to_run_ids,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN NOT is_same_work THEN 'a sample is other work on the two sides: no speedup'
             WHEN NOT is_comparable THEN format('repeats differ by a factor of {:.2f}: what differs no log says', longest_over_shortest)
             WHEN longest_over_shortest > 1.1 THEN format('repeats differ by a factor of {:.2f}', longest_over_shortest) END,
         CASE WHEN is_comparable AND NOT has_interval THEN 'one run on a side: no interval' END,
-        CASE WHEN from_value IS NULL THEN 'off, or not stated, on one side' END), '') AS warning
+        CASE WHEN from_value IS NULL THEN 'off, or not stated, on one side' END]) AS warning
 FROM pairs AS p
 WHERE p.setting NOT IN ('devices', 'nodes', 'devices_per_node', 'instances', 'replicas', 'system', 'device_model', 'device_unit')
 ORDER BY place, model, devices, from_value NULLS FIRST, to_value, from_run_ids, to_run_ids

@@ -26,15 +26,7 @@
 --
 -- Sources: two_sides, run_values, differences
 --
--- Parameters:
---   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''                 the other side, written in the same way
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
---                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
---   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+-- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
 --
 -- Columns:
@@ -138,10 +130,10 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
         WHEN verdict = 'inconclusive'
             THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)
         ELSE difference END AS sentence,
-    nullif(concat_ws('; ', no_verdict, found.reason,
+    notes([no_verdict, found.reason,
         CASE WHEN found.kind = 'range' AND found.unit = 'steps'
             THEN 'a run has too few independent steps for a 95 % interval: the range spans all of them' END,
         CASE WHEN n_without > 0 THEN n_without
             || if(n_without = 1, ' run has', ' runs have') || ' no value of this measure: exclusions say why' END,
-        CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END), '') AS note
+        CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END]) AS note
 FROM worded

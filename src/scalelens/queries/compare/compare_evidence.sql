@@ -22,9 +22,7 @@
 --
 -- Sources: two_sides, selected_steps, steps, metrics, power, phases, outlier_gpus, runs
 --
--- Parameters:
---   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''    the other side, written in the same way
+-- Parameters: a, b
 --
 -- Columns:
 --   cause       VARCHAR    input, gpu, host, network, rank, node, throttling, allocator or periodic
@@ -96,8 +94,8 @@ memory AS (
     FROM metrics JOIN members_of USING (run_id) GROUP BY side),
 fragmented AS (
     SELECT 'allocator' AS cause, a.reserved_share AS a_sign, b.reserved_share AS b_sign,
-        concat_ws('; ', format('reserved is {:.2f} times what is allocated in b, {:.2f} times in a', b.reserved_share,
-            a.reserved_share), format('{:.0f} allocations were retried in b', nullif(b.retries, 0))) AS evidence
+        notes([format('reserved is {:.2f} times what is allocated in b, {:.2f} times in a', b.reserved_share,
+            a.reserved_share), format('{:.0f} allocations were retried in b', nullif(b.retries, 0))]) AS evidence
     FROM memory AS a, memory AS b
     WHERE a.side = 'a' AND b.side = 'b'
         AND (b.reserved_share >= 1.2 * a.reserved_share OR (b.retries > 0 AND coalesce(a.retries, 0) = 0))),

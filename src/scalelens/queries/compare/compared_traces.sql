@@ -10,10 +10,7 @@
 --
 -- Sources: two_sides, temporal_breakdown, trace_steps, gpu_events, events
 --
--- Parameters:
---   a := ''          one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''          the other side, written in the same way
---   steps := 'all'   which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: a, b, steps
 --
 -- Columns:
 --   part          VARCHAR       class, collective, kernel or operator (on the host, of all of the trace; an operator holds
@@ -52,7 +49,7 @@ known AS (
 SELECT part, name, if(has_a, coalesce(a_ns, 0), NULL)::DOUBLE AS a_step_ns,
     if(has_b, coalesce(b_ns, 0), NULL)::DOUBLE AS b_step_ns, b_step_ns - a_step_ns AS diff_ns,
     diff_ns / nullif(max(diff_ns) FILTER (part = 'class' AND name = 'step') OVER (), 0) AS diff_share,
-    nullif(concat_ws('; ', CASE WHEN NOT has_a THEN 'a has no trace' WHEN NOT has_b THEN 'b has no trace' END,
-        CASE WHEN is_whole THEN 'traces without annotated steps count as one step' END), '') AS note
+    notes([CASE WHEN NOT has_a THEN 'a has no trace' WHEN NOT has_b THEN 'b has no trace' END,
+        CASE WHEN is_whole THEN 'traces without annotated steps count as one step' END]) AS note
 FROM sums, known
 ORDER BY list_position(['class', 'collective', 'kernel', 'operator'], part), abs(diff_ns) DESC, name

@@ -24,15 +24,7 @@
 --
 -- Sources: runs, run_values, configuration, params
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
---                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
---   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, series_by, measure, quantile
 --   since := ''             a day or a time; earlier runs count, but are not shown
 --
 -- Columns:

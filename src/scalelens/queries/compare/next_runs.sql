@@ -22,15 +22,7 @@
 --
 -- Sources: two_sides, run_values, runs, jobs, repeat_commands
 --
--- Parameters:
---   a := ''                 one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''                 the other side, written in the same way
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
---                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
---   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+-- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
 --   to_within := 0          share to which the ratio shall be known, 0.02 for 2 %; 0 asks for a verdict instead
 --

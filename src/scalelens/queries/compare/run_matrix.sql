@@ -11,8 +11,7 @@
 --
 -- Sources: runs, step_times, phases, held_settings, params, selected_runs, labels
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   study            VARCHAR      system, or folders with numbers masked

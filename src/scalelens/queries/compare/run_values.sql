@@ -9,14 +9,7 @@
 --
 -- Sources: selected_steps, selected_runs, steps, metrics, energy_of_steps, energy_efficiency
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   measure := 'step_s'     step_s, samples_per_s, tokens_per_s, data_s (wait for data), step_j (energy of a step and
---                           sensor), sample_j (energy of a sample), power_w (of a device) or peak_memory_bytes
---   quantile := 0.5         of a run's records: 0.5 the median, 0.95 the slow tail; of rates 0.05 is the slow tail
+-- Parameters: runs, epochs, warmup, exclude, measure, quantile
 --
 -- Columns:
 --   run_id               VARCHAR         run
@@ -42,17 +35,16 @@ waits AS (
 -- As text, so that questions about time do not wait until DuckDB has planned those about energy.
 energies AS (
     SELECT run_id, place_in_run, averaged_steps, value, of_run
-    FROM query(replace(replace(CASE measure
-        WHEN 'step_j' THEN 'SELECT *, energy_j / sensors AS value, false AS of_run '
-            'FROM energy_of_steps(RULES) WHERE left_out IS NULL'
+    FROM query(CASE measure
+        WHEN 'step_j' THEN 'SELECT *, energy_j / sensors AS value, false AS of_run FROM energy_of_steps('
+            || selection(runs, epochs, warmup, exclude) || ') WHERE left_out IS NULL'
         WHEN 'sample_j' THEN 'SELECT *, 0 AS place_in_run, 1 AS averaged_steps, 3600 / samples_per_wh AS value, '
-            'true AS of_run FROM energy_efficiency(RULES) WHERE samples_per_wh > 0'
+            'true AS of_run FROM energy_efficiency(' || selection(runs, epochs, warmup, exclude)
+            || ') WHERE samples_per_wh > 0'
         WHEN 'power_w' THEN 'SELECT *, 0 AS place_in_run, 1 AS averaged_steps, unit_w AS value, true AS of_run '
-            'FROM energy_efficiency(RULES) WHERE unit_w > 0'
+            'FROM energy_efficiency(' || selection(runs, epochs, warmup, exclude) || ') WHERE unit_w > 0'
         ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS place_in_run, 1 AS averaged_steps, 0.0 AS value, false AS of_run '
-            'WHERE false' END,
-        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
-            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
+            'WHERE false' END)),
 records AS (
     SELECT t.*, CASE measure WHEN 'step_s' THEN step_s WHEN 'samples_per_s' THEN samples / step_s
         WHEN 'tokens_per_s' THEN tokens / step_s WHEN 'data_s' THEN data_s

@@ -9,9 +9,7 @@
 --
 -- Sources: runs, configuration
 --
--- Parameters:
---   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''    the other side, written in the same way
+-- Parameters: a, b
 --
 -- Columns:
 --   side      VARCHAR    a or b
@@ -54,15 +52,22 @@ counts AS (
     SELECT w.side, wanted, is_condition, count(c.run_id) AS n_runs,
         count(c.run_id) > 1 AND w.side IN (SELECT side FROM named) AS is_ambiguous
     FROM wanted AS w LEFT JOIN chosen AS c USING (side) GROUP BY w.side, wanted, is_condition),
+-- Names of runs for who wrote a wrong one, those first that are like it.
+like_wanted AS (
+    SELECT side, coalesce('name one of ' || list_aggregate(names[:4], 'string_agg', ', ')
+        || if(len(names) > 4, format(' and {} more (FROM runs)', len(names) - 4), ''), 'the warehouse has no runs') AS names
+    FROM (SELECT side, list(name ORDER BY jaro_winkler_similarity(name, wanted) DESC, name)
+            FILTER (WHERE name IS NOT NULL) AS names
+        FROM wanted LEFT JOIN (SELECT DISTINCT name FROM runs) ON true GROUP BY side)),
 checked AS (
     SELECT side, CASE
         WHEN n_runs = 0 THEN error(format(
-            '{} := ''{}'' is no run; name one of FROM runs, or write key=value or a condition', side, wanted))
+            '{}: no run is called ''{}''; {}, or write key=value or a condition', side, wanted, names))
         WHEN is_ambiguous THEN error(format(
             '{} := ''{}'' is the name of {} runs; give an id of FROM runs', side, wanted, n_runs))
         WHEN EXISTS (SELECT run_id FROM chosen GROUP BY run_id HAVING count(DISTINCT side) > 1) THEN error(
             'a run is on both sides: narrow a or b')
         ELSE n_runs END AS n_runs
-    FROM counts)
+    FROM counts JOIN like_wanted USING (side))
 SELECT side, run_id FROM chosen JOIN checked USING (side) WHERE n_runs > 0
 ORDER BY side, run_id

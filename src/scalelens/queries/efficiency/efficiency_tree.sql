@@ -33,9 +33,7 @@
 --
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
--- Parameters:
---   runs := ''           SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'       which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: runs, steps
 --   by_step := false     a row per run and step, not per run; work of no step is then left out
 --
 -- Columns:
@@ -124,7 +122,7 @@ SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, ma
     computation_scalability, parallel_efficiency * computation_scalability AS global_efficiency, base_run_id,
     clock_mhz, frequency_scalability, computation_scalability / frequency_scalability AS cycle_scalability,
     host_steps_ns, host_runtime_ns, offload_efficiency,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN ranks = 1 AND r.devices > 1 THEN format('one rank of {} devices was traced: their balance is not known',
                 r.devices)
             WHEN ranks < r.devices THEN format('the balance is that of {} traced ranks of {} devices', ranks, r.devices)
@@ -132,7 +130,7 @@ SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, ma
         CASE WHEN max_compute_ns = 0 THEN 'no kernel computes' END,
         CASE WHEN computation_scalability IS NULL THEN CASE WHEN by_step THEN 'computation scalability is of whole runs'
             ELSE 'no computation scalability: no series of traced runs with annotated steps and a known batch holds it' END
-        END), '') AS remark
+        END]) AS remark
 FROM of_runs AS o JOIN runs AS r USING (run_id) LEFT JOIN bases USING (run_id)
 LEFT JOIN clocks USING (run_id)
 LEFT JOIN of_hosts AS h ON h.run_id = o.run_id AND h.train_step IS NOT DISTINCT FROM o.train_step

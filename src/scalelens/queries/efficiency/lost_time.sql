@@ -21,8 +21,7 @@
 --
 -- Sources: records_in_parts, epoch_times, phases, steps, members, jobs, params, runs
 --
--- Parameters:
---   runs := ''     SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   warmup := 2    records left out at the start of each attempt; for the part first batches
 --
 -- Columns:
@@ -117,8 +116,8 @@ fitted AS (
         least(startup_s, allocated_s - spent_s) AS startup_taken,
         least(validation_s, allocated_s - spent_s - startup_taken) AS validation_taken,
         least(checkpoint_s, allocated_s - spent_s - startup_taken - validation_taken) AS checkpoint_taken,
-        nullif(concat_ws('; ',
-            CASE WHEN n_steps IS NULL THEN 'single steps are not logged: what was lost within them is not known' END,
+        notes([
+        CASE WHEN n_steps IS NULL THEN 'single steps are not logged: what was lost within them is not known' END,
             format('one step of {:.0f} is logged, and stands for all of them', stride),
             CASE WHEN is_sum THEN coalesce(format('the steps take {:.4g} s, longer than the {:.4g} s of the whole: ', spent_s,
                 said_s), '') || 'the whole is the sum of what the log tells' END,
@@ -128,7 +127,7 @@ fitted AS (
                 THEN format('validation is cut from {:.4g} s: it ran beside the steps, or lies in them', validation_s) END,
             CASE WHEN checkpoint_taken < checkpoint_s - 0.005 * allocated_s
                 THEN format('checkpoints are cut from {:.4g} s: they were saved beside the steps, or lie in them', checkpoint_s) END
-            ), '') AS remark
+            ]) AS remark
     FROM wanted),
 outside AS (
     SELECT run_id, 'start-up' AS part, startup_taken AS lost_s,

@@ -15,8 +15,7 @@
 --
 -- Sources: selected_steps, steps, phases
 --
--- Parameters:
---   runs := ''     SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   warmup := 2    records left out at the start of each attempt; for the part first batches
 --
 -- Columns:

@@ -9,8 +9,7 @@
 --
 -- Sources: events, gpu_work, trace_steps, collective_calls, clock_offsets
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id         VARCHAR      run
@@ -30,10 +29,9 @@
 --   class          VARCHAR      compute, communication or memory
 --   train_step     BIGINT       step that begins
 WITH
-collected AS MATERIALIZED (FROM collective_calls(runs := runs)),
 offsets AS (
     SELECT run_id, rank, max_by(offset_ns, collectives)::BIGINT AS offset_ns
-    FROM clock_offsets(runs := runs, calls := 'collected') WHERE offset_ns <> 0 GROUP BY run_id, rank),
+    FROM clock_offsets(runs := runs) WHERE offset_ns <> 0 GROUP BY run_id, rank),
 works AS (
     SELECT *, dense_rank() OVER (PARTITION BY run_id, file_id, rank ORDER BY process) - 1 AS device
     FROM gpu_work(runs := runs)),
@@ -82,5 +80,5 @@ SELECT run_id, f.file_id, f.line, f.rank, role, f.start_ns - coalesce(offset_ns,
     end_ns - coalesce(offset_ns, 0) AS end_ns, thread, stream, correlation, wait_stream,
     recorded_ns - coalesce(offset_ns, 0) AS recorded_ns, c.call, class, f.train_step
 FROM found AS f LEFT JOIN offsets USING (run_id, rank)
-LEFT JOIN collected AS c USING (run_id, file_id, line)
+LEFT JOIN collective_calls(runs := runs) AS c USING (run_id, file_id, line)
 ORDER BY run_id, rank, f.file_id, start_ns, end_ns, role, f.line

@@ -27,8 +27,7 @@
 --
 -- Sources: rank_places, rank_stages, replay_events
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id          VARCHAR      run

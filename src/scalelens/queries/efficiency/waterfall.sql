@@ -24,10 +24,8 @@
 --
 -- Sources: lost_time, efficiency_tree, runs
 --
--- Parameters:
---   runs := ''       SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs, steps
 --   warmup := 2      records left out at the start of each attempt; for the part first batches
---   steps := 'all'   which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
 --   run_id          VARCHAR     run

@@ -41,8 +41,7 @@
 --
 -- Sources: events, selected_runs, trace_replays, trace_steps
 --
--- Parameters:
---   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   operations := ''    table with run_id, stage, replica, train_step, name, micro_batch, start_ns, duration_ns, instead
 --                       of the traces; empty takes those of StragglerAnalysis and of kernels
 --

@@ -16,11 +16,7 @@
 --
 -- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2              records left out at the start of each attempt
---   exclude := 'rules'       'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
@@ -83,9 +79,9 @@ SELECT series, devices, device_unit, global_batch_size, list(run_id ORDER BY run
     median(samples_per_wh) AS samples_per_wh,
     CASE WHEN count(samples_per_wh) > 1 THEN min(samples_per_wh) END AS samples_per_wh_low,
     CASE WHEN count(samples_per_wh) > 1 THEN max(samples_per_wh) END AS samples_per_wh_high,
-    median(tokens_per_wh) AS tokens_per_wh, nullif(concat_ws('; ', string_agg(DISTINCT note, '; ' ORDER BY note),
+    median(tokens_per_wh) AS tokens_per_wh, notes([string_agg(DISTINCT note, '; ' ORDER BY note),
         CASE WHEN greatest(max(samples_per_wh) / min(samples_per_wh), max(samples_per_s) / min(samples_per_s)) > 1.05
             THEN format('runs of the same settings differ by a factor of {:.2f}: what differs is not in the logs',
-                greatest(max(samples_per_wh) / min(samples_per_wh), max(samples_per_s) / min(samples_per_s))) END), '') AS note
+                greatest(max(samples_per_wh) / min(samples_per_wh), max(samples_per_s) / min(samples_per_s))) END]) AS note
 FROM points GROUP BY series, held, held_of_model, study, nodes, devices, device_unit, global_batch_size, unit
 ORDER BY series, devices, global_batch_size

@@ -22,11 +22,7 @@
 --
 -- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2              records left out at the start of each attempt
---   exclude := 'rules'       'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
@@ -93,14 +89,14 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
     global_batch_size / unit_wh AS batch_per_wh, e.energy_j / share / 3600 / n_epochs AS epoch_wh,
     n_steps, step_j, around.low AS step_j_low, around.high AS step_j_high, around.kind AS interval_kind,
     reported_j, reported_method,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN measured_share IS NULL THEN 'how many devices took part is unknown: all that were measured count' END,
         CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
         CASE WHEN contains(flags, 'more_measured') THEN 'more devices were measured: those that took most count' END,
         CASE WHEN coverage < 0.95 THEN 'less than 95 % of the time was measured' END,
         format('{} samples of power are implausible and left out', n_implausible),
         CASE WHEN contains(flags, 'no_clock') THEN 'the clocks do not join (power_clock)' END,
-        CASE energy_kind WHEN 'reported' THEN 'start-up is in the energy, as far as the tool measured it' END), '') AS note
+        CASE energy_kind WHEN 'reported' THEN 'start-up is in the energy, as far as the tool measured it' END]) AS note
 FROM (SELECT *, coalesce(measured_share, 1) AS share FROM energies) AS e JOIN runs AS r USING (run_id)
 LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id) LEFT JOIN limits USING (run_id)
 LEFT JOIN implausible USING (run_id)

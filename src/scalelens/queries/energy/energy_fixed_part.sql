@@ -23,8 +23,7 @@
 --
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after

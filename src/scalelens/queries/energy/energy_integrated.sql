@@ -25,8 +25,7 @@
 --
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
@@ -93,7 +92,7 @@ marks AS (
 by_rank AS (SELECT run_id, file_id, line, value AS stated_rank FROM params WHERE key = 'measured_by_rank'),
 -- A tool names a rank below its devices or on their line; a rank in the file's name is for all lines.
 with_ranks AS (
-    SELECT e.run_id, e.node, device, scope, energy_j, span_s, e.method,
+    SELECT e.run_id, e.node, device, scope, energy_j, span_s, e.method, e.file_id, e.line,
         arg_min(stated_rank, r.line) FILTER (WHERE r.line >= e.line) AS line_rank,
         arg_min(stated_rank, r.line) AS any_rank,
         any_value(stated_rank) FILTER (WHERE r.line IS NULL) AS path_rank
@@ -109,7 +108,7 @@ reported AS (
     SELECT e.run_id, e.node, e.device, e.scope,
         arg_max({'j': energy_j, 'method': e.method},
             {'is_of_rank': coalesce(coalesce(line_rank, path_rank, any_rank) = counted_rank, false),
-            'extent': coalesce(span_s, energy_j)}) AS report
+            'extent': coalesce(span_s, energy_j), 'file_id': e.file_id, 'line': e.line}) AS report
     FROM with_ranks AS e LEFT JOIN counted AS c ON c.run_id = e.run_id AND c.node IS NOT DISTINCT FROM e.node
         AND c.device IS NOT DISTINCT FROM e.device AND c.scope IS NOT DISTINCT FROM e.scope
     GROUP BY ALL),

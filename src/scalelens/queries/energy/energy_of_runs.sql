@@ -9,8 +9,7 @@
 --
 -- Sources: runs, reported_energy, energy_of_steps, energy_integrated, power_readings, selected_runs
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times

@@ -19,8 +19,7 @@
 --
 -- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, power, files, selected_runs
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
 --
@@ -98,8 +97,8 @@ worst AS (
     SELECT run_id, said_by, how, scope, arg_max(against, other_j) AS against
     FROM pairs WHERE against IS NOT NULL GROUP BY run_id, said_by, how, scope)
 SELECT l.run_id, l.said_by, l.how, l.scope, sensors, covers, l.energy_j, l.span_s, mean_w, coverage,
-    nullif(concat_ws('; ', against,
+    notes([against,
         CASE WHEN l.level = 0 AND mean_w < 5 THEN 'no accelerator draws so little on average'
-            WHEN l.level = 0 AND mean_w > 2800 THEN 'no accelerator draws so much' END), '') AS contradiction
+            WHEN l.level = 0 AND mean_w > 2800 THEN 'no accelerator draws so much' END]) AS contradiction
 FROM levels AS l LEFT JOIN worst AS p ON p.run_id = l.run_id AND p.said_by = l.said_by AND p.how = l.how AND p.scope = l.scope
 ORDER BY l.run_id, l.level DESC NULLS LAST, l.scope, l.said_by, l.how

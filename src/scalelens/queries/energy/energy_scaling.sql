@@ -16,12 +16,7 @@
 --
 -- Sources: scaling, energy_efficiency
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2              records left out at the start of each attempt
---   exclude := 'rules'       'none' leaves nothing out, 'steady' also what comes before the steady state
---   series_by := ''          further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, series_by
 --   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
 --                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
@@ -67,7 +62,7 @@ points AS (
         median(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS sample_j,
         min(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS least_j,
         max(CASE WHEN has_steps THEN steps_sample_j ELSE runs_sample_j END) AS most_j,
-        nullif(concat_ws('; ', string_agg(DISTINCT note, '; '), warning), '') AS note
+        notes([string_agg(DISTINCT note, '; '), warning]) AS note
     FROM measured WHERE coalesce(steps_sample_j, runs_sample_j) IS NOT NULL
     GROUP BY series, scaling, run_id, nodes, devices, global_batch_size, speedup, warning, has_steps),
 against_base AS (

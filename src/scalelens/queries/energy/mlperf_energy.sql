@@ -22,8 +22,7 @@
 --
 -- Sources: power, phases, metrics, files, power_intervals, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id               VARCHAR     run
@@ -83,11 +82,11 @@ integrated AS (
 SELECT o.run_id, o.node, o.device, o.scope, conversion_eff, measured_s, time_to_train_s,
     official_w * time_to_train_s AS official_j,
     conversion_eff * energy_j AS energy_j, sampled_s / time_to_train_s AS coverage,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN time_to_train_s IS NULL THEN 'no run_start and run_stop: the time to train is unknown' END,
         CASE WHEN lacks_stop THEN 'the stop is not after the start: measured to the last reading' END,
         CASE WHEN has_twin THEN 'another file of the run holds the same bytes, and is not added' END,
-        CASE o.scope WHEN 'switch' THEN 'an estimate, not a measurement' END), '') AS note
+        CASE o.scope WHEN 'switch' THEN 'an estimate, not a measurement' END]) AS note
 FROM official AS o LEFT JOIN trained USING (run_id)
 LEFT JOIN integrated AS e ON e.run_id = o.run_id AND e.node IS NOT DISTINCT FROM o.node
     AND e.device IS NOT DISTINCT FROM o.device AND e.scope = o.scope

@@ -12,8 +12,7 @@
 --
 -- Sources: power, steps, phases, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id          VARCHAR         run

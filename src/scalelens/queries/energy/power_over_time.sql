@@ -13,8 +13,7 @@
 --
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --
--- Parameters:
---   runs := ''           SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   points := 1000       samples of a sensor that stay, at most
 --   margin_s := 600.0    seconds before the first and after the last time of the log within which samples count; all
 --                        where the clocks do not join

@@ -19,8 +19,7 @@
 --
 -- Sources: metrics, power, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id          VARCHAR     run

@@ -32,10 +32,7 @@
 --
 -- Sources: rank_work, collective_arrivals
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
---   work := ''              table that holds rows of rank_work already; empty asks for them
+-- Parameters: runs, tolerance_us
 --
 -- Columns:
 --   run_id           VARCHAR     run
@@ -53,8 +50,6 @@
 --   upstream_s       DOUBLE s    how much longer it is in communication of other groups
 --   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, the largest of a message
 WITH
-given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
-    ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 arrivals AS MATERIALIZED (
     SELECT *, blame_ns > 0 AS is_last, blame_ns // (ranks - 1) AS margin_ns,
         min(duration_ns) OVER (PARTITION BY run_id, call) AS time_ns
@@ -72,7 +67,7 @@ most AS (
 totals AS (
     SELECT run_id, rank, coalesce(sum(compute_s), 0) AS compute_s, coalesce(sum(data_s), 0) AS data_s,
         coalesce(sum(communication_s), 0) AS communication_s, sum(step_s) AS step_s
-    FROM given GROUP BY ALL),
+    FROM rank_work(runs := runs) GROUP BY ALL),
 members AS (
     SELECT m.run_id, late_rank, m.process_group, m.lateness_s, rank = late_rank AS itself, compute_s, data_s, step_s,
         greatest(communication_s - busy_s, 0) AS elsewhere_s

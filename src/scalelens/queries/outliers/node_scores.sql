@@ -27,10 +27,7 @@
 --
 -- Sources: work_ratios
 --
--- Parameters:
---   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
---   ratios := ''        table that holds rows of work_ratios already; empty asks for them
+-- Parameters: runs, threshold
 --
 -- Columns:
 --   run_id      VARCHAR    run
@@ -44,10 +41,8 @@
 --   q           DOUBLE     the same over all nodes of the run
 --   is_slow     BOOLEAN    by the rule above
 WITH
-given AS (FROM query(CASE WHEN ratios <> '' THEN 'FROM ' || ratios
-    ELSE 'FROM work_ratios(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 levels AS (
-    SELECT run_id, stage, node, rank, median(beyond) + 1 AS level FROM given
+    SELECT run_id, stage, node, rank, median(beyond) + 1 AS level FROM work_ratios(runs := runs)
     WHERE node IS NOT NULL GROUP BY ALL HAVING count(beyond) > 0),
 of_nodes AS (
     SELECT run_id, stage, node, count(*) AS ranks, quantile_disc(level, 0.5) AS level,

@@ -42,12 +42,9 @@
 --
 -- Partition: run_id
 --
--- Sources: rank_work, rank_places, work_ratios, work_scores, late_ranks, power_scores, clock_scores, straggler_reports, events, steps, runs, selected_runs
+-- Sources: rank_places, work_scores, late_ranks, power_scores, clock_scores, straggler_reports, events, steps, runs, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
---   threshold := 0.1        share by which a rank or node must be slower than its peers to be called slow
+-- Parameters: runs, tolerance_us, threshold
 --
 -- Columns:
 --   run_id           VARCHAR     run
@@ -70,10 +67,8 @@
 --   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, detectors, power, clock
 --   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
 WITH
-own_work AS MATERIALIZED (FROM rank_work(runs := runs)),
-own_ratios AS MATERIALIZED (FROM work_ratios(runs := runs, work := 'own_work')),
 places AS (FROM rank_places(runs := runs)),
-scores AS MATERIALIZED (FROM work_scores(runs := runs, threshold := threshold, ratios := 'own_ratios')),
+scores AS MATERIALIZED (FROM work_scores(runs := runs, threshold := threshold)),
 pipelines AS (
     SELECT DISTINCT run_id FROM events AS e JOIN runs AS r USING (run_id)
     WHERE r.pp IS NULL AND (e.collective IN ('send', 'recv') OR e.name IN ('nccl:send', 'nccl:recv'))),
@@ -82,7 +77,7 @@ ranks AS (
         coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer,
         least(1.5 * noise, threshold / 4) AS allowance
     FROM scores AS w
-    FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us, work := 'own_work') AS l USING (run_id, rank)),
+    FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
     SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03, false)
             AND NOT no_stages AS is_bursty,
@@ -121,7 +116,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
         WHEN is_starved THEN 'input' WHEN is_late THEN late_cause END AS cause,
     stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
     node_ratio, blame_share,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
             || 'steps', ratio, 100 * threshold, flagged, n_steps) END,
         CASE WHEN verdict = 'intermittent' THEN format('in {} of them {:.2f} times as long', bursts, burst_ratio) END,
@@ -135,8 +130,8 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             100 * loads_s / lateness_s, 100 * upstream_s / lateness_s) END,
         CASE WHEN network_ratio IS NOT NULL THEN format('collectives of its group take {:.2f} times as long as those of '
             || 'other groups', network_ratio) END,
-        tools_say, CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END), '') AS evidence,
-    nullif(concat_ws('; ',
+        tools_say, CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END]) AS evidence,
+    notes([
         CASE WHEN no_stages THEN 'ranks send to each other and the pipeline stages are not known, so that the peers are '
             || 'not: label the run with pp' END,
         CASE WHEN is_of_node THEN 'the whole node is slow: what its ranks share, such as power, cooling or the host, is '
@@ -156,7 +151,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
                     || '{} ranks: profile five or more', peers) ELSE '' END
             ELSE 'beside the median of the others it is below the threshold' END END,
         CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
-            WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END), '') AS reason
+            WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END]) AS reason
 FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN sensed USING (run_id)
     LEFT JOIN reported USING (run_id, rank)
 UNION ALL BY NAME

@@ -20,8 +20,7 @@
 --
 -- Sources: power_readings
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id          VARCHAR     run

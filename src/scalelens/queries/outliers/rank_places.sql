@@ -11,8 +11,7 @@
 --
 -- Sources: events, metrics, params, runs, selected_runs, steps
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id      VARCHAR    run

@@ -12,8 +12,7 @@
 --
 -- Sources: events, step_annotations, gpu_events, steps, metrics, runs, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id             VARCHAR     run

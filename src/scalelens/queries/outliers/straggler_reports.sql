@@ -23,9 +23,7 @@
 --
 -- Sources: metrics, selected_runs
 --
--- Parameters:
---   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
+-- Parameters: runs, threshold
 --
 -- Columns:
 --   run_id        VARCHAR    run

@@ -7,9 +7,7 @@
 --
 -- Sources: rank_work, rank_places
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
---   work := ''    table that holds rows of rank_work already; empty asks for them
+-- Parameters: runs
 --
 -- Columns:
 --   run_id         VARCHAR     run
@@ -25,18 +23,17 @@
 --   loading        BIGINT      peers whose waiting for data is known, itself included
 --   data_ratio     DOUBLE      waiting for data beyond the peers' median, over the median of their step times
 WITH
-given AS (FROM query(CASE WHEN work <> '' THEN 'FROM ' || work
-    ELSE 'FROM rank_work(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
+of_ranks AS MATERIALIZED (FROM rank_work(runs := runs)),
 middles AS (
     SELECT run_id, stage, train_step, median(compute_s) AS compute_mid_s, min(compute_s) AS compute_least_s,
         count(compute_s) AS peers, median(data_s) AS data_mid_s, count(data_s) AS loading,
         median(step_s) AS step_mid_s
-    FROM given GROUP BY ALL)
+    FROM of_ranks GROUP BY ALL)
 SELECT run_id, g.rank, p.node, g.stage, g.origin, g.train_step, g.compute_s, m.peers,
     CASE WHEN m.peers = 2 THEN compute_s / nullif(compute_least_s, 0)
         WHEN m.peers > 2 THEN compute_s / nullif(compute_mid_s, 0) END AS ratio,
     CASE WHEN m.peers > 1 THEN compute_s / nullif(compute_mid_s, 0) - 1 END AS beyond, m.loading,
     CASE WHEN loading > 1 THEN (data_s - data_mid_s) / nullif(step_mid_s, 0) END AS data_ratio
-FROM given AS g JOIN middles AS m USING (run_id)
+FROM of_ranks AS g JOIN middles AS m USING (run_id)
 LEFT JOIN rank_places(runs := runs) AS p USING (run_id, rank)
 WHERE m.stage IS NOT DISTINCT FROM g.stage AND m.train_step IS NOT DISTINCT FROM g.train_step

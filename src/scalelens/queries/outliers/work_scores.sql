@@ -17,10 +17,7 @@
 --
 -- Sources: work_ratios, node_scores
 --
--- Parameters:
---   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   threshold := 0.1    share by which a rank or node must be slower than its peers to be called slow
---   ratios := ''        table that holds rows of work_ratios already; empty asks for them
+-- Parameters: runs, threshold
 --
 -- Columns:
 --   run_id          VARCHAR     run
@@ -52,16 +49,14 @@
 --   data_flagged    BIGINT      steps in which it is beyond the threshold
 --   data_q          DOUBLE      q of those flags
 WITH
-compared AS (FROM query(CASE WHEN ratios <> '' THEN 'FROM ' || ratios
-    ELSE 'FROM work_ratios(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
-nodes AS MATERIALIZED (FROM node_scores(runs := runs, threshold := threshold, ratios := 'compared')),
+nodes AS MATERIALIZED (FROM node_scores(runs := runs, threshold := threshold)),
 levels AS (
     SELECT run_id, rank, any_value(node) AS node, any_value(stage) AS stage, any_value(origin) AS origin,
         max(peers) AS peers, count(ratio) AS n_steps, median(compute_s) AS compute_s, median(ratio) AS ratio,
         median(beyond) AS beyond, mad(beyond) AS deviation, list_sort(list(beyond)) AS in_order, n_steps // 4 AS quarter,
         list_avg(in_order[quarter + 1:n_steps - quarter]) AS inner_mean, max(loading) AS loading, count(data_ratio) AS n_data_steps,
         median(data_ratio) AS data_ratio, count(*) FILTER (WHERE data_ratio > threshold) AS data_flagged
-    FROM compared GROUP BY run_id, rank),
+    FROM work_ratios(runs := runs) GROUP BY run_id, rank),
 placed AS (
     SELECT l.*, n.ratio AS node_ratio, coalesce(n.is_slow, false) AS on_slow_node
     FROM levels AS l LEFT JOIN nodes AS n
@@ -84,7 +79,7 @@ counts AS (
     SELECT run_id, rank, count(*) FILTER (WHERE c.ratio > r.centre * (1 + threshold)) AS flagged,
         count(*) FILTER (WHERE c.ratio > r.centre * r.middle * (1 + threshold / 2)) AS leaning,
         count(*) FILTER (WHERE c.ratio > burst) AS bursts, median(c.ratio) FILTER (WHERE c.ratio > burst) AS burst_ratio
-    FROM compared AS c JOIN (
+    FROM work_ratios(runs := runs) AS c JOIN (
         SELECT *, greatest(ratio, centre * middle) * (1 + threshold) AS burst FROM ranks) AS r USING (run_id, rank)
     GROUP BY ALL),
 counted AS (

@@ -14,12 +14,8 @@
 --
 -- Sources: published, runs, selected_runs, throughput, energy_efficiency, scaling
 --
--- Parameters:
+-- Parameters: runs, epochs, warmup, exclude
 --   published_name := ''    name in `published`, as caraml/gpt-ipu; empty takes all whose model has the run's name
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
 --
 -- Columns:
 --   name               VARCHAR     document and table
@@ -95,8 +91,8 @@ SELECT DISTINCT name, CASE WHEN n_fitting = 1 THEN entry END AS entry, run_id, r
         AND coalesce(number_high, 'inf'::DOUBLE) END AS is_as_printed,
     CASE WHEN n_fitting = 1 THEN nullif(differing, '') END AS differs,
     CASE WHEN n_fitting = 1 THEN nullif(unsaid, '') END AS unknown,
-    nullif(concat_ws('; ', CASE WHEN n_fitting > 1
+    notes([CASE WHEN n_fitting > 1
         THEN concat(n_fitting, ' published rows fit: the log does not say what they differ in') END,
-        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END, counted), '') AS note
+        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END, counted]) AS note
 FROM described
 ORDER BY name, quantity, devices, entry, run_id

@@ -13,8 +13,7 @@
 --
 -- Sources: params, runs, settings_catalog, run_devices, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id         VARCHAR    run

@@ -8,9 +8,7 @@
 --
 -- Sources: configuration, two_sides
 --
--- Parameters:
---   a := ''    one side: a run's id, the beginning of it, or its name; `key=value`; or a condition as in `runs`
---   b := ''    the other side, written in the same way
+-- Parameters: a, b
 --
 -- Columns:
 --   setting    VARCHAR    canonical name

@@ -10,8 +10,7 @@
 --
 -- Sources: configuration, runs, params, labels
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id           VARCHAR    run

@@ -6,8 +6,7 @@
 --
 -- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
 --   warmup := 2             records left out at the start of each attempt; for step_s
 --   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state; for step_s

@@ -22,8 +22,7 @@
 --
 -- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
 --
--- Parameters:
---   runs := ''                       SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   price_per_device_hour := NULL    money for one device and hour, in any currency
 --
 -- Columns:
@@ -75,13 +74,13 @@ units AS (
 SELECT run_id, name, system, model, u.precision, devices, global_batch_size, run_s, run_origin, work_unit, work_units,
     hours / work_units AS device_hours, wh / work_units AS energy_wh,
     hours / work_units * price_per_device_hour::DOUBLE AS money, energy_kind,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN devices IS NULL THEN 'no log says how many devices took part' END,
         CASE WHEN run_s IS NULL THEN 'no log says how long it took' END,
         CASE run_origin WHEN 'steps' THEN 'of the steps alone: start-up is not in it' END,
         CASE WHEN wh > 0 AND measured_share IS NULL THEN 'the energy is of all devices that were measured' END,
         CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
-        CASE WHEN outcome NOT IN ('completed', 'unknown') THEN 'the run did not complete: ' || outcome END), '') AS note
+        CASE WHEN outcome NOT IN ('completed', 'unknown') THEN 'the run did not complete: ' || outcome END]) AS note
 FROM units AS u
 WHERE work_units > 0
 ORDER BY system, model, u.precision, devices, name, run_id, place

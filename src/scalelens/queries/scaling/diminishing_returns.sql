@@ -19,14 +19,7 @@
 --
 -- Sources: fit_points
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
---                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --   gain := 0.5             share of speed that doubling is to give
 --
 -- Columns:
@@ -62,11 +55,11 @@ SELECT series, scaling, CASE WHEN fit.value IS NOT NULL THEN fit.law END AS law,
     CASE WHEN fit.low BETWEEN least_devices AND 2 * largest_devices THEN fit.low END AS devices_low,
     CASE WHEN fit.high BETWEEN least_devices AND 2 * largest_devices THEN fit.high END AS devices_high,
     last_doubling, n_sizes, n_runs, largest_devices,
-    nullif(concat_ws('; ', fit.reason,
+    notes([fit.reason,
         CASE WHEN fit.value > 2 * largest_devices THEN 'every doubling up to twice the largest size gains more' END,
         CASE WHEN fit.value BETWEEN largest_devices AND 2 * largest_devices THEN 'extrapolated' END,
         CASE WHEN fit.value < least_devices THEN 'no doubling that was run gains as much' END,
         CASE WHEN abs(fit.largest_residual) > 0.05
-            THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END), '') AS note
+            THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END]) AS note
 FROM fits LEFT JOIN doublings USING (series)
 ORDER BY series

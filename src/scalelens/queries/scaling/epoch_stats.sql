@@ -20,10 +20,7 @@
 --
 -- Sources: epoch_times
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, warmup, exclude
 --
 -- Columns:
 --   run_id              VARCHAR     run

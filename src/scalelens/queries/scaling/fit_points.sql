@@ -13,14 +13,7 @@
 --
 -- Sources: scaling_series
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
---                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
 --   series              VARCHAR       what the series holds equal

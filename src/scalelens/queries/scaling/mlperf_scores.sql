@@ -88,17 +88,16 @@ judged AS (
     SELECT c.*, s.system IS NOT NULL AS is_described, s.division AS system_division, s.nodes AS system_nodes,
         s.devices AS system_devices, CASE WHEN n_results >= 40 THEN 4 ELSE 1 END AS n_left_out,
         coalesce(n_required, 3) AS n_least,
-        concat_ws('; ',
+        notes([
             CASE WHEN n_results < n_least THEN concat('MLPerf requires ', n_least, ' results') END,
             CASE WHEN n_results - n_converged > n_left_out
-                THEN concat(n_results - n_converged, ' results did not converge, and at most ', n_left_out, ' may') END
-        ) AS lacks
+                THEN concat(n_results - n_converged, ' results did not converge, and at most ', n_left_out, ' may') END]) AS lacks
     FROM counted AS c LEFT JOIN systems AS s USING (submission, system) LEFT JOIN required USING (benchmark))
 SELECT submitter, system, benchmark, coalesce(system_division, division) AS division,
     CASE WHEN is_described THEN system_nodes ELSE nodes END AS nodes,
     CASE WHEN is_described THEN system_devices ELSE devices END AS devices, n_results, n_converged,
-    CASE WHEN lacks = '' THEN list_avg(spans_s[n_left_out + 1:n_results - n_left_out]) / 60 END AS minutes,
-    nullif(concat_ws('; ', nullif(lacks, ''), CASE WHEN NOT is_described THEN 'no system file' END,
-        CASE WHEN system_devices <> devices THEN concat('the logs speak of ', devices, ' devices') END), '') AS note
+    CASE WHEN lacks IS NULL THEN list_avg(spans_s[n_left_out + 1:n_results - n_left_out]) / 60 END AS minutes,
+    notes([lacks, CASE WHEN NOT is_described THEN 'no system file' END,
+        CASE WHEN system_devices <> devices THEN concat('the logs speak of ', devices, ' devices') END]) AS note
 FROM judged
 ORDER BY submission, system, benchmark

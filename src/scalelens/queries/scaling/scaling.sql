@@ -23,20 +23,13 @@
 -- Limits: No interval without repeats of both sizes.  No efficiency where the model grows, none is known, or repeats
 --   of a size are too unlike.
 --
--- Otherwise: not_compared
+-- When empty: not_compared
 --
 -- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs warning
 --
 -- Sources: scaling_series
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
---                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
 --   series               VARCHAR             what the series holds equal (scaling_series)
@@ -110,7 +103,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         WHEN has_interval THEN efficiency * time_s / base.time_s * around.low END AS efficiency_low,
     CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[1] * base.repeat_times_s[-1] / base.time_s
         WHEN has_interval THEN efficiency * time_s / base.time_s * around.high END AS efficiency_high,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
         CASE WHEN NOT has_model AND scaling <> 'mixed' THEN 'no log names the model or its shape: no efficiency; say '
             || 'model = "..." below [facts] in scalelens.toml' END,
@@ -128,7 +121,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         CASE WHEN has_rivals AND NOT is_unlike
             THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
         CASE WHEN is_smoothed AND metric IN ('t_b', 'mean_s') THEN 'the times are means that may hold the warm-up' END,
-        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END), '') AS warning,
+        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END]) AS warning,
     CASE WHEN interval_kind IS NOT NULL AND metric NOT IN ('throughput', 'tflops') THEN interval_of END AS interval_of,
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,

@@ -23,14 +23,7 @@
 --
 -- Sources: fit_points
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
---                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
 --   series               VARCHAR    what the series holds equal
@@ -61,10 +54,10 @@ fits AS (
 SELECT f.series, f.scaling, fit.law AS law, fit.parameter AS parameter, fit.value AS fitted, fit.low AS fitted_low,
     fit.high AS fitted_high, n_sizes, n_runs, f.baseline_devices, largest_devices,
     1 / (cost_s * fit.base_speed) AS base_over_fitted, fit.largest_residual AS largest_residual,
-    nullif(concat_ws('; ', fit.reason,
+    notes([fit.reason,
         CASE WHEN abs(fit.largest_residual) > 0.05
             THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END,
-        CASE WHEN fit.low <= 0 AND fit.value IS NOT NULL THEN 'the share may be 0' END), '') AS note
+        CASE WHEN fit.low <= 0 AND fit.value IS NOT NULL THEN 'the share may be 0' END]) AS note
 FROM fits AS f JOIN points AS p ON p.series = f.series AND p.devices = f.baseline_devices
 WHERE law IS DISTINCT FROM 'gustafson' OR f.scaling = 'weak'
 ORDER BY f.series, law, parameter

@@ -12,14 +12,7 @@
 --
 -- Sources: runs, steps, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   metric := 't_b'         what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the
---                           epoch, 't_tr' its training part, 'throughput' samples per second, 'tflops' as printed
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
 --   run_id               VARCHAR             run
@@ -54,16 +47,17 @@ times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exc
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps WHERE phase = 'train' GROUP BY run_id),
 -- Named in a text, so that DuckDB plans each only where the metric asks for it.
 rates AS (
-    FROM query(replace(replace(CASE WHEN metric IN ('throughput', 'tflops') THEN 'FROM rates_logged(RULES)'
-        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, 1.0::DOUBLE AS tflops_per_device WHERE false' END,
-        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
-            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
+    FROM query(CASE WHEN metric IN ('throughput', 'tflops')
+        THEN 'FROM rates_logged(' || selection(runs, epochs, warmup, exclude) || ')'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, 1.0::DOUBLE AS tflops_per_device '
+            'WHERE false' END)),
 spans AS (
-    FROM query(replace(replace(CASE WHEN metric IN ('t_ep', 't_tr') THEN 'SELECT run_id, if(''' || metric || ''' = ''t_ep'', epoch_s, train_s) AS span_s, samples, '
-            || 'epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later FROM epoch_times(RULES) WHERE NOT is_cut'
-        ELSE 'SELECT NULL::VARCHAR AS run_id, 1.0::DOUBLE AS span_s, 1.0::DOUBLE AS samples, false AS is_later WHERE false' END,
-        'RULES', 'runs := ''RUNS'', epochs := ''' || epochs || ''', warmup := ' || warmup || ', exclude := '''
-            || exclude || ''''), 'RUNS', replace(runs, '''', '''''')))),
+    SELECT run_id, if(metric = 't_ep', epoch_s, train_s) AS span_s, samples,
+        epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later
+    FROM query(CASE WHEN metric IN ('t_ep', 't_tr')
+        THEN 'FROM epoch_times(' || selection(runs, epochs, warmup, exclude) || ') WHERE NOT is_cut'
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS attempt, 0.0::DOUBLE AS epoch, 1.0::DOUBLE AS epoch_s, '
+            '1.0::DOUBLE AS train_s, 1.0::DOUBLE AS samples WHERE false' END)),
 chosen_spans AS (
     FROM spans WHERE span_s > 0
     QUALIFY is_later OR exclude = 'none' OR trim(epochs::VARCHAR) <> '' OR count(*) OVER (PARTITION BY run_id) = 1),

@@ -13,18 +13,13 @@
 --
 -- Limits: t_tr and t_ep are means over the chosen epochs, t_b is a median of steps: a few stalls are not in it.
 --
--- Otherwise: not_compared
+-- When empty: not_compared
 --
 -- Glance: series metric devices nodes n_runs time_s speedup efficiency% warning
 --
 -- Sources: scaling
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
---   series_by := ''         further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, epochs, warmup, exclude, series_by
 --
 -- Columns:
 --   series               VARCHAR             what the series holds equal (scaling_series)

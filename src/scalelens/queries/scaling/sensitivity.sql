@@ -15,10 +15,7 @@
 --
 -- Sources: scaling, selected_steps
 --
--- Parameters:
---   runs := ''         SQL condition over the columns of `runs`, as text; empty takes all
---   warmup := 2        records left out at the start of each attempt
---   series_by := ''    further columns of `runs` that a series must hold equal: 'tp, pp'
+-- Parameters: runs, warmup, series_by
 --
 -- Columns:
 --   series                VARCHAR     what the series holds equal (scaling_series)

@@ -8,8 +8,7 @@
 --
 -- Sources: selected_steps, phases, epochs_logged, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id         VARCHAR           run

@@ -15,11 +15,7 @@
 --
 -- Sources: kept_times
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   cdf_slots := 0          pieces of a run's times, in equal steps and in equal ratios, of which the first and the last
 --                           corner stay, with the median and the elbows; 0 keeps all
 --

@@ -29,11 +29,7 @@
 --
 -- Sources: selected_steps, plain_runs, step_times, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --
 -- Columns:
 --   run_id               VARCHAR             run
@@ -102,12 +98,12 @@ SELECT run_id, n_steps, percentiles[3] AS step_s, around.low AS step_s_low, arou
     percentiles[4] AS p75_s, percentiles[5] AS p95_s, percentiles[6] AS p99_s, around.n_eff AS n_eff,
     around.autocorrelation AS autocorrelation, samples_per_s, tokens_per_s, tflops_per_device,
     timed_steps, timed_s, value_kinds, n_excluded,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,
         CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(has, 'it names no epochs') END,
         CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'every record is left out: exclude := ''none'' shows them' END,
         around.reason,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
-        CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean holds the warm-up too' END), '') AS note
+        CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean holds the warm-up too' END]) AS note
 FROM counts LEFT JOIN statistics USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
 ORDER BY run_id

@@ -26,11 +26,7 @@
 --
 -- Sources: kept_times
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   by_epoch := false       true: each epoch of 200 records by itself, shorter ones together
 --
 -- Columns:

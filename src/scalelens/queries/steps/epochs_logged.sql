@@ -6,9 +6,7 @@
 --
 -- Sources: logged_steps
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
---   in_order := ''    name of a table of runs_in_order, where the caller has it; empty finds them
+-- Parameters: runs
 --
 -- Columns:
 --   run_id             VARCHAR    run
@@ -27,7 +25,7 @@ epochs AS (
         min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
         min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
         lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
-    FROM logged_steps(runs := runs, of_epochs := true, in_order := in_order)
+    FROM logged_steps(runs := runs, of_epochs := true)
     WHERE value_kind = 'instant' AND epoch = floor(epoch)
     GROUP BY run_id, coalesce(attempt, 0), epoch
     WINDOW of_attempt AS (PARTITION BY run_id, coalesce(attempt, 0) ORDER BY epoch))

@@ -7,10 +7,8 @@
 --
 -- Sources: steps, step_times, runs_in_order, runs
 --
--- Parameters:
---   runs := ''             SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   of_epochs := false     true: records that name their epoch alone
---   in_order := ''         name of a table of runs_in_order, where the caller has it; empty finds them
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -29,9 +27,7 @@
 --   ts                   TIMESTAMP         time of the record
 --   is_in_order          BOOLEAN           the run is one of runs_in_order
 --   place_in_run         BIGINT            place of the record among those of the run, from 1; NULL where steps do not tell
-WITH ordered AS MATERIALIZED (
-    FROM query(CASE WHEN in_order <> '' THEN 'FROM ' || in_order
-        ELSE 'FROM runs_in_order(runs := ''' || replace(runs, '''', '''''') || ''')' END))
+WITH ordered AS MATERIALIZED (FROM runs_in_order(runs := runs))
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device::DOUBLE AS tflops_per_device, skipped_steps, ts,
     true AS is_in_order, (step - first_step) // apart + 1 AS place_in_run

@@ -11,11 +11,7 @@
 --
 -- Sources: steps, members, phases, params, runs, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --
 -- Columns:
 --   run_id               VARCHAR           run

@@ -9,8 +9,7 @@
 --
 -- Sources: steps, members, selected_runs
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id        VARCHAR    run

@@ -8,8 +8,7 @@
 --
 -- Sources: members, [runs]
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id    VARCHAR    run

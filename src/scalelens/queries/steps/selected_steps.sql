@@ -18,13 +18,9 @@
 --
 -- Helper: used by many queries
 --
--- Sources: runs_in_order, logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
+-- Sources: logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -43,9 +39,8 @@
 --   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
 --   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
-in_order_runs AS MATERIALIZED (FROM runs_in_order(runs := runs)),
 logged AS NOT MATERIALIZED (
-    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs, in_order := 'in_order_runs') WHERE isfinite(step_s)
+    SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs) WHERE isfinite(step_s)
     UNION ALL BY NAME
     SELECT *, true AS is_logged_warmup, false AS is_in_order FROM logged_warmup(runs := runs)),
 megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
@@ -109,7 +104,7 @@ judged AS (
             CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
     FROM with_more AS r
-    LEFT JOIN epochs_logged(runs := runs, in_order := 'in_order_runs') AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
+    LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, place_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
@@ -119,7 +114,7 @@ SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, valu
 FROM judged
 -- Named in a text, so that DuckDB plans it only where it is asked for.
 LEFT JOIN query(CASE exclude
-        WHEN 'steady' THEN 'SELECT run_id, attempt, steady_from_step FROM steady_state(runs := ''' || replace(runs, '''', '''''') || ''')'
+        WHEN 'steady' THEN 'SELECT run_id, attempt, steady_from_step FROM steady_state(runs := ' || quoted(runs) || ')'
         ELSE 'SELECT NULL::VARCHAR AS run_id, NULL::INTEGER AS attempt, NULL::BIGINT AS steady_from_step WHERE false' END) AS paces
     USING (run_id, attempt)
 WHERE trim(epochs::VARCHAR) = ''

@@ -24,8 +24,7 @@
 --
 -- Sources: logged_steps
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id              VARCHAR    run

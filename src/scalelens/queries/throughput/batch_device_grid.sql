@@ -14,11 +14,7 @@
 --
 -- Sources: configurations, settings_catalog
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
 --   per := 'device'         whose throughput is compared: that of a 'device', or of the whole 'job'
 --

@@ -17,8 +17,7 @@
 --
 -- Sources: events, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id               VARCHAR          run

@@ -24,11 +24,7 @@
 --
 -- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs, devices_catalog
 --
--- Parameters:
---   runs := ''               SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''             epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2              records left out at the start of each attempt
---   exclude := 'rules'       'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --   statistic := 'median'    time of a step: 'median', or 'mean', which holds the stalls
 --   formula := 'auto'        '6N', 'palm', 'megatron', 'layers' or 'auto'
 --   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
@@ -103,7 +99,7 @@ SELECT run_id, model, w.precision, devices, device,
     model_tflop / time_s AS model_tflops, hardware_tflop / time_s AS hardware_tflops, printed_tflops,
     model_tflop / time_s * devices AS total_tflops, peak_of, peak_tflops,
     1000 * model_tflop / time_s / limit_w AS gflops_per_tdp_watt,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN time_s IS NULL THEN 'no time of a step' END,
         CASE WHEN devices IS NULL THEN 'no log says how many devices' END,
         missing,
@@ -117,11 +113,11 @@ SELECT run_id, model, w.precision, devices, device,
         CASE WHEN device IS NOT NULL AND peak_of IS NOT NULL AND peak_tflops IS NULL
             THEN format('the catalog has no peak of {} in {}', device, peak_of) END,
         CASE WHEN utilization > 1 THEN format('{:.0f} % of the peak cannot be: look at formula, precision, device and devices',
-            100 * utilization) END), '') AS reason,
-    nullif(concat_ws('; ',
+            100 * utilization) END]) AS reason,
+    notes([
         CASE WHEN peak_of = 'fp32' AND tf32_tflops > fp32_tflops
             THEN format('with TF32 allowed the peak is {:g} TFLOP/s', tf32_tflops) END,
-        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'the times are means that may hold the warm-up' END), '')
+        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'the times are means that may hold the warm-up' END])
         AS note,
     CASE WHEN peak_tflops IS NOT NULL THEN source END AS source
 FROM worked AS w

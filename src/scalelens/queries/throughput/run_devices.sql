@@ -8,8 +8,7 @@
 --
 -- Sources: runs, selected_runs, devices_catalog, systems_catalog
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id                VARCHAR            run

@@ -14,11 +14,7 @@
 --
 -- Sources: batch_stats, runs, steps, selected_runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all
---   warmup := 2             records left out at the start of each attempt
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state
+-- Parameters: runs, epochs, warmup, exclude
 --
 -- Columns:
 --   run_id                   VARCHAR             run
@@ -49,7 +45,7 @@ SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices
     step_s, step_s_low, step_s_high, interval_kind, samples_per_s, samples_per_s / nodes AS node_samples_per_s,
     samples_per_s / devices AS device_samples_per_s, tokens_per_s, tokens_per_s / devices AS device_tokens_per_s,
     printed_samples_per_s, rate_scope,
-    nullif(concat_ws('; ', CASE WHEN devices IS NULL THEN 'no log says how many devices' END, note), '') AS note
+    notes([CASE WHEN devices IS NULL THEN 'no log says how many devices' END, note]) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
 LEFT JOIN printed USING (run_id)

@@ -11,8 +11,7 @@
 --
 -- Sources: events, selected_runs, step_annotations
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for annotations by start
 --
 -- Columns:

@@ -20,10 +20,7 @@
 --
 -- Sources: collective_calls, params
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
---   calls := ''             table that holds rows of collective_calls already; empty asks for them
+-- Parameters: runs, tolerance_us
 --
 -- Columns:
 --   run_id           VARCHAR       run
@@ -36,12 +33,10 @@
 --   collectives      BIGINT        collectives that it rests on
 --   note             VARCHAR       why it cannot be estimated, or what to doubt
 WITH
-given AS (FROM query(CASE WHEN calls <> '' THEN 'FROM ' || calls
-    ELSE 'FROM collective_calls(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 named AS (
     SELECT run_id, process_group, call, rank, start_ns + duration_ns AS end_ns,
         coalesce(h.value, 'rank ' || rank) AS host
-    FROM given AS c
+    FROM collective_calls(runs := runs) AS c
     LEFT JOIN (SELECT run_id, file_id, min(value) AS value FROM params WHERE key = 'host_name' GROUP BY ALL) AS h
         USING (run_id, file_id)
     WHERE call IS NOT NULL AND rank IS NOT NULL

@@ -20,10 +20,7 @@
 --
 -- Sources: collective_calls, clock_offsets
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
---   calls := ''             table that holds rows of collective_calls already; empty asks for them
+-- Parameters: runs, tolerance_us
 --
 -- Columns:
 --   run_id           VARCHAR         run
@@ -46,14 +43,12 @@
 --   blame_ns         BIGINT ns       waiting of the others that it causes, as defined above: above 0 where it comes last,
 --                                    alone; NULL where no other rank of the group was traced
 WITH
-asked AS MATERIALIZED (FROM query(CASE WHEN calls <> '' THEN 'FROM ' || calls
-    ELSE 'FROM collective_calls(runs := ''' || replace(runs, '''', '''''') || ''')' END)),
 placed AS (
     SELECT c.*, offset_ns, o.note AS clock_note,
         start_ns - coalesce(offset_ns, 0)::BIGINT AS arrived_ns,
         start_ns + duration_ns - coalesce(offset_ns, 0)::BIGINT AS left_ns
-    FROM asked AS c
-    LEFT JOIN clock_offsets(tolerance_us := tolerance_us, calls := 'asked') AS o USING (run_id, process_group, rank)
+    FROM collective_calls(runs := runs) AS c
+    LEFT JOIN clock_offsets(runs := runs, tolerance_us := tolerance_us) AS o USING (run_id, process_group, rank)
     WHERE call IS NOT NULL AND rank IS NOT NULL),
 compared AS (
     SELECT *, min(arrived_ns) OVER same AS first_ns, max(arrived_ns) OVER same AS last_ns, min(left_ns) OVER same
@@ -63,14 +58,13 @@ compared AS (
 SELECT run_id, file_id, line, call, process_group, kind, min_by(train_step, arrived_ns) OVER (PARTITION BY run_id, call)
         AS train_step, rank, arrived_ns - first_ns AS lateness_ns, last_ns - arrived_ns AS wait_ns, duration_ns,
     last_left_ns - left_ns AS early_end_ns, offset_ns, ranks, group_size, in_bytes,
-    nullif(concat_ws('; ',
+    notes([
         CASE WHEN ranks = 1 THEN 'no other rank of the group was traced' END,
         CASE WHEN ranks > 1 AND ranks < group_ranks THEN format('{} of {} traced ranks', ranks, group_ranks) END,
         CASE WHEN ranks > 1 THEN clock_note END,
         CASE WHEN kind IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier')
                 AND first_left_ns < last_ns
-            THEN 'a rank leaves before the last arrives: the clocks differ, or these are not one collective' END),
-        '') AS note,
+            THEN 'a rank leaves before the last arrives: the clocks differ, or these are not one collective' END]) AS note,
     CASE WHEN ranks > 1 THEN greatest(arrived_ns - last_two_ns[2], 0) * (ranks - 1) END AS blame_ns
 FROM compared
 ORDER BY run_id, call, rank

@@ -12,8 +12,7 @@
 --
 -- Sources: events, selected_runs, dtype_sizes
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id           VARCHAR         run

@@ -18,9 +18,7 @@
 --
 -- Sources: collective_arrivals
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+-- Parameters: runs, tolerance_us
 --
 -- Columns:
 --   run_id           VARCHAR    run

@@ -23,9 +23,7 @@
 --
 -- Sources: collective_calls, collective_arrivals, runs
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
---   tolerance_us := 10      microseconds by which the ends of a collective may differ between equal clocks
+-- Parameters: runs, tolerance_us
 --
 -- Columns:
 --   run_id           VARCHAR         run
@@ -49,20 +47,18 @@
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   note             VARCHAR         what to doubt
 WITH
-all_calls AS MATERIALIZED (FROM collective_calls(runs := runs)),
-arrivals AS (FROM collective_arrivals(tolerance_us := tolerance_us, calls := 'all_calls')),
 waits AS (
     SELECT run_id, call, max(wait_ns) AS skew_ns, avg(wait_ns) AS mean_wait_ns, max(early_end_ns) AS end_skew_ns,
         arg_min(rank, (lateness_ns, -rank)) AS first_rank, arg_max(rank, (lateness_ns, -rank)) AS last_rank,
         min(wait_ns, 2)[2] AS margin_ns, string_agg(DISTINCT note, '; ' ORDER BY note) AS note
-    FROM arrivals WHERE ranks > 1 GROUP BY ALL),
+    FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1 GROUP BY ALL),
 grouped AS (
     SELECT run_id, call, min(train_step) AS train_step, process_group, kind,
         coalesce(max(group_size), max(r.devices) FILTER (WHERE group_ranks = r.devices)) AS group_size,
         count(DISTINCT rank) AS ranks, any_value(dtype) AS dtype,
         max(CASE kind WHEN 'all_gather' THEN out_bytes ELSE in_bytes END) AS message_bytes,
         min(duration_ns) AS time_ns, matched_by, min(start_ns) AS start_ns, min(c.note) AS unmatched
-    FROM all_calls AS c LEFT JOIN runs AS r USING (run_id)
+    FROM collective_calls(runs := runs) AS c LEFT JOIN runs AS r USING (run_id)
     GROUP BY run_id, call, process_group, kind, matched_by, CASE WHEN call IS NULL THEN (file_id, line) END)
 SELECT run_id, call, train_step, process_group, kind, group_size, ranks, dtype, message_bytes, time_ns,
     message_bytes / nullif(time_ns, 0) AS algo_gb_per_s,
@@ -71,9 +67,9 @@ SELECT run_id, call, train_step, process_group, kind, group_size, ranks, dtype, 
         WHEN kind IN ('all_gather', 'reduce_scatter', 'all_to_all') THEN (group_size - 1) / group_size
         WHEN kind IN ('broadcast', 'reduce', 'send_recv') THEN 1 END AS bus_gb_per_s,
     skew_ns, mean_wait_ns, end_skew_ns, first_rank, last_rank, margin_ns, matched_by,
-    nullif(concat_ws('; ', unmatched,
+    notes([unmatched,
         CASE WHEN unmatched IS NULL AND ranks < coalesce(group_size, devices, 2)
             THEN format('{} of {} ranks traced: the time holds waiting', ranks, coalesce(group_size, devices)) END,
-        w.note), '') AS note
+        w.note]) AS note
 FROM grouped LEFT JOIN waits AS w USING (run_id, call) LEFT JOIN (SELECT run_id, devices FROM runs) USING (run_id)
 ORDER BY run_id, start_ns, call

@@ -6,10 +6,8 @@
 --
 -- Sources: gpu_work, gpu_events
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs, steps
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
 --   run_id         VARCHAR      run
@@ -26,7 +24,7 @@ SELECT run_id, file_id, rank,
     class, name, start_ns, end_ns, duration_ns
 -- Where neither launches nor steps are asked for they are not bound: planning them takes as long as the answer.
 FROM query(CASE WHEN per = 'rank' AND steps = 'all'
-    THEN 'SELECT *, NULL::BIGINT AS train_step FROM gpu_work(runs := ''' || replace(runs, '''', '''''') || ''')'
-    ELSE 'FROM gpu_events(runs := ''' || replace(runs, '''', '''''') || ''', steps := ''' || replace(steps, '''', '''''')
-        || ''', launches := ' || (per = 'step') || ')' END)
+    THEN 'SELECT *, NULL::BIGINT AS train_step FROM gpu_work(runs := ' || quoted(runs) || ')'
+    ELSE 'FROM gpu_events(runs := ' || quoted(runs) || ', steps := ' || quoted(steps) || ', launches := ' || (per = 'step')
+        || ')' END)
 WHERE per <> 'step' OR train_step IS NOT NULL

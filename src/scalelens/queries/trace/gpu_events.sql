@@ -12,9 +12,7 @@
 --
 -- Sources: events, gpu_work, step_annotations
 --
--- Parameters:
---   runs := ''          SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'      which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: runs, steps
 --   launches := true    false leaves the calls and their steps unknown where `steps` is 'all', and is faster
 --
 -- Columns:

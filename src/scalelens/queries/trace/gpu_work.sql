@@ -7,8 +7,7 @@
 --
 -- Sources: events, [selected_runs]
 --
--- Parameters:
---   runs := ''    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --
 -- Columns:
 --   run_id         VARCHAR      run
@@ -29,5 +28,5 @@ SELECT run_id, file_id, line, rank, class, name, category, start_ns, start_ns + 
     process, stream, correlation, train_step AS starts_in
 -- What is not asked for is not bound: a condition over `runs` takes as long to plan as all else.
 FROM query(CASE WHEN trim(runs) = '' THEN 'FROM events'
-    ELSE 'FROM events WHERE run_id IN (FROM selected_runs(runs := ''' || replace(runs, '''', '''''') || '''))' END)
+    ELSE 'FROM events WHERE run_id IN (FROM selected_runs(runs := ' || quoted(runs) || '))' END)
 WHERE class IS NOT NULL AND duration_ns IS NOT NULL

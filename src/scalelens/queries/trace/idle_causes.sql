@@ -19,10 +19,8 @@
 --
 -- Sources: gpu_events
 --
--- Parameters:
---   runs := ''              SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs, steps
 --   per := 'rank'           a row per 'rank', or per rank and 'step'; work of no step is then left out
---   steps := 'all'          which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --   kernel_wait_us := 30    microseconds below which a gap is what it takes to start a kernel
 --
 -- Columns:

@@ -14,10 +14,8 @@
 --
 -- Sources: events, gpu_events, selected_runs
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs, steps
 --   op := ''          text in the operator's name; empty takes the innermost operator, whatever its name
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
 --   run_id             VARCHAR       run

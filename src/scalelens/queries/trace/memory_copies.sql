@@ -9,10 +9,8 @@
 --
 -- Sources: memory_events
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs, steps
 --   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
 --
 -- Columns:
 --   run_id           VARCHAR          run

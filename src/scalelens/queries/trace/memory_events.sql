@@ -6,9 +6,7 @@
 --
 -- Sources: gpu_events, events
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: runs, steps
 --
 -- Columns:
 --   run_id         VARCHAR          run

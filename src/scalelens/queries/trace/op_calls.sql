@@ -8,9 +8,7 @@
 --
 -- Sources: events, gpu_events, selected_runs
 --
--- Parameters:
---   runs := ''        SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: runs, steps
 --
 -- Columns:
 --   run_id               VARCHAR       run

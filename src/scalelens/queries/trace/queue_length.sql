@@ -19,9 +19,7 @@
 --
 -- Sources: gpu_events
 --
--- Parameters:
---   runs := ''            SQL condition over the columns of `runs`, as text; empty takes all
---   steps := 'all'        which part of a trace: 'all', 'complete' steps, or the selection of 'hta'
+-- Parameters: runs, steps
 --   full_queue := 1024    length from which a queue is full
 --
 -- Columns:

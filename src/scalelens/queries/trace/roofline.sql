@@ -26,8 +26,7 @@
 --
 -- Sources: op_work, run_devices
 --
--- Parameters:
---   runs := ''                    SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   peak_tflops := NULL           dense peak of the device, in TFLOP/s, for all element types; NULL: the catalog's
 --   bandwidth_gb_per_s := NULL    bandwidth of the device's memory, in GB/s (1e9 bytes); NULL: the catalog's
 --

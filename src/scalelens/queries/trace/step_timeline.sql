@@ -18,8 +18,7 @@
 --
 -- Sources: gpu_events, clock_offsets
 --
--- Parameters:
---   runs := ''             SQL condition over the columns of `runs`, as text; empty takes all
+-- Parameters: runs
 --   step_number := NULL    the step; NULL takes one of median length
 --   step_slots := 1000     pieces of the step of which gaps are kept
 --

@@ -16,13 +16,14 @@ from typing import Any
 
 from scalelens.errors import UserError
 from scalelens.queries.header import QueryColumn
+from scalelens.question.session import Session
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.numerals import numerals
 from scalelens.report.audit.printed import Number, hidden
 from scalelens.report.audit.warehouse.digits import ends_of, like, within
 from scalelens.report.audit.warehouse.measures import Measure, measure_of, measure_of_unit
 from scalelens.report.files import write_file
-from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value, statement_of
+from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value
 
 LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
 WORDS_AROUND = 5  # of a number, in a claim that is proposed
@@ -43,9 +44,10 @@ def read_claims(path: Path) -> dict[str, str]:
 def broken_claims(claims: Mapping[str, str], text: str, root: Path, folders: tuple[Path, ...] = ()) -> list[Finding]:
     """The claims that do not hold, each with the reason and the line of the text."""
     broken = []
+    session = Session(root, folders)
     for sentence, selector in claims.items():
         line = line_of(sentence, text)
-        fault = "the text has no such sentence" if line is None else fault_of(sentence, selector, root, folders)
+        fault = "the text has no such sentence" if line is None else fault_of(sentence, selector, session)
         if fault:
             number = Number(sentence, Decimal(0), Decimal(0), "", line or 0, 1, sentence)
             broken.append(Finding("claim", (number,), f'"{sentence}": {fault}', "conclusion", selector))
@@ -58,10 +60,10 @@ def line_of(sentence: str, text: str) -> int | None:
     return text.count("\n", 0, found.start()) + 1 if found else None
 
 
-def fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]) -> str:
+def fault_of(sentence: str, selector: str, session: Session) -> str:
     """Why a claim does not hold; empty where it does."""
     try:
-        value = selected_value(root, "the claim", selector, statement_of("the claim", selector), folders)
+        value = selected_value(session, "the claim", selector)
     except UserError as error:
         return str(error)
     if not is_number(value.value):

@@ -19,7 +19,7 @@ from scalelens.report.audit.warehouse.quantities import holds, is_said
 from scalelens.report.audit.warehouse.ratios import Ratio, ratios_of
 from scalelens.report.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, facts_said
 from scalelens.report.audit.warehouse.values import Known, Warehouse, selector_of
-from scalelens.report.selectors import SELECTOR, statement_of
+from scalelens.report.selectors import SELECTOR, question_of
 
 NO_VALUE = "no value that its words name is printed so"
 NO_QUANTITY = "its words name no quantity that a query answers"
@@ -156,7 +156,9 @@ def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Fi
 
 def evidence(selector: str, known: Known) -> str:
     """The SQL that gives a value."""
-    statement = statement_of("", selector) if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
+    statement = (
+        question_of("", selector).statement if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
+    )
     return statement.replace("SELECT *", f"SELECT {known.column}", 1)
 
 

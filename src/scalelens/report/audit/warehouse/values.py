@@ -11,12 +11,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scalelens.database.answering import answer
-from scalelens.database.ask import call, literal
-from scalelens.database.connect import connect
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
-from scalelens.queries.load import load
+from scalelens.question.question import Question, call, literal, select_of
+from scalelens.question.session import Session
 from scalelens.report.audit.warehouse.measures import SHARE, Measure, measure_of
 
 QUERIES = (
@@ -88,11 +86,10 @@ class Warehouse:
     """All values of a warehouse, asked for once.  `remarks` are sentences about what was not compared."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
-        self.queries = load(query_folders)
         self.remarks: list[str] = []
-        self._connection = connect(root, query_folders, queries=self.queries, closed=True)
-        facts = answer(self._connection, f"SELECT {', '.join(FACTS_OF_RUNS)} FROM runs")
-        self.runs = {run["run_id"]: run for run in facts.iter_rows(named=True)}
+        self._session = Session(root, query_folders)
+        facts = self._session.ask(Question(sql=f"SELECT {', '.join(FACTS_OF_RUNS)} FROM runs")).table
+        self.runs = {run["run_id"]: run for run in facts.to_pylist()}
 
     @property
     def is_one_study(self) -> bool:
@@ -110,9 +107,9 @@ class Warehouse:
         return [known for name, parameters in OTHERWISE for known in self._asked(name, parameters)]
 
     def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[Known]:
-        query = self.queries[name]
+        query = self._session.queries[name]
         try:
-            rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
+            rows = self._session.ask(Question(name, parameters=parameters, select=select_of(limit=MOST_ROWS + 1))).frame
         except UserError as error:
             self.remarks.append(f"{name} gives no answer here ({error})")
             return []

@@ -1,4 +1,4 @@
-"""The files that an answer rests on: which they are, and whether they still hold the bytes that were read."""
+"""Whether the files that an answer rests on still hold the bytes that were read."""
 
 import os
 from collections import defaultdict
@@ -6,20 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import duckdb
-import polars as pl
-
-from scalelens.charts.load import run_ids
-from scalelens.database.answering import answer
-from scalelens.database.views import sql_text
 from scalelens.parsing.archive_names import archives_of
 from scalelens.parsing.archives import open_members
 from scalelens.parsing.source import Source, open_source
+from scalelens.question.inputs import name_of
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
-
-NEEDED_FOR_INPUTS = "members params"  # tables
 
 
 class Fault(NamedTuple):
@@ -27,34 +20,6 @@ class Fault(NamedTuple):
 
     sentence: str
     is_gone: bool  # nobody can say what its bytes are
-
-
-def inputs_of(connection: duckdb.DuckDBPyConnection, root: Path, rows: pl.DataFrame) -> dict[str, str]:
-    """Ids and names of the files of the runs that rows are about, with the sidecars that say something of them.
-
-    Rows that name no run, and no rows, rest on all files.
-    """
-    chosen = ", ".join(map(sql_text, run_ids(rows)))
-    of_runs = f"run_id IN ({chosen})" if chosen else "true"
-    statement = (
-        f"SELECT file_id FROM members WHERE {of_runs} "
-        f"UNION SELECT file_id FROM params WHERE origin = 'sidecar' AND {of_runs}"
-    )
-    names = names_of(Warehouse(root).live())
-    return {file_id: names.get(file_id, "") for file_id in answer(connection, statement)["file_id"]}
-
-
-def names_of(live: Live) -> dict[str, str]:
-    """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
-    names: dict[str, str] = {}
-    for path, entry in sorted(live.paths.items()):
-        names.setdefault(entry.file_id, name_of(entry, path))
-    return names
-
-
-def name_of(entry: Entry, path: str) -> str:
-    inside = path.removeprefix(entry.root.rstrip("/") + "/") if entry.root else path
-    return inside if inside != path else os.path.basename(path)
 
 
 def faults_of(root: Path, inputs: Mapping[str, str]) -> list[Fault]:

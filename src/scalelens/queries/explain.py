@@ -1,10 +1,9 @@
 """The page of a query, as `scalelens explain` prints it: what its header says, in order, and its SQL."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
-from scalelens.errors import UserError
+from scalelens.errors import UserError, did_you_mean
 from scalelens.queries.header import NOTES, Query
 from scalelens.queries.load import load
 
@@ -20,11 +19,11 @@ def explain(name: str, folders: tuple[Path, ...] = ()) -> str:
     if found := columns_named(name, queries):
         return found
     raise UserError(
-        f"there is no query '{name}'", suggestion(name, queries) or f"there are {', '.join(sorted(queries))}"
+        f"there is no query '{name}'", did_you_mean(name, queries) or f"there are {', '.join(sorted(queries))}"
     )
 
 
-def page(query: Query) -> str:
+def page(query: Query, with_sql: bool = True) -> str:
     """Definition, formula, reference, assumptions and limits, then parameters, columns, what it reads, and the SQL."""
     parameters = [(f"{parameter.name} := {parameter.default}", parameter.meaning) for parameter in query.parameters]
     columns = [(column.name, f"{column.type} {column.unit or ''}".strip(), column.meaning) for column in query.columns]
@@ -34,8 +33,8 @@ def page(query: Query) -> str:
         "Parameters": aligned(parameters),
         "Columns": aligned(columns),
         "Reads": ", ".join(query.sources),
-        "Where there are no rows": f"scalelens query {query.otherwise}" if query.otherwise else "",
-        "SQL": query.sql,
+        "Where there are no rows": f"scalelens query {query.when_empty}" if query.when_empty else "",
+        "SQL": query.sql if with_sql else "",
     }
     parts = [f"{query.name}: {query.title}", *(f"{name}\n{indented(text)}" for name, text in sections.items() if text)]
     return "\n\n".join(parts)
@@ -50,12 +49,6 @@ def columns_named(name: str, queries: Mapping[str, Query]) -> str:
         if column.name == name
     ]
     return f"{name} is a column of\n{indented(aligned(places))}" if places else ""
-
-
-def suggestion(name: str, names: Mapping[str, object]) -> str:
-    """A sentence with the names that this one is close to; empty where none is."""
-    near = get_close_matches(name.lower(), list(names), 3)
-    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:

@@ -1,4 +1,4 @@
-"""Answers of one connection: a statement's rows, what may be asked, and errors of DuckDB as sentences."""
+"""Carries out a statement: its rows as Arrow, what it may do, and errors of DuckDB as sentences."""
 
 import contextlib
 import itertools
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from scalelens.database.texts import sql_name
 from scalelens.database.times import check_times
 from scalelens.errors import UserError
 
@@ -34,42 +35,84 @@ class MayWriteError(UserError):
     """A statement that is not carried out, because it may write."""
 
 
-def answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "pl.DataFrame":
-    """Rows of a statement, as `arrow_answer` gives them."""
-    return frame_of(arrow_answer(connection, statement, unsafe))
+class MissingNameError(UserError):
+    """A statement names a table, a macro or a function that is not there."""
 
 
-def frame_of(answer: "pa.Table") -> "pl.DataFrame":
+class SegmentError(UserError):
+    """A file of the warehouse cannot be read."""
+
+
+KINDS = {"CatalogException": MissingNameError, "IOException": SegmentError}
+
+
+def frame(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "pl.DataFrame":
+    """Rows of a statement, as `table_of` gives them."""
+    return as_frame(table_of(connection, statement, unsafe))
+
+
+def as_frame(table: "pa.Table") -> "pl.DataFrame":
     import polars as pl  # takes as long to load as a small question takes
 
     try:
-        frame = pl.from_arrow(answer)
+        frame = pl.from_arrow(table)
     except pl.exceptions.PolarsError as error:
-        raise complaint(error) from None
+        raise as_user_error(error) from None
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
-def arrow_answer(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "pa.Table":
-    """The answer to a statement.  An error of DuckDB becomes a UserError of one line.
+def table_of(connection: Any, statement: str, unsafe: bool = False) -> "pa.Table":
+    """Rows of a statement as one table.  An error of DuckDB becomes a UserError of one line.
 
-    Unless `unsafe`, a statement that could write is refused.
+    No two columns have the same name, and intervals are text.  Unless `unsafe`, what could write is refused.
+    By `execute`, which plans a statement once and holds its rows: `sql`, in `pieces_of`, plans it to describe it and
+    again to carry it out, and planning is half of the time of many questions.
     """
-    with sentences():
+    import pyarrow as pa
+
+    with duckdb_errors_as_user_errors():
         check_reads(connection, statement, unsafe)
-        return rows_of(connection, statement)
+        done = connection.execute(statement)
+        if done is None or done.description is None:  # nothing but a comment; nothing to say
+            return pa.table({})
+        fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy of rows that are few
+            rows: pa.Table = fetch()
+        rows = rows.rename_columns(unique_column_names(rows.column_names))
+        check_times(rows)
+        texts = intervals_as_texts(rows.column_names, rows.schema.types)
+        return connection.from_arrow(rows).project(texts).to_arrow_table() if texts else rows
 
 
-def arrow_pieces(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "Iterator[pa.Table]":
+def pieces_of(connection: Any, statement: str, unsafe: bool = False) -> "Iterator[pa.Table]":
     """The same in tables of at most PIECE_ROWS rows, of which one is held at a time; there is at least one."""
     import pyarrow as pa
 
-    with sentences():
+    with duckdb_errors_as_user_errors():
         check_reads(connection, statement, unsafe)
         try:
-            yield from pieces_of(connection, statement)
+            relation = connection.sql(statement)
+            if relation is None:
+                yield pa.table({})
+                return
+            names = unique_column_names(relation.columns)
+            texts = intervals_as_texts(names, relation.types)
+            reader = (relation.project(texts) if texts else relation).to_arrow_reader(PIECE_ROWS)
+            first = next(reader, None)
+            yield reader.schema.empty_table().rename_columns(names) if first is None else piece_of(first, names)
+            for batch in reader:
+                yield piece_of(batch, names)
         except (OSError, pa.ArrowException) as error:  # by which Arrow says what DuckDB complained of
-            raise complaint(error) from None
+            raise as_user_error(error) from None
+
+
+def piece_of(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
+    import pyarrow as pa
+
+    rows = pa.Table.from_batches([batch]).rename_columns(names)
+    check_times(rows)
+    return rows
 
 
 def check_reads(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool) -> None:
@@ -80,8 +123,7 @@ def check_reads(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: b
 
 
 @contextlib.contextmanager
-def sentences() -> Iterator[None]:
-    """Turns errors of DuckDB into UserErrors."""
+def duckdb_errors_as_user_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException:
@@ -89,17 +131,18 @@ def sentences() -> Iterator[None]:
     except UnicodeEncodeError:
         raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
     except duckdb.Error as error:
-        raise complaint(error) from None
+        raise as_user_error(error) from None
 
 
-def complaint(error: Exception) -> UserError:
+def as_user_error(error: Exception) -> UserError:
     """An error of DuckDB or polars in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
     if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
         reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
         return UserError(reason, remedy or "see scalelens explain and the query's name")
-    return UserError(text.rstrip("."), REMEDIES.get(type(error).__name__, "correct the SQL"))
+    name = type(error).__name__
+    return KINDS.get(name, UserError)(text.rstrip("."), REMEDIES.get(name, "correct the SQL"))
 
 
 def only_reads(statement: duckdb.Statement) -> bool:
@@ -111,52 +154,7 @@ def only_reads(statement: duckdb.Statement) -> bool:
     return kind == "SELECT" or (kind in ("EXPLAIN", "MULTI") and not WRITES.search(statement.query))
 
 
-def rows_of(connection: Any, statement: str) -> "pa.Table":
-    """Rows of a statement as polars can take them: no two columns have the same name, and intervals are text.
-
-    By `execute`, which plans a statement once and holds its rows: `sql`, in `pieces_of`, plans it to describe it and
-    again to carry it out, and planning is half of the time of many questions.
-    """
-    import pyarrow as pa
-
-    done = connection.execute(statement)
-    if done is None or done.description is None:  # nothing but a comment; nothing to say
-        return pa.table({})
-    fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy in memory: few rows leave
-        rows: pa.Table = fetch()
-    rows = rows.rename_columns(told_apart(rows.column_names))
-    check_times(rows)
-    texts = intervals_as_texts(rows.column_names, rows.schema.types)
-    return connection.from_arrow(rows).project(texts).to_arrow_table() if texts else rows
-
-
-def pieces_of(connection: Any, statement: str) -> "Iterator[pa.Table]":
-    """The same rows in pieces."""
-    import pyarrow as pa
-
-    relation = connection.sql(statement)
-    if relation is None:
-        yield pa.table({})
-        return
-    names = told_apart(relation.columns)
-    texts = intervals_as_texts(names, relation.types)
-    reader = (relation.project(texts) if texts else relation).to_arrow_reader(PIECE_ROWS)
-    first = next(reader, None)
-    yield reader.schema.empty_table().rename_columns(names) if first is None else piece_of(first, names)
-    for batch in reader:
-        yield piece_of(batch, names)
-
-
-def piece_of(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
-    import pyarrow as pa
-
-    rows = pa.Table.from_batches([batch]).rename_columns(names)
-    check_times(rows)
-    return rows
-
-
-def told_apart(names: list[str]) -> list[str]:
+def unique_column_names(names: list[str]) -> list[str]:
     """Names of columns; those that there are already get a number."""
     different: list[str] = []
     for name in names:
@@ -172,7 +170,3 @@ def intervals_as_texts(names: list[str], types: list[Any]) -> str | None:
         return None
     values = (f"CAST(#{k} AS VARCHAR)" if "interval" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
     return ", ".join(f"{value} AS {sql_name(name)}" for value, name in zip(values, names, strict=True))
-
-
-def sql_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -11,61 +11,64 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from scalelens.database.answering import arrow_answer, arrow_pieces
 from scalelens.database.connect import bound_memory, connect_to, needed_tables
+from scalelens.database.execute import pieces_of, table_of
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables
-from scalelens.database.views import sql_text
 from scalelens.queries.header import Query
-from scalelens.queries.load import load
+from scalelens.question.once import SharedHelpers
+from scalelens.question.question import Question, call
 from scalelens.warehouse.log import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    Elsewhere = Callable[[Callable[[RecordTables], pa.Table], list[RecordTables]], Iterator[tuple[int, pa.Table]]]
+    Executor = Callable[[Callable[[RecordTables], pa.Table], list[RecordTables]], Iterator[tuple[int, pa.Table]]]
 
 GROUP_ROWS = 10_000_000  # of the files of some runs; a run with more is asked by itself
 LIGHT_GROUP_ROWS = 100_000_000  # for a query of a light partition: a group costs half a second before it is read
 SORTING_GIB = 0.5  # held of an answer, while it is brought in order
 
 
-def answer_by_run(
-    root: Path,
-    statement: str,
-    runs: str,
-    queries: Mapping[str, Query],
-    closed: bool,
-    is_light: bool,
-    elsewhere: "Elsewhere | None" = None,
+def pieces_by_run(
+    warehouse: Warehouse, question: Question, queries: Mapping[str, Query], executor: "Executor | None" = None
 ) -> "Iterator[pa.Table]":
-    """The answer to a statement about the runs that a condition selects, in pieces and in the order of `run_id`.
+    """The answer to a query in pieces and in the order of `run_id`, asked some runs at a time.
 
-    The statement says nothing of the condition, which may be about all runs: it is asked first.  `elsewhere` asks the
-    groups of runs on other machines, which see the warehouse below the same path.
+    The condition of its parameter `runs` may be about all runs: it is asked first, of the whole warehouse.  An
+    `executor` asks the groups of runs on other machines, which see the warehouse below the same path.
     """
-    warehouse = Warehouse(root)
-    condition = f"FROM selected_runs(runs := {sql_text(runs)})"
-    of_condition = load((), condition)
-    needed = needed_tables(statement, queries) | needed_tables(condition, of_condition)
+    assert question.query is not None
+    others = {name: value for name, value in question.parameters.items() if name != "runs"}
+    of_group = Question(question.query, parameters=others, unsafe=question.unsafe)
+    condition = f"FROM {call('selected_runs', {'runs': question.parameters.get('runs', '')})}"
+    needed = needed_tables(f"{of_group.statement}; {condition}", queries)
     records = opened(warehouse, warehouse.texts(), needed | {"files"})
-    selected = arrow_answer(connect_to(warehouse, records, condition, of_condition, closed), condition, not closed)
-    rows_of_a_group = LIGHT_GROUP_ROWS if is_light and not elsewhere else GROUP_ROWS
-    groups = groups_of(records, {*selected["run_id"].to_pylist()}, rows_of_a_group)
-    if elsewhere:
-        ask_of = functools.partial(answer_of_group, root.resolve(), statement, queries, closed)
-        answers = (answer for _, answer in elsewhere(ask_of, groups))
+    whole = connect_to(warehouse, records, condition, queries, closed=not question.unsafe)
+    runs = {*table_of(whole, condition, question.unsafe)["run_id"].to_pylist()}
+    is_light = queries[question.query].is_light and not executor
+    groups = groups_of(records, runs, LIGHT_GROUP_ROWS if is_light else GROUP_ROWS)
+    if executor:
+        ask = functools.partial(answer_of_group, warehouse.root.resolve(), of_group, queries)
+        answers = (answer for _, answer in executor(ask, groups))
     else:
-        connections = (connect_to(warehouse, part, statement, queries, closed, of_members=True) for part in groups)
-        answers = (piece for connection in connections for piece in arrow_pieces(connection, statement, not closed))
+        answers = (piece for group in groups for piece in pieces_of_group(warehouse, of_group, queries, group))
     yield from answers if len(groups) == 1 else in_order(answers)
 
 
-def answer_of_group(
-    root: Path, statement: str, queries: Mapping[str, Query], closed: bool, part: RecordTables
-) -> "pa.Table":
-    connection = connect_to(Warehouse(root), part, statement, queries, closed, of_members=True)
-    return arrow_answer(connection, statement, not closed)
+def answer_of_group(root: Path, question: Question, queries: Mapping[str, Query], group: RecordTables) -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.concat_tables(pieces_of_group(Warehouse(root), question, queries, group))
+
+
+def pieces_of_group(
+    warehouse: Warehouse, question: Question, queries: Mapping[str, Query], group: RecordTables
+) -> "Iterator[pa.Table]":
+    statement = question.statement
+    connection = connect_to(warehouse, group, statement, queries, closed=not question.unsafe, of_members=True)
+    SharedHelpers(connection, queries).share(statement)
+    yield from pieces_of(connection, statement, question.unsafe)
 
 
 def groups_of(records: RecordTables, runs: set[str], rows_of_a_group: int) -> list[RecordTables]:
@@ -117,4 +120,4 @@ def in_order(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
     for number, piece in enumerate(pieces):
         rows = held.from_arrow(piece)
         rows.insert_into("answer") if number else rows.create("answer")
-    yield from arrow_pieces(held, "FROM answer ORDER BY run_id, rowid")
+    yield from pieces_of(held, "FROM answer ORDER BY run_id, rowid")

@@ -1,0 +1,123 @@
+"""The queries as table macros of a connection.
+
+DuckDB checks a macro against all that it calls when it is made: 0.4 s for all of them.  So they are made once, in a
+DuckDB file of the user's cache folder, which a connection attaches in 0.02 s.  Its name holds a digest of the queries
+and DuckDB's version, so that it is made again when either changes.  Where there is no such folder, or somebody else
+could write there, a connection gets the macros that it needs one by one.
+"""
+
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import duckdb
+
+from scalelens.database import views
+from scalelens.database.texts import sql_text
+from scalelens.errors import UserError
+from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin
+from scalelens.queries.load import load
+from scalelens.statistics import functions
+from scalelens.tables import documented
+
+BUILTIN, USERS, SHARED = "queries", "user_queries", "shared"  # schemas; BUILTIN may be an attached file
+SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
+KEPT_FILES = 3  # of several versions of DuckDB and of ScaleLens
+
+
+def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], called: set[str] | None) -> None:
+    """Adds queries to a connection as table macros, and the functions that they call.
+
+    The connection has the documented tables already.  Without the functions that are `called`, all are added.
+    """
+    functions.register(connection, called)
+    connection.execute(f"CREATE SCHEMA {SHARED}; CREATE SCHEMA {USERS}")
+    file = macro_file()
+    if file and attached(connection, file):
+        connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}.main'")
+    else:
+        connection.execute(f"CREATE SCHEMA {BUILTIN}; SET search_path = '{BUILTIN},main'")
+        connection.execute(SCALAR_MACROS.read_text(encoding="utf-8"))
+        connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}'")
+        if any("_step_times_of" in query.sql for query in queries.values()):
+            connection.execute(views.step_times_macro())
+        create(connection, (query for query in queries.values() if is_builtin(query.path)), BUILTIN)
+    create(connection, (query for query in queries.values() if not is_builtin(query.path)), USERS)
+
+
+def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], schema: str) -> None:
+    for query in queries:
+        try:
+            connection.execute(f"CREATE MACRO {schema}.{query.signature} AS TABLE\n{query.sql}")
+        except duckdb.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(f"{query.path}: {reason}", "correct the SQL") from None
+
+
+def attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
+    """Attaches a file of macros.  Returns whether that is possible: another program may have damaged or locked it."""
+    try:
+        connection.execute(f"ATTACH {sql_text(str(file))} AS {BUILTIN} (READ_ONLY)")
+    except duckdb.Error:
+        return False
+    return True
+
+
+def macro_file() -> Path | None:
+    """The file of our own queries, which is made where it is not there; None where it cannot be."""
+    try:
+        folder = cache_folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_ours_alone(folder):
+            return None
+        file = folder / f"queries-{digest_of_queries()}-{duckdb.__version__}.duckdb"
+        if not file.exists():
+            make(file)
+        return file if is_ours_alone(file) else None
+    except (OSError, duckdb.Error):
+        return None
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/scalelens`, or `~/.cache/scalelens`.  Raises OSError where there is no home."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if not os.path.isabs(base):
+        raise FileNotFoundError(base)
+    return Path(base, "scalelens")
+
+
+def is_ours_alone(path: Path) -> bool:
+    """Whether the user owns a file or folder, and nobody else can write to it."""
+    found = path.lstat()
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def digest_of_queries() -> str:
+    """Digest of the files that macros are made of."""
+    hashed = hashlib.blake2b(digest_size=8)
+    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, SCALAR_MACROS)):
+        hashed.update(f"{path.name}\n".encode() + path.read_bytes())
+    return hashed.hexdigest()
+
+
+def make(file: Path) -> None:
+    """Makes a file of macros, whole or not at all, and removes the oldest ones."""
+    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    try:
+        with duckdb.connect(part) as connection:
+            functions.register(connection)
+            for name, columns in documented().items():
+                connection.execute(f"CREATE TABLE {name} AS {views.no_rows(columns)}")
+            connection.execute(views.step_times_macro())
+            connection.execute(SCALAR_MACROS.read_text(encoding="utf-8"))
+            create(connection, load().values(), "main")
+            connection.execute("; ".join(f"DROP TABLE {name}" for name in documented()))
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    others = sorted(file.parent.glob("queries-*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in others[KEPT_FILES:]:
+        old.unlink(missing_ok=True)

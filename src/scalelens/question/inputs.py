@@ -1,0 +1,43 @@
+"""The files that an answer rests on: ids (sha256 of the contents) and names."""
+
+import os
+from collections.abc import Iterable
+
+import duckdb
+
+from scalelens.database.execute import table_of
+from scalelens.database.texts import sql_text
+from scalelens.warehouse.live import Live
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Entry
+
+NEEDED_FOR_INPUTS = "members params"  # tables
+
+
+def inputs_of(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, runs: Iterable[str]) -> dict[str, str]:
+    """Ids and names of the files of some runs, with the sidecars that say something of them; without runs, of all.
+
+    The connection has the tables NEEDED_FOR_INPUTS.
+    """
+    chosen = ", ".join(map(sql_text, runs))
+    of_runs = f"run_id IN ({chosen})" if chosen else "true"
+    statement = (
+        f"SELECT file_id FROM members WHERE {of_runs} "
+        f"UNION SELECT file_id FROM params WHERE origin = 'sidecar' AND {of_runs}"
+    )
+    names = names_of(warehouse.live())
+    found = table_of(connection, statement)["file_id"].to_pylist()
+    return {file_id: names.get(file_id, "") for file_id in found}
+
+
+def names_of(live: Live) -> dict[str, str]:
+    """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
+    names: dict[str, str] = {}
+    for path, entry in sorted(live.paths.items()):
+        names.setdefault(entry.file_id, name_of(entry, path))
+    return names
+
+
+def name_of(entry: Entry, path: str) -> str:
+    inside = path.removeprefix(entry.root.rstrip("/") + "/") if entry.root else path
+    return inside if inside != path else os.path.basename(path)

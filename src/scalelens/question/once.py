@@ -1,0 +1,141 @@
+"""Helpers once per question: what several parts of a question ask in the same way is computed once, as a table.
+
+A query calls helpers, which call others, and DuckDB plans and computes each call by itself: `scaling_times` asks three
+times for the same medians.  Here the calls of a question are followed before it is asked.  A helper that is called
+twice or more with the same values becomes a table.  A macro of its name takes its place, which reads that table where
+it is called with these values, and asks the helper for all others.
+
+When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
+SQL is long.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import duckdb
+
+from scalelens.database.execute import duckdb_errors_as_user_errors
+from scalelens.database.macros import BUILTIN, SHARED, USERS
+from scalelens.database.texts import sql_text
+from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in
+from scalelens.queries.header import Query, is_builtin
+from scalelens.question.question import literal
+
+LONG_SQL = 900  # characters of a helper below its header
+ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
+
+
+class Use(NamedTuple):
+    """A helper, and the values of all its parameters as SQL, in the order of its header."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+class SharedHelpers:
+    """The helpers that a connection has as tables."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
+        self.connection, self.queries = connection, queries
+        self.names = frozenset(queries)
+        self.tables: dict[Use, str] = {}
+        self.evaluated: dict[str, Any] = {}
+
+    def share(self, *statements: str) -> None:
+        """Makes tables of the helpers that statements use twice.  Raises UserError where one cannot be computed."""
+        counts: dict[Use, int] = {}  # a helper comes after those that it calls
+        for statement in filter(ANSWERED.match, statements):
+            for call in calls_in(statement, self.names):
+                self._count(call, {}, statement, counts)
+        for use, count in counts.items():
+            if count > 1 and self._is_long(use.name) and use not in self.tables:
+                self._make(use)
+
+    def forget(self) -> None:
+        """Drops the tables."""
+        for name in {use.name for use in self.tables}:
+            self.connection.execute(f"DROP MACRO TABLE {name}")
+        for table in self.tables.values():
+            self.connection.execute(f"DROP TABLE {table}")
+        self.tables.clear()
+
+    def _is_long(self, name: str) -> bool:
+        return len(self.queries[name].sql) >= LONG_SQL
+
+    def _make(self, use: Use) -> None:
+        query = self.queries[use.name]
+        names = [parameter.name for parameter in query.parameters]
+        original = f"{BUILTIN if is_builtin(query.path) else USERS}.{use.name}"
+        given = ", ".join(f"{name} := {value}" for name, value in zip(names, use.values, strict=True))
+        with duckdb_errors_as_user_errors():
+            key = self._evaluated(_key(use.values))
+            table = f"{SHARED}.{use.name}_{key}"
+            self.connection.execute(f"CREATE TABLE {table} AS FROM {original}({given})")
+            of_helper = [*(name for other, name in self.tables.items() if other.name == use.name), table]
+            known = ", ".join(map(sql_text, of_helper))
+            own = f"{sql_text(f'{SHARED}.{use.name}_')} || {_key(names)}"
+            others = f"'FROM {original}(' || {_arguments(query)} || ')'"
+            rows = f"FROM query(CASE WHEN {own} IN ({known}) THEN 'FROM ' || {own} ELSE {others} END)"
+            self.connection.execute(f"CREATE OR REPLACE MACRO {query.signature} AS TABLE {rows}")
+        self.tables[use] = table
+
+    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[Use, int]) -> None:
+        """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
+
+        What is called with values that only DuckDB knows is not counted.
+        """
+        if call.name == QUERY:
+            text = expression((call.arguments or {})[TEXT], given)
+            for inner in calls_in(self._evaluated(text) or "", self.names) if text else ():
+                self._count(inner, {}, caller, counts)
+            return
+        values = self._values_of(call, given, caller)
+        if values is None:
+            return
+        use = Use(call.name, tuple(values.values()))
+        if use not in counts or not self._is_long(use.name):
+            query = self.queries[use.name]
+            for inner in calls_in(query.sql, self.names):
+                self._count(inner, values, query.sql, counts)
+        counts[use] = counts.get(use, 0) + 1
+
+    def _values_of(self, call: Call, given: Mapping[str, str], caller: str) -> dict[str, str] | None:
+        """The values of all parameters of a call, as SQL; None where they are not known beforehand."""
+        values = {parameter.name: parameter.default for parameter in self.queries[call.name].parameters}
+        if call.arguments is None or not call.arguments.keys() <= values.keys():
+            return None
+        for name, tokens in call.arguments.items():
+            text = expression(tokens, given)
+            if text is None:
+                return None
+            values[name] = text if len(tokens) == 1 else self._value_of(text)
+            if sources_in(values[name]) & parts_of_with(caller):
+                return None  # what only the caller understands
+        return values
+
+    def _value_of(self, text: str) -> str:
+        """The value of an expression, as SQL."""
+        value = self._evaluated(text)
+        return sql_text(value) if isinstance(value, str) else literal(value)
+
+    def _evaluated(self, text: str) -> Any:
+        if text not in self.evaluated:
+            with duckdb_errors_as_user_errors():
+                self.evaluated[text] = self.connection.execute(f"SELECT {text}").fetchall()[0][0]
+        return self.evaluated[text]
+
+
+def _key(values: Iterable[str]) -> str:
+    """SQL for a text that differs where values do, which are SQL."""
+    texts = "".join(f", coalesce(({value})::VARCHAR, 'NULL')" for value in values)
+    return f"md5(concat_ws('|', ''{texts}))"
+
+
+def _arguments(query: Query) -> str:
+    """SQL for a text with the arguments of a call, made of the parameters of a query."""
+    texts = []
+    for name, default, _ in query.parameters:
+        value = f"quoted({name}::VARCHAR)" if default.startswith("'") else f"{name}::VARCHAR"
+        texts.append(f"'{name} := ' || coalesce({value}, 'NULL')")
+    return " || ', ' || ".join(texts) or "''"
