@@ -15,12 +15,12 @@ from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognise import read_rows
-from scalelens.parsing import lines as line_dispatch
+from scalelens.parsing import dispatch
 from scalelens.parsing.format_file import heading, name_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
-from scalelens.tabular.line_fields import parsed
-from scalelens.tabular.line_stamps import Clock, stamp_of
+from scalelens.tabular.unknown_logs.clock import Clock, stamp_of
+from scalelens.tabular.unknown_logs.fields import parsed
 
 LOADED = load()
 FILES = FIXTURES / "generic_lines"
@@ -286,7 +286,7 @@ def verdicts(corpus: Path, share: int) -> dict[str, list[str]]:
 def test_no_format_is_needed_for_most_real_logs_and_nothing_is_wrong(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    monkeypatch.setattr(line_dispatch, "FEWEST_RECORDS", 1 << 30)  # the rows are taken one by one
+    monkeypatch.setattr(dispatch, "FEWEST_RECORDS", 1 << 30)  # the rows are taken one by one
     said = verdicts(corpus, share)
     assert said["count wrong"] == said["time wrong"] == []
     assert len(said["count right"]) >= 0.7 * len(said["files"]) >= 50 / share

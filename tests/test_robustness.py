@@ -28,9 +28,9 @@ from logs import megatron_line
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognise import read_rows
 from scalelens.parsing.archives import open_members
+from scalelens.parsing.dispatch import Line, clean
 from scalelens.parsing.format_file import name_of
 from scalelens.parsing.launcher_prefixes import SRUN_CUT
-from scalelens.parsing.lines import Line, clean
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS

@@ -8,8 +8,8 @@ from types import ModuleType
 from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.recognise import read_rows
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.format_file import FORMAT_HEADINGS, defect, heading, name_of, samples
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 

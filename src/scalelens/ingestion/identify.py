@@ -17,9 +17,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.cells import header_of
-from scalelens.tabular.line_preset import line_listing, line_preset_text
 from scalelens.tabular.preset import preset_text
 from scalelens.tabular.roles import listing, mapped
+from scalelens.tabular.unknown_logs.log_preset import line_listing, line_preset_text
 
 COUNTS_SCHEMA = pl.Schema(
     {

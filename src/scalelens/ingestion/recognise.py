@@ -13,8 +13,8 @@ from typing import Any
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
-from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of

@@ -27,7 +27,7 @@ import math
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 

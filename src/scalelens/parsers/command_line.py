@@ -25,7 +25,7 @@ Samples:
 import re
 import shlex
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 

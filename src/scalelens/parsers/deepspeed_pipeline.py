@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import FRACTION
 from scalelens.parsing.record_forms import Field, RecordForm, Records, extend, rising
 from scalelens.parsing.rows import Rows

@@ -28,10 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import Launch
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import LARGEST_AMOUNT, amount
 from scalelens.tables import FLOAT
 

@@ -19,8 +19,8 @@ Samples:
 import re
 from typing import Any
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jpwr_names import jpwr_scopes
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1

@@ -22,7 +22,7 @@ import json
 import math
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number

@@ -15,9 +15,9 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import formed_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import formed_time
 from scalelens.parsing.values import as_utc
 
 VERSION = 2

@@ -31,9 +31,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.counted_steps import CountedSteps
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.epoch_blocks import EpochBlocks
 from scalelens.parsing.epochs import DerivedEpochs
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rank_rates import is_of_one_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number

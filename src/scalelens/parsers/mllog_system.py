@@ -18,8 +18,8 @@ import re
 import shlex
 from typing import Any
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1

@@ -25,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_count, json_number
 

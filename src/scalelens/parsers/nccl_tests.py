@@ -35,7 +35,7 @@ from itertools import chain
 from typing import Any
 
 from scalelens.parsing.broken_rows import BETWEEN, Piece, is_interrupted, pieces_of, whole_pieces
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4

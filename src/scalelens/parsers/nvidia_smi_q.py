@@ -15,10 +15,10 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 ANCHORS = ("NVSMI LOG=",)

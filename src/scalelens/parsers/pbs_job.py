@@ -18,9 +18,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.line_times import formed_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import formed_time
 from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
 VERSION = 2

@@ -31,9 +31,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time

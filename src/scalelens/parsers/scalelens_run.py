@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, ValidationError, convert, defstruct, to_builtins
 
 from scalelens import tables
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2

@@ -17,8 +17,8 @@ Samples:
 
 import re
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 3

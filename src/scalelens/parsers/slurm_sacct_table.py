@@ -17,8 +17,8 @@ Samples:
 
 import re
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import as_utc, clock_span, iso_time, whole
 

@@ -18,8 +18,8 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jetson_rails import scope_of_rail
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt
 

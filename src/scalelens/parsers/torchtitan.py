@@ -21,9 +21,9 @@ Samples:
 import math
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 3
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scalelens.parsing.attempts import Position
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 Writer = tuple[int | None, str | None]  # rank and place of the lines

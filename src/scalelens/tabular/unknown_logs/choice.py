@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_records import column_of
-from scalelens.tabular.line_shapes import Shape
+from scalelens.tabular.unknown_logs.records import column_of
+from scalelens.tabular.unknown_logs.shapes import Shape
 
 MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",

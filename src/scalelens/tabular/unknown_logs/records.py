@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
-from scalelens.tabular.line_fields import Field
-from scalelens.tabular.line_shapes import MASK, Shape, Shaped, shaped
-from scalelens.tabular.line_stamps import Clock
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.role_table import UNITS_OF_KIND
+from scalelens.tabular.unknown_logs.clock import Clock
+from scalelens.tabular.unknown_logs.fields import Field
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.shapes import MASK, Shape, Shaped, shaped
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"

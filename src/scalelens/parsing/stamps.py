@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import UNREADABLE_TIME, iso_time
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_fields import Field, Parsed, parsed
+from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 
 MOST_SHAPES = 500
 MOST_SERIES = 10_000  # ranks and places

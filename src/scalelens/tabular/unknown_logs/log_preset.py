@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Sequence
 
 from scalelens.parsing.source import Source
-from scalelens.tabular.line_choice import chosen, is_record, rank_of
-from scalelens.tabular.line_records import LineTable
-from scalelens.tabular.line_shapes import Shape, shapes_of
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.preset import column_lines, role_lines
 from scalelens.tabular.roles import ColumnReading
+from scalelens.tabular.unknown_logs.choice import chosen, is_record, rank_of
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.records import LineTable
+from scalelens.tabular.unknown_logs.shapes import Shape, shapes_of
 
 EXAMPLES = 3
 SHOWN = 160  # characters of an example

@@ -8,13 +8,13 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
-from scalelens.tabular.line_choice import chosen
-from scalelens.tabular.line_records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.line_shapes import COUNTS, shapes_of
-from scalelens.tabular.line_times import LineTimes
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
+from scalelens.tabular.unknown_logs.choice import chosen
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
+from scalelens.tabular.unknown_logs.times import LineTimes
 
 TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"

@@ -13,7 +13,7 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
 
 AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 AS_TIME_LEFT = (0.8, 1.25)

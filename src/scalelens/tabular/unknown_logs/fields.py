@@ -12,8 +12,8 @@ from typing import NamedTuple
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT
-from scalelens.tabular.line_bars import written_out
-from scalelens.tabular.line_stamps import Stamp, stamp_of
+from scalelens.tabular.unknown_logs.bars import written_out
+from scalelens.tabular.unknown_logs.clock import Stamp, stamp_of
 
 LONGEST = 4_000  # characters of a line that are read
 MOST_FIELDS = 200

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
-from scalelens.parsing.lines import Line, end_of_whole_lines, is_json
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 
