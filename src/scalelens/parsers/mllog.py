@@ -14,7 +14,7 @@ What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count i
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
 count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
 The time and the rate of an epoch are left out where the host that prints them runs ahead of the devices
-(parsing/epoch_blocks.py).
+(parsing/mlperf.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
@@ -30,11 +30,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-from scalelens.parsing.counted_steps import CountedSteps
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.epoch_blocks import EpochBlocks
-from scalelens.parsing.epochs import DerivedEpochs
-from scalelens.parsing.rank_rates import is_of_one_rank
+from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.epochs import DerivedEpochs
+from scalelens.parsing.mlperf import DerivedEpochs
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
 from scalelens.tables import RUN_FACTS
