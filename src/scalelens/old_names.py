@@ -12,6 +12,7 @@ OLD_NAMES = {
     "format": {
         "scalelens.parsing.lines": "scalelens.parsing.dispatch",
         "scalelens.parsing.line_times": "scalelens.parsing.stamps",
+        "scalelens.parsing.dispatch.Line.place": "scalelens.parsing.dispatch.Line.location",
     },
 }
 

@@ -81,8 +81,8 @@ def below(
             continue
         yield from (Path(folder, name) for name in sorted(names))
         for name in folders:
-            place = os.path.join(folder, name)
-            target = Path(os.path.realpath(place)) if os.path.islink(place) else None
+            path = os.path.join(folder, name)
+            target = Path(os.path.realpath(path)) if os.path.islink(path) else None
             if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
                 followed.add(target)
                 yield from below(target, unreadable, top, followed)

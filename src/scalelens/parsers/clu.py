@@ -78,12 +78,12 @@ class Reader:
         self.rows.step = step
         prefix = f"{collection}/" if collection not in (None, "train") else ""
         left = [(f"{prefix}{name}", value, UNITS.get(name)) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, step, left)
+        self.rows.metrics(line.number, line.rank, line.location, step, left)
         return True
 
     def add(self, columns: dict[str, Any], step: int, line: Line) -> None:
         """Fills the row of a step, with the number of steps that its rate is a mean of."""
-        whose = line.rank, line.place
+        whose = line.rank, line.location
         row, position = self.steps.fill(columns, step, line)
         if position and position.begins:
             self.rated.pop(whose, None)

@@ -56,11 +56,11 @@ class Reader:
     def speed(self, line: Line, samples_per_s: float, by_megatron: float, by_parameters: float) -> None:
         rows = self.rows
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train",
             value_kind="run_mean", samples_per_s=samples_per_s, rate_scope=self.scope, tflops_per_device=by_megatron,
         )  # fmt: skip
         rows.steps_line = line.number
-        rows.metric(line.number, line.rank, line.place, None, "TFLOPS per GPU", by_parameters, "TFLOP/s")
+        rows.metric(line.number, line.rank, line.location, None, "TFLOPS per GPU", by_parameters, "TFLOP/s")
         rows.param("framework", "colossalai", line.number)
 
     def totals(self, line: Line, totals: re.Match[str]) -> None:
@@ -70,7 +70,7 @@ class Reader:
             ("avg_duration", duration, "s"),
         )  # fmt: skip
         values = [(name, float(value), unit) for name, value, unit in given if value]
-        self.rows.metrics(line.number, line.rank, line.place, None, values)
+        self.rows.metrics(line.number, line.rank, line.location, None, values)
         self.scope = "global" if ranks else "rank"
         if ranks:
             self.rows.param("dp", int(ranks), line.number)

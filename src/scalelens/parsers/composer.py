@@ -42,7 +42,7 @@ class Reader:
         if not head:
             return False
         self.values, self.claims, step = {}, BLOCK, int(head[2])
-        self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
+        self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
         self.step = self.rows.step = step
         return True
 
@@ -57,7 +57,7 @@ class Reader:
         if name == "throughput/samples_per_sec":
             batches = self.values.get("throughput/batches_per_sec")
             rows.add(
-                "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
+                "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
                 step=self.step, step_s=1 / batches if batches else None, samples_per_s=value, rate_scope="global",
                 value_kind="running_mean", loss=self.values.get("loss/train/total"),
             )  # fmt: skip
@@ -66,4 +66,4 @@ class Reader:
         elif name == "trainer/device_train_microbatch_size" and value.is_integer():
             rows.param("micro_batch_size", int(value), line.number)
         else:
-            rows.metric(line.number, line.rank, line.place, self.step, name, value)
+            rows.metric(line.number, line.rank, line.location, self.step, name, value)

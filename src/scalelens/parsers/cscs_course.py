@@ -62,12 +62,12 @@ class Reader:
         rows, step = self.rows, int(match[1])
         stamp = STAMP.search(text)
         ts = iso_time(stamp[1]) if stamp else None
-        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
         rows.step, rows.steps_line = step, line.number
         size, length = (rows.params.get(fact) for fact in FACTS.values())
         speed = values["Tokens per second"]
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "train"}
         row |= {"step": step, "averaged_steps": steps, "value_kind": "instant" if steps == 1 else "interval_mean"}
         row |= {"nan_steps": 1} if match[2] == "nan" else {"loss": float(match[2])}
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
@@ -79,4 +79,4 @@ class Reader:
         rows.put("steps", line.number, row)
         units = {"Tokens per second": "tokens/s"}
         named = [(name, value, "%" if name.endswith("(%)") else units.get(name)) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)

@@ -39,7 +39,7 @@ class Reader:
         while match := TIMER.match(line.text, end):
             timers.append((match[1], float(match[2]), "ms"))
             end = match.end()
-        self.rows.metrics(line.number, int(head[1]), line.place, None, timers)
+        self.rows.metrics(line.number, int(head[1]), line.location, None, timers)
         if line.text[end:].strip() or not timers:
             self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)
         return True

@@ -70,7 +70,7 @@ class Reader:
 
     def metrics(self, line: Line, step: int | None, values: Sequence[Part], of: str = "") -> None:
         named = [(of + name.strip(), float(value), unit) for name, value, unit in values]
-        self.rows.metrics(line.number, line.rank, line.place, step if step is None or step >= 0 else None, named)
+        self.rows.metrics(line.number, line.rank, line.location, step if step is None or step >= 0 else None, named)
 
     def engine(self, line: Line, step_s: float) -> bool:
         parts = [(name, value, "samples/s" if "PerSec" in name else "s") for name, value in PART.findall(line.text)]
@@ -97,7 +97,7 @@ class Reader:
 
     def row(self, line: Line, step: int, step_s: float, rate: float | None, **more: float) -> None:
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1, value_kind="instant", samples_per_s=rate, rate_scope="global", **more,
         )  # fmt: skip
         self.rows.step, self.rows.steps_line = step, line.number

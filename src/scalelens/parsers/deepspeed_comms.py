@@ -59,7 +59,7 @@ class Reader:
             return True
         name = match[2]
         self.rows.metrics(
-            line.number, int(match[1]), line.place, None,
+            line.number, int(match[1]), line.location, None,
             [
                 (f"comm {name} time", float(match[3]), "ms"), (f"comm {name} size", size * SCALE[match[5]], "bytes"),
                 (f"comm {name} algbw", float(match[6]), "Gbps"), (f"comm {name} busbw", float(match[7]), "Gbps"),
@@ -77,7 +77,7 @@ class Reader:
                 self.operation = line.text.strip()
             return
         name = f"comm {self.operation} {row[1]}"
-        place = (line.number, line.rank, line.place, None)
+        place = (line.number, line.rank, line.location, None)
         if self.straggler:
             totals = [(f"{name} total transfer time", float(row[3]), "ms"), (f"{name} total wait", float(row[4]), "ms")]
             self.rows.metrics(*place, totals)

@@ -63,4 +63,4 @@ class Reader:
             return
         scaled = value * PREFIXES[prefix]
         named = UNITS[unit] or ("flops" if "flops" in label else "samples/s" if label == "samples/second" else None)
-        self.rows.metric(line.number, line.rank, line.place, self.step, label.split(" = ")[0], scaled, named)
+        self.rows.metric(line.number, line.rank, line.location, self.step, label.split(" = ")[0], scaled, named)

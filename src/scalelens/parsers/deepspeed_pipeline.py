@@ -81,9 +81,9 @@ class Reader:
         if self.beside_megatron():
             self.form = None
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
-            rows.metrics(line.number, line.rank, line.place, step, losses)
+            rows.metrics(line.number, line.rank, line.location, step, losses)
             return
-        position = rows.attempt_of(line.number, step, line.rank, line.place, step_s=step_s)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, step_s=step_s)
         if position.begins:
             self.first = None
         if position.before is not None:
@@ -96,14 +96,14 @@ class Reader:
             self.first = None
         batch = rows.params.get("global_batch_size") or whole_batch(step_s, rate)
         row: dict[str, Any] = {
-            "attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
+            "attempt": position.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step,
             "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(match[2]),
             "samples": float(batch) if batch else None, "samples_per_s": rate, "rate_scope": "global",
         }  # fmt: skip
         rows.put("steps", line.number, row)
         if averaged is None:
             self.first = row
-        rows.metrics(line.number, line.rank, line.place, step, losses)
+        rows.metrics(line.number, line.rank, line.location, step, losses)
         rows.step = step
         rows.steps_line = line.number
         if "framework" not in rows.params:
@@ -121,7 +121,7 @@ class Reader:
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one in intervals that are no shorter than those before."""
         rows, prefix = self.rows, records.prefix
-        following, batch = rows.following(prefix.rank, prefix.place), rows.params.get("global_batch_size")
+        following, batch = rows.following(prefix.rank, prefix.location), rows.params.get("global_batch_size")
         if not (following and batch and self.interval) or self.first or self.held or self.beside_megatron():
             return 0
         attempt, launch = following
@@ -133,7 +133,7 @@ class Reader:
             return 0
         records, steps = records.part(0, count), steps[:count]
         loss, *others, step_s, rate = records.fields[1:]
-        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location, "step": steps}
         rows.put_columns("steps", whose | {
             "attempt": attempt, "phase": "train", "step_s": step_s, "averaged_steps": self.interval,
             "value_kind": "instant" if self.interval == 1 else "interval_mean", "loss": loss,

@@ -93,7 +93,7 @@ class Reader:
         self.before, self.rates = (int(match[2]), rates[0]), line
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
         skipped = ("skipped", float(match[3]), "steps")
-        self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
+        self.rows.metrics(line.number, int(match[1]), line.location, int(match[2]), [skipped, *named])
         return True
 
     def record(self, line: Line, place: re.Match[str], rates: re.Match[str]) -> None:
@@ -110,7 +110,7 @@ class Reader:
         if megatron:
             others.append(("CurrSamplesPerSec" if rates[1] else "SamplesPerSec", rate, "samples/s"))
         metrics = [(name, value, unit) for name, value, unit in others if value is not None]
-        rows.metrics(line.number, line.rank, line.place, step, metrics)
+        rows.metrics(line.number, line.rank, line.location, step, metrics)
         if megatron:
             self.form, self.known = None, []
             return
@@ -120,10 +120,10 @@ class Reader:
         stamp = STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         if step is not None:
-            self.attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=False).attempt
+            self.attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=False).attempt
             rows.step = step
         rows.add(
-            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
@@ -141,7 +141,7 @@ class Reader:
 
     def learn(self, line: Line, rates: Line | None) -> None:
         """Learns the form of a record and of the line above it, where it is another one than so far."""
-        if rates and (rates.number + 1, rates.rank, rates.place) != (line.number, line.rank, line.place):
+        if rates and (rates.number + 1, rates.rank, rates.location) != (line.number, line.rank, line.location):
             rates = None
         texts = [both.text.rstrip(" ") for both in (line, rates) if both]
         known = [(text.find("="), NAMES.findall(text)) for text in texts]
@@ -158,7 +158,7 @@ class Reader:
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one, and which hold amounts alone."""
         rows, form, values = self.rows, records.form, self.named(records)
-        following, stamp = rows.following(records.prefix.rank, records.prefix.place), STAMP.search(form.head)
+        following, stamp = rows.following(records.prefix.rank, records.prefix.location), STAMP.search(form.head)
         if not following or not stamp or rows.zone or self.before or "framework" not in rows.params:
             return 0
         if self.beside_megatron():
@@ -188,7 +188,7 @@ class Reader:
         """What `record` does, for records that go on with a launch."""
         rows, values, prefix = self.rows, self.named(records), records.prefix
         steps = values["global_step"].to_numpy().astype(np.int64)
-        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location, "step": steps}
         rates = self.add_progress(records.above, whose) if records.above else None
         rate, memory = values["CurrSamplesPerSec"], values.get("MaxMemAllocated")
         batch = rows.params.get("global_batch_size")

@@ -57,9 +57,9 @@ class Reader:
         return True
 
     def record(self, step: int, values: dict[str, float], line: Line) -> None:
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         kind = "instant" if "last_time" in values else "running_mean" if "time" in values else None
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"step": step, "value_kind": kind, "averaged_steps": 1 if kind == "instant" else None}
         names = COLUMNS if kind == "instant" else COLUMNS | MEANS
         row |= {names[name]: values.pop(name) for name in names if name in values}
@@ -69,4 +69,4 @@ class Reader:
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
         others = [(name, value, "s" if name in MEANS else None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, step, others)
+        self.rows.metrics(line.number, line.rank, line.location, step, others)

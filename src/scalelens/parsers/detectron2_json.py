@@ -51,14 +51,14 @@ class Reader:
         step = int(values.pop("iteration"))
         if "total_loss" in values:
             self.train(step, values, line)
-        self.rows.metrics(line.number, line.rank, line.place, step, [(*pair, None) for pair in values.items()])
+        self.rows.metrics(line.number, line.rank, line.location, step, [(*pair, None) for pair in values.items()])
         return True
 
     def train(self, step: int, values: dict[str, float], line: Line) -> None:
         rows = self.rows
-        attempt = rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        attempt = rows.attempt_of(line.number, step, line.rank, line.location).attempt
         kind = "running_mean" if "time" in values else None
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"step": step, "value_kind": kind}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         rows.param("framework", "pytorch", line.number, origin="inferred")

@@ -165,7 +165,7 @@ class Reader:
         else:
             name = ("Epoch" if step else "Summary") if isinstance(step, list) else step
             means = [(f"{name}: {key}", value, self.units.get(key)) for key, value in data.items() if value is not None]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, means, "mean")
 
     def parameters(self, parameters: dict[str, str], line: Line) -> None:
         if parameters.keys() & self.settings.keys() and any(log.at for log in self.logs.values()):  # launched again
@@ -194,7 +194,7 @@ class Reader:
 
     def row(self, at: tuple[int, ...], data: dict[str, Any], stamp: dict[str, Any], line: Line) -> None:
         """A record of a step, or the second line of one."""
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), Log())
         named = {key: value for key, value in data.items() if value is not None}
         values = {column: named.pop(name) for name in data if name in named and (column := column_of(name))}
         row = log.held[-1][1] if log.held and log.at == at else {}
@@ -202,7 +202,7 @@ class Reader:
             (old := row.get(key, value)) != value and str(old) != str(value) for key, value in values.items()
         ):
             if len(at) == 2:  # of the training
-                log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.place, stamp["ts"]).attempt
+                log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.location, stamp["ts"]).attempt
             row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
             log.held.append((line.number, row))
         if "accuracy" in values:
@@ -212,9 +212,9 @@ class Reader:
         row |= values
         row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))
         row["rate_scope"] = "global" if "samples_per_s" in row else None
-        row.update(rank=line.rank, place=line.place)
+        row.update(rank=line.rank, place=line.location)
         metrics = [(name, value, self.units.get(name)) for name, value in named.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
         if row["phase"] == "train":
             self.rows.step, self.rows.steps_line = row["step"], line.number
 

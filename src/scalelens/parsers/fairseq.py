@@ -67,7 +67,7 @@ class Reader:
     def record(self, line: Line, head: re.Match[str], step: int, values: dict[str, float]) -> None:
         rows = self.rows
         ts = line_time(head[1], line, rows)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         if position.begins:
             self.walls.clear()
         steps = step - position.before if position.before is not None and head[1] else None
@@ -81,12 +81,12 @@ class Reader:
             step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
             value_kind=kind, rate_scope="global", ts=ts, ts_origin="naive" if ts else None,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},
         )  # fmt: skip
         named = [(name, value, UNITS.get(name)) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "fairseq", line.number)

@@ -72,7 +72,7 @@ class Reader:
         if amount:
             unit, factor = UNITS[amount[2]]
             self.rows.metric(
-                line.number, line.rank, self.device or line.place, None, match[1], float(amount[1]) * factor, unit
+                line.number, line.rank, self.device or line.location, None, match[1], float(amount[1]) * factor, unit
             )
         else:
             self.rows.param(f"gc_info.{match[1]}", match[2], line.number)

@@ -53,8 +53,11 @@ class Reader:
             epoch, rank, batch, text = int(match[1]), None, None, text[match.start(2) :]
         else:
             return False
-        label = line.rank if line.rank is not None or rank is None else int(rank), line.place
-        rows, row = self.rows, dict[str, Any](rank=label[0], place=line.place, epoch=epoch, attempt=self.rows.attempt)
+        label = line.rank if line.rank is not None or rank is None else int(rank), line.location
+        rows, row = (
+            self.rows,
+            dict[str, Any](rank=label[0], place=line.location, epoch=epoch, attempt=self.rows.attempt),
+        )
         if speed := SPEED.match(text):
             self.speed(row, batch, float(speed[1]), float(speed[2]) if speed[2] else None, line)
         elif batch and (cost := COST.match(text)):
@@ -82,7 +85,7 @@ class Reader:
         at = epoch, int(batch or 0)
         row |= {"phase": "train", "samples_per_s": rate, "rate_scope": "global"}
         if batch is not None:
-            position = rows.attempt_of(line.number, at, row["rank"], line.place)
+            position = rows.attempt_of(line.number, at, row["rank"], line.location)
             before = position.before
             steps = at[1] - (before[1] if before and before[0] == epoch else 0)
             rows.step = epoch * self.batches + at[1]

@@ -59,12 +59,12 @@ class Reader:
         step = epoch * batches + batch if training else rows.step
         if training:
             rows.step, rows.steps_line = step, line.number
-            rows.attempt_of(line.number, step, rank, line.place)
+            rows.attempt_of(line.number, step, rank, line.location)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=rank, place=line.place,
+            "steps", line.number, attempt=rows.attempt, rank=rank, place=line.location,
             phase="train" if training else "validation", epoch=epoch, step=step, step_s=float(record[6]),
             averaged_steps=1, value_kind="instant", data_s=float(record[8]),
             loss=float(record[12]) if record[12] else None, learning_rate=float(record[14]) if record[14] else None,
         )  # fmt: skip
-        rows.metric(line.number, rank, line.place, step, "tokens_per_s", float(record[10]), "tokens/s")
+        rows.metric(line.number, rank, line.location, step, "tokens_per_s", float(record[10]), "tokens/s")
         rows.param("framework", "pytorch", line.number, origin="inferred")

@@ -139,7 +139,7 @@ class Reader:
             self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(match[2]), line.number)
         elif match := BENCHMARK.search(line.text):
             self.rows.add(
-                "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+                "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
                 value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **logged_at(line),
             )  # fmt: skip
             self.rows.param("device_unit", "ipu", line.number, origin="inferred")
@@ -147,7 +147,7 @@ class Reader:
             self.rows.metric(
                 line.number,
                 line.rank,
-                line.place,
+                line.location,
                 self.rows.step,
                 "mean throughput",
                 float(match[1]),
@@ -204,7 +204,7 @@ class Reader:
         compiles = kind == "gpt2" and printed == 0 and not epoch
         percent = values.get("percent")
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
             phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
             averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
             samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=values.get("loss"),
@@ -213,7 +213,7 @@ class Reader:
         )  # fmt: skip
         if compiles and time and not self.compiled:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="compile",
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="compile",
                 step=step, span_s=time, origin="logged",
             )  # fmt: skip
         self.rows.param("device_unit", "ipu", line.number, origin="inferred")
@@ -253,7 +253,7 @@ class Reader:
         batch = self.rows.params.get("global_batch_size")
         rate = float(match["rate"])
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
             epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
             samples=batch, step_s=batch / rate if batch and rate > 0 else None, **values,
         )  # fmt: skip
@@ -268,7 +268,7 @@ class Reader:
         span_s = batch * batches / rate
         if batches and abs(span_s - shown_s) <= 1 + 0.05 * shown_s:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
                 epoch=epoch, samples=batch * batches, span_s=span_s, samples_per_s=rate, origin="derived",
             )  # fmt: skip
 

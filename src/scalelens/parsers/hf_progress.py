@@ -70,7 +70,7 @@ class Reader:
         self.top = step
         batch = rows.params.get("global_batch_size")
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=rate if match[4] == "s/it" else 1 / rate, value_kind="running_mean",
             samples=float(batch) if batch else None,
         )  # fmt: skip

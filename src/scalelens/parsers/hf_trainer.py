@@ -124,7 +124,7 @@ class Reader:
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
         rank = 0 if line.rank is None else line.rank  # copies of other nodes are told by their text
-        position = rows.attempt_of(line.number, epoch, rank, line.place, once=False)
+        position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
             rows.step, self.before = None, None
         self.summarised = 0
@@ -139,7 +139,7 @@ class Reader:
                 timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
             self.before = (rows.step, time)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
             **{column: values.pop(column, None) for column in COLUMNS}, **timed,
         )  # fmt: skip
@@ -148,7 +148,7 @@ class Reader:
 
     def phase(self, line: Line, phase: str, values: dict[str, float], prefix: str) -> None:
         self.rows.add(
-            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase=phase,
+            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase=phase,
             epoch=values.pop("epoch"), step=self.rows.step, span_s=values.pop(prefix + "runtime"),
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
@@ -156,7 +156,7 @@ class Reader:
 
     def metrics(self, line: Line, values: dict[str, float]) -> None:
         named = [(key, value, UNITS.get(key.split("_", 1)[-1])) for key, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
 
     def more(self, line: Line) -> None:
         """A line of a table of metrics."""
@@ -168,4 +168,4 @@ class Reader:
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
         value = float(amount[1]) * scale
-        self.rows.metric(line.number, line.rank, line.place, self.rows.step, match[1], value, unit)
+        self.rows.metric(line.number, line.rank, line.location, self.rows.step, match[1], value, unit)

@@ -57,7 +57,7 @@ class Reader:
                 self.said.add((self.rows.part, match[0]))
                 name = re.sub(r" on \d+ [GC]PU\(s\)", "", match[1])
                 values = [(name, float(match[4]), "samples/s"), (f"{name} +-", float(match[5]), "samples/s")]
-                self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values, "mean")
+                self.rows.metrics(line.number, line.rank, line.location, self.rows.step, values, "mean")
                 if match[2]:
                     self.rows.param("devices", int(match[2]), line.number)
         elif CUT.search(line.text):
@@ -71,7 +71,7 @@ class Reader:
 
     def iteration(self, match: re.Match[str], line: Line) -> None:
         step, rate = int(match[1]), float(match[2])
-        last, text, attempt = self.last.get((line.rank, line.place), (-1, "", 0))
+        last, text, attempt = self.last.get((line.rank, line.location), (-1, "", 0))
         if text == match[0]:
             return  # another node's copy
         if step < last and self.settle():  # other settings
@@ -81,13 +81,13 @@ class Reader:
         if not self.last:
             self.settle()
             self.header(match[3].lower(), line.number)
-        self.last[line.rank, line.place] = step, match[0], attempt
+        self.last[line.rank, line.location] = step, match[0], attempt
         self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         params = self.rows.params
         size = params.get("micro_batch_size")
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=size / rate if size and rate else None, averaged_steps=BATCHES, value_kind="interval_mean",
             samples=params.get("global_batch_size"), samples_per_s=rate, rate_scope="rank",
         )  # fmt: skip

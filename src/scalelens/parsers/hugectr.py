@@ -62,15 +62,15 @@ class Reader:
 
     def record(self, record: re.Match[str], line: Line) -> None:
         step, steps = int(record[1]), int(record[2])
-        self.rows.attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        self.rows.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         span_s, self.evaluated_s = float(record[3]) - self.evaluated_s, 0.0
         loss = record[4] or record[5]
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, {
-            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
             "averaged_steps": steps or None, "value_kind": "interval_mean" if steps > 1 else "instant",
             "samples": self.rows.params.get("global_batch_size"), "loss": float(loss) if loss else None,
         })  # fmt: skip
 
     def metric(self, name: str, value: float, unit: str | None, line: Line) -> None:
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, [(name, value, unit)])
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, [(name, value, unit)])

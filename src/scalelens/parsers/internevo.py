@@ -58,7 +58,7 @@ class Reader:
 
     def record(self, line: Line, step: int, ts: datetime | None, values: dict[str, float]) -> None:
         rows, tokens = self.rows, values[TOKENS]
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         steps, step_s, per_step = None, None, tokens if step == 0 else None
         if self.before and not position.begins and step > self.before[0]:
             steps = step - self.before[0]
@@ -67,7 +67,7 @@ class Reader:
                 step_s = (ts - self.before[1]).total_seconds() / steps
         self.before, rows.step, rows.steps_line = (step, ts, tokens), step, line.number
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=steps, value_kind="instant" if steps in (None, 1) else "interval_mean",
             tokens=per_step, rate_scope="rank", ts=ts, ts_origin="naive" if ts else None,
             **{column: values.get(name) for name, column in COLUMNS.items()},
@@ -77,7 +77,7 @@ class Reader:
             for name, value in values.items()
             if name not in COLUMNS and name != "step"
         ]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "internevo", line.number)
 
 

@@ -77,7 +77,7 @@ class Reader:
         self.logs: dict[tuple[int | None, str | None], Log] = {}
 
     def take(self, line: Line) -> bool:
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), Log())
         if header := EPOCH.match(line.text):
             self.release(log, line)
             epoch = int(header[1]) - 1
@@ -118,7 +118,7 @@ class Reader:
         train = log.epoch is not None and log.total in (None, total)
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
-        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "epoch": log.epoch}
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "epoch": log.epoch}
         if spent and spent[3] == "step":
             step = ((log.epoch or 0) + 1) * total if train else total
             row |= {"step": step, "step_s": int(spent[1]) * UNITS[spent[2]], "averaged_steps": total}
@@ -148,7 +148,7 @@ class Reader:
             return
         done, total = int(bar[1]), int(bar[2])
         self.rows.add(
-            "steps", number, attempt=log.attempt, rank=line.rank, place=line.place, phase="train", epoch=log.epoch,
+            "steps", number, attempt=log.attempt, rank=line.rank, place=line.location, phase="train", epoch=log.epoch,
             step=(log.epoch or 0) * total + done, step_s=int(spent[1]) * UNITS[spent[2]], averaged_steps=done,
             value_kind="running_mean", loss=values.get("loss"),
             accuracy=next((values[name] for name in ACCURACIES if name in values), None),

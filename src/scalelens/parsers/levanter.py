@@ -76,7 +76,7 @@ class Reader:
             self.steps.fill(columns, step, line)
         self.rows.step = step
         left = [(name, value, UNITS.get(name)) for name, value in values.items() if name != "global_step"]
-        self.rows.metrics(line.number, line.rank, line.place, step, left)
+        self.rows.metrics(line.number, line.rank, line.location, step, left)
 
     def finish(self) -> None:
         self.steps.finish()

@@ -62,11 +62,11 @@ class Reader:
                 self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
             return True
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
-        *before, _ = self.at.get((line.rank, line.place), (-1, -1, 0))
+        *before, _ = self.at.get((line.rank, line.location), (-1, -1, 0))
         if [epoch, batch] != before and batch:
             self.version(bar[6])
-            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.place, once=False).attempt
-            self.at[line.rank, line.place] = epoch, batch, attempt
+            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False).attempt
+            self.at[line.rank, line.location] = epoch, batch, attempt
             self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
         return True
 
@@ -85,9 +85,11 @@ class Reader:
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), 
             averaged_steps=batch if bar[7] and VERSION_OF_LOGGER.search(bar[6]) else None,
             value_kind="running_mean", loss=values.pop(loss, None),
         )  # fmt: skip
-        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])
+        rows.metrics(
+            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
+        )

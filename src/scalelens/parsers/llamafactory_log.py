@@ -61,7 +61,7 @@ class Reader:
             self.rows,
             {name: number_or_nan(value) for name, value in record.items() if name not in NO_VALUE},
         )
-        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         if position.begins:
             self.first = None
         if values.get("loss") is not None:
@@ -69,7 +69,7 @@ class Reader:
             row: dict[str, Any] = {
                 "attempt": position.attempt,
                 "rank": line.rank,
-                "place": line.place,
+                "place": line.location,
                 "phase": "train",
             }
             row |= {"step": step, "epoch": number_or_nan(record.get("epoch"))}
@@ -85,7 +85,7 @@ class Reader:
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
         named = [(name, value, UNITS.get(name)) for name, value in values.items() if value is not None]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
 
 
 def number_or_nan(value: Any) -> float | None:

@@ -43,7 +43,7 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        rows, whose = self.rows, (line.number, line.rank, line.place)
+        rows, whose = self.rows, (line.number, line.rank, line.location)
         if match := TRAIN.match(line.text):
             self.row(line, int(match[1]), match[2], match[4], match[3])
         elif match := OTHER.match(line.text):
@@ -66,11 +66,11 @@ class Reader:
 
     def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
         rows = self.rows
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
         timed = step_s is not None
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
             loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
         )  # fmt: skip

@@ -45,12 +45,12 @@ class Reader:
         if end < len(line.text.rstrip()) or "loss" not in values or "seconds" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, whose = int(head[1]), (line.rank, line.place)
+        step, whose = int(head[1]), (line.rank, line.location)
         attempt = rows.attempt_of(line.number, step, *whose, step_s=values["seconds"]).attempt
         tflops = values.pop("TFLOP/s/device", values.pop("TFLOP/s", None))
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=values.pop("seconds"), averaged_steps=1, value_kind="instant", rate_scope="rank",
             loss=values.pop("loss"), tflops_per_device=tflops,
         )  # fmt: skip

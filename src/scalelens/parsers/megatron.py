@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.number_fields import Places
+from scalelens.parsing.number_fields import Positions
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
@@ -200,7 +200,7 @@ class Reader:
         rows = self.rows
         if self.part != rows.part:
             self.part, self.first, self.copy = rows.part, [], None
-        rank, place = self.writer(line.rank, line.place)
+        rank, place = self.writer(line.rank, line.location)
         if self.copy and self.copy[1:] == (step, row["step_s"]) and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
         self.copy = (line.number, step, row["step_s"])
@@ -234,7 +234,7 @@ class Reader:
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one in equal intervals, up to the last step of the job."""
         rows, layout, form = self.rows, self.layout, self.form
-        following = rows.following(*self.writer(records.prefix.rank, records.prefix.place))
+        following = rows.following(*self.writer(records.prefix.rank, records.prefix.location))
         if not (layout and form and following) or self.part != rows.part or rows.zone or self.first:
             return 0
         attempt, launch = following
@@ -257,12 +257,12 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, steps: Places, attempt: int, launch: Launch, times: pa.Array | None
+        self, records: Records, steps: Positions, attempt: int, launch: Launch, times: pa.Array | None
     ) -> None:
         """What `add` does, for records that go on with a launch."""
         rows, layout = self.rows, self.layout
         assert layout
-        rank, place = self.writer(records.prefix.rank, records.prefix.place)
+        rank, place = self.writer(records.prefix.rank, records.prefix.location)
         whose = {"rank": rank, "place": place, "step": steps, "line": records.lines}
         values = dict(zip(layout.names, [records.fields[k] for k in layout.named], strict=True))
         if layout.in_ms:

@@ -33,7 +33,7 @@ class Reader:
         match = RECORD.search(line.text)
         if match:
             values = [("Step Time", float(match[1]), "s"), ("GPU utilization", float(match[2]), "TFLOP/s")]
-            self.rows.metrics(line.number, line.rank, line.place, None, values)
+            self.rows.metrics(line.number, line.rank, line.location, None, values)
         elif "GPU utilization" in line.text:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
         return "GPU utilization" in line.text

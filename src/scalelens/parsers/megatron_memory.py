@@ -46,7 +46,7 @@ class Reader:
                     self.rows.problem(line.number, f"the memory '{name}' is not a number", line.text)
                     continue
                 self.rows.metric(
-                    line.number, int(rank[1]) if rank else line.rank, line.place,
+                    line.number, int(rank[1]) if rank else line.rank, line.location,
                     int(step[1] or step[2]) if step else self.rows.step, f"memory {name}", megabytes * 1024**2, "bytes",
                 )  # fmt: skip
         if len(reports) < line.text.count("memory (MB) |"):

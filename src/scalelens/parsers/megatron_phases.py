@@ -63,7 +63,7 @@ class Reader:
             for metric, value in values:
                 try:
                     self.rows.metric(
-                        line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value)
+                        line.number, line.rank, line.location, number, f"{name} {metric.strip()}", float(value)
                     )
                 except ValueError:
                     self.rows.problem(line.number, f"the result '{metric.strip()}' is not a number", text)
@@ -85,7 +85,7 @@ class Reader:
         ending = ENDS.search(name)
         if ts:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
                 phase="run" if ending else "startup", origin="logged", ts=ts, ts_origin="naive",
             )  # fmt: skip
         if ending:
@@ -100,6 +100,6 @@ class Reader:
         if key not in self.seen:
             self.seen.add(key)
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
                 phase=phase, step=step, origin="logged",
             )  # fmt: skip

@@ -66,7 +66,7 @@ class Reader:
             except ValueError:
                 self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
                 return
-            self.rows.spread(line.number, line.rank, line.place, self.rows.step, name, low, high, "ms")
+            self.rows.spread(line.number, line.rank, line.location, self.rows.step, name, low, high, "ms")
         elif match := SINGLE.match(line.text):
             name = undotted(match[1])
             if each := EACH_RANK.match(name):
@@ -83,7 +83,14 @@ class Reader:
             self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
             return
         self.rows.metric(
-            line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat
+            line.number,
+            rank if rank is not None else line.rank,
+            line.location,
+            self.rows.step,
+            name,
+            number,
+            "ms",
+            stat,
         )
 
 

@@ -66,14 +66,14 @@ class Reader:
         return True
 
     def take_bar(self, line: Line) -> bool:
-        bar, step = BAR.search(line.text.rstrip()), self.last.get((line.rank, line.place))
+        bar, step = BAR.search(line.text.rstrip()), self.last.get((line.rank, line.location))
         if not bar:
             return False
-        self.rows.metric(line.number, line.rank, line.place, step, "samples/s/p", float(bar[1]), "samples/s")
+        self.rows.metric(line.number, line.rank, line.location, step, "samples/s/p", float(bar[1]), "samples/s")
         return True
 
     def record(self, line: Line, record: re.Match[str], fields: dict[str, str], step_s: float) -> None:
-        rows, writer = self.rows, (line.rank, line.place)
+        rows, writer = self.rows, (line.rank, line.location)
         epoch, step, total = int(record[1] or 1) - 1, int(record[2]), int(record[3])
         step += epoch * total
         losses = TWO_LOSSES.fullmatch(fields["loss"])
@@ -82,12 +82,12 @@ class Reader:
         alone = bool(losses) or not record[1] or step == self.last.get(writer, 0) + 1
         stamp = STAMP.match(line.text)
         ts = line_time(stamp[0] if stamp else None, line, rows)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts, step_s)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts, step_s)
         self.last[writer] = rows.step = step
         rows.steps_line = line.number
         values = {name: value for name, text in fields.items() if (value := number(text)) is not None}
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             epoch=epoch if record[1] else None, step_s=step_s, averaged_steps=1 if alone else None,
             value_kind="instant" if alone else "interval_mean", rate_scope="rank",
             skipped_steps=int("True" in fields["overflow cond"]) if alone and "overflow cond" in fields else None,
@@ -95,7 +95,7 @@ class Reader:
             **{COLUMNS[name]: value for name, value in values.items() if name in COLUMNS},
         )  # fmt: skip
         others = [(name, values[name], None) for name in values if name not in COLUMNS and name != "per_step_time"]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "mindformers", line.number)
         rows.param("iterations_per_epoch" if record[1] else "max_steps", total, line.number)
 

@@ -50,12 +50,12 @@ class Reader:
         rows, (milliseconds, samples_per_s, learning_rate, loss, grad_norm) = self.rows, values
         timed = milliseconds > 0
         position = rows.attempt_of(
-            line.number, step, line.rank, line.place, step_s=milliseconds / 1000 if timed else None
+            line.number, step, line.rank, line.location, step_s=milliseconds / 1000 if timed else None
         )
         averaged = None if position.before is None or position.repeated else step - position.before
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=milliseconds / 1000 if timed else None, averaged_steps=averaged,
             value_kind="instant" if averaged == 1 else "interval_mean", samples=samples,
             samples_per_s=samples_per_s if timed else None, rate_scope="global", loss=loss,

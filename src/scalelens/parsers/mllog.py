@@ -101,8 +101,8 @@ class Reader:
             try:
                 record, end = decode(text)
                 self.printed[record["key"]] += record["key"] in COUNTED
-                if self.said.get((line.rank, line.place)) != text[:end]:  # else printed twice
-                    self.said[line.rank, line.place] = text[:end]
+                if self.said.get((line.rank, line.location)) != text[:end]:  # else printed twice
+                    self.said[line.rank, line.location] = text[:end]
                     self.record(
                         record["key"], record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line
                     )
@@ -125,7 +125,7 @@ class Reader:
         row: Row = {
             "attempt": self.rows.attempt,
             "rank": line.rank,
-            "place": None if line.rank is not None else line.place,
+            "place": None if line.rank is not None else line.location,
         }
         if time_ms:
             row |= {"ts": EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}

@@ -83,7 +83,7 @@ class Reader:
             if began := self.open.pop(name, None):
                 began_at, began_line = began
                 row = {
-                    "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": SPANS[name],
+                    "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": SPANS[name],
                     "epoch": epoch, "span_s": (ts - began_at).total_seconds(), "origin": "derived", "ts": ts,
                     "ts_origin": "utc",
                 }  # fmt: skip
@@ -98,7 +98,7 @@ class Reader:
                     self.rows.param("run_status", "success" if good else "aborted", line.number)
                     self.rows.param("outcome", "completed" if good else "error", line.number)
         elif (counted := json_number(value)) is not None and (epoch is not None or key.startswith("eval_")):
-            self.rows.metric(line.number, line.rank, line.place, None, key, counted)
+            self.rows.metric(line.number, line.rank, line.location, None, key, counted)
         elif value is not None and not isinstance(value, dict):
             self.rows.param(FACTS.get(key, f"mllog.{key}" if key in RESERVED else key), value, line.number)
 

@@ -56,13 +56,13 @@ class Reader:
         values = {name: float(value) for name, value in FIELD.findall(line.text, head.end())}
         if head[6] in ("(val)", "(test)"):
             named = [(f"{head[6][1:-1]} {name}", value, None) for name, value in values.items() if value == value]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
             return bool(named)
         if not head[9]:
             return False
         if "time" not in values and "eta:" not in line.text and values.keys() - {"lr"}:
             named = [(f"val {name}", value, None) for name, value in values.items() if name != "lr" and value == value]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
             return True
         place = self.position(head, values.get("time"), line)
         # The losses come last, and their sum at the end.
@@ -78,11 +78,11 @@ class Reader:
         epoch, index, total = int(head[7]) - 1 if head[7] else None, int(head[8]), int(head[9])
         step = index if epoch is None else epoch * total + index
         ts = iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}") if head[1] else None
-        attempt, begins, last, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts, time)
+        attempt, begins, last, _ = self.rows.attempt_of(line.number, step, line.rank, line.location, ts, time)
         if begins:
-            self.start[line.rank, line.place] = min(step - index, step - 1) if attempt else 0
+            self.start[line.rank, line.location] = min(step - index, step - 1) if attempt else 0
         if last is None:
-            last = self.start[line.rank, line.place]
+            last = self.start[line.rank, line.location]
         # The buffer is emptied at the end of an epoch.
         steps = min(step - last, index) if last or index else 1
         return {
@@ -91,7 +91,7 @@ class Reader:
         }  # fmt: skip
 
     def train(self, head: re.Match[str], values: dict[str, float], place: dict[str, Any], line: Line) -> None:
-        row: dict[str, Any] = place | {"rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = place | {"rank": line.rank, "place": line.location, "phase": "train"}
         if head[1] and (stamp := iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
@@ -104,4 +104,4 @@ class Reader:
         self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row)
         named = [(name, value, None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], named)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], named)

@@ -63,7 +63,7 @@ class Reader:
                 "mode" in record or ("data_time" in record and "step" in counts and "loss" not in record)
             )
             if ours:
-                self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values)
+                self.rows.metrics(line.number, line.rank, line.location, self.rows.step, values)
             return ours
         if not {"data_time", "epoch"} <= record.keys() or "iter" not in counts or "epoch" not in counts:
             return False
@@ -74,7 +74,7 @@ class Reader:
         rows = self.rows
         steps = self.position(counts, line)
         rows.step, rows.steps_line = self.step, line.number
-        row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
         row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
         values = {name: value for name, field in record.items() if (value := json_number(field)) is not None}
@@ -84,7 +84,7 @@ class Reader:
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
         others = [(name, value, None) for name, value in values.items() if name not in {*NO_VALUE, *COLUMNS}]
-        rows.metrics(line.number, line.rank, line.place, self.step, others)
+        rows.metrics(line.number, line.rank, line.location, self.step, others)
 
     def position(self, counts: dict[str, int], line: Line) -> int | None:
         """Finds the step of a record; gives back the steps since the one before, where that is known."""
@@ -94,7 +94,7 @@ class Reader:
             line.number,
             (counts["step"], 0) if "step" in counts else (epoch, index),
             0 if line.rank is None else line.rank,
-            line.place,
+            line.location,
         )  # fmt: skip (one process writes the file)
         restarted = position.begins and position.attempt > 0
         if "step" in counts:

@@ -40,7 +40,9 @@ class Reader:
     def take(self, line: Line) -> bool:
         rows = self.rows
         if memory := MEMORY.match(line.text):
-            rows.metric(line.number, line.rank, line.place, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes")
+            rows.metric(
+                line.number, line.rank, line.location, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes"
+            )
             return True
         match = RECORD.match(line.text)
         if not match:
@@ -55,18 +57,18 @@ class Reader:
         elif match[7] and match[7] != "nan":
             values["step_avg"] = float(match[7]) / 1000
         named = [(name, value, "s" if name in ("train_time", "step_avg") else None) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         if step == int(match[2]) and "val_loss" in values:
             rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 
     def row(self, line: Line, step: int, average: str | None, loss: float) -> None:
         rows = self.rows
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
         known = average not in (None, "nan")
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=float(average or "nan") / 1000 if known else None, value_kind="running_mean" if known else None,
             loss=loss,
         )  # fmt: skip

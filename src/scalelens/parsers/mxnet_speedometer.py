@@ -54,15 +54,15 @@ class Reader:
         rank = line.rank if line.rank is not None or head[3] is None else int(head[3])
         text, epoch = line.text[head.end() :], int(head[4])
         values = VALUE.findall(" " + head[5] + text)
-        _, _, attempt = self.at.get((rank, line.place), (0, 0, 0))
-        row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.place, "epoch": epoch}
+        _, _, attempt = self.at.get((rank, line.location), (0, 0, 0))
+        row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.location, "epoch": epoch}
         if head[1] and (stamp := iso_time(f"{head[1]}.{head[2]}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         if head[5] == "Batch [":
             return self.record(text, values, row, line)
         if head[5] != "Time cost=":
             named = [(name, float(value), None) for name, value in values if value != "nan"]
-            self.rows.metrics(line.number, rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, rank, line.location, self.rows.step, named)
         elif span := re.match(r"\d+(?:\.\d*)?(?=\s|\Z)", text):
             row |= {"phase": "epoch", "step": self.rows.step, "span_s": float(span[0]), "origin": "logged"}
             self.rows.logged_epochs.append((line.number, row["span_s"]))
@@ -75,7 +75,7 @@ class Reader:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         params, epoch, end = self.rows.params, row["epoch"], int(match[2])
-        label = row["rank"], line.place
+        label = row["rank"], line.location
         named = {name: float(value) for name, value in values if value != "nan"}
         if self.printed.get(label) == (printed := (epoch, end, match[3])):
             self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])

@@ -61,7 +61,7 @@ class Reader:
             self.record(line, match[1], match[2], match[4], fields, rate=float(match[3]))
         elif match := EVALUATION.match(line.text):
             losses = [("train loss", float(match[2]), None), ("val loss", float(match[3]), None)]
-            rows.metrics(line.number, line.rank, line.place, int(match[1]), losses)
+            rows.metrics(line.number, line.rank, line.location, int(match[1]), losses)
         elif match := TOKENS.match(line.text):
             self.tokens = float(match[1].replace(",", "").lstrip("0") or "nan")
             rows.param("tokens_per_step", int(self.tokens) if self.tokens < 1e18 else None, line.number)
@@ -78,11 +78,11 @@ class Reader:
         rate: float | None = None, date: datetime | None = None,
     ) -> None:  # fmt: skip
         rows, step = self.rows, int(count)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, date, float(time) / 1000, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, date, float(time) / 1000, once=False)
         self.step = step
         norm, memory = fields.pop("grad norm", (None, ""))[0], fields.pop("max alloc", (None, ""))[0]
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=float(time) / 1000, averaged_steps=1, value_kind="instant", loss=float(loss), grad_norm=norm,
             tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None, learning_rate=rate,
             ts=date, ts_origin="naive" if date else None,
@@ -90,6 +90,6 @@ class Reader:
         if fields.get("mfu", (0.0, ""))[0] == -100:
             del fields["mfu"]
         others = [(name, value, unit or None) for name, (value, unit) in fields.items()]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)

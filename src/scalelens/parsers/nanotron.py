@@ -45,7 +45,7 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         if memory := MEMORY.match(line.text):
             names = ("memory used", "memory peak allocated", "memory peak reserved")
             sizes = [
@@ -73,16 +73,16 @@ class Reader:
         else:
             rows.param("global_batch_size", int(batch), line.number)
         ts = line_time(head[1], line, rows, "%m/%d/%Y %H:%M:%S")
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts, time / 1000)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts, time / 1000)
         rows.step = step
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=time / 1000, averaged_steps=1, value_kind="instant", samples=batch, rate_scope="global",
             ts=ts, ts_origin="naive" if ts else None,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},
         )  # fmt: skip
         named = [(name, value, UNITS.get(name)) for name, value in values.items() if not name.startswith("hd_")]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "nanotron", line.number)
         if head[2] == head[3]:

@@ -74,11 +74,11 @@ class Reader:
         rows, counted, place = self.rows, values.pop("global_step", "e"), step
         if "e" not in counted and "n" not in counted:
             step = int(float(counted))
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         previous = self.last.get(whose)
         if previous == step:
             return
-        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         self.last[whose] = step
         row: dict[str, float] = {}
         for name, column in COLUMNS.items():
@@ -90,7 +90,7 @@ class Reader:
         if "samples" in row and row["samples"].is_integer():
             rows.param("global_batch_size", int(row["samples"]), line.number)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, averaged_steps=None if unit else 1, value_kind="running_mean" if unit else "instant", **row,
         )  # fmt: skip
         others = [(name, float(value), UNITS.get(name)) for name, value in values.items()]

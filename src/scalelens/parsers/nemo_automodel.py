@@ -62,13 +62,13 @@ class Reader:
         ts = iso_time(stamp[1]) if stamp else None
         attempt = rows.attempt
         if not head[1]:
-            attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts).attempt
+            attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts).attempt
             rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)
         rate = values.get("tps")
         if rate and each and abs(rate / each - round(rate / each)) < 0.01 * rate / each:
             rows.param("devices", round(rate / each), line.number, origin="inferred")
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "step": step}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "step": step}
         row |= {"phase": "validation" if head[1] else "train", "epoch": int(head[3])}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem", None)
@@ -77,4 +77,4 @@ class Reader:
         rows.put("steps", line.number, row)
         named = [(name, value, "tokens/s" if name == "tps" else None) for name, value in values.items()]
         named += [("tps_per_gpu", each, "tokens/s")] if each is not None else []
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)

@@ -77,11 +77,11 @@ class Reader:
             self.row(line, self.head, value)
         else:
             factor, unit = UNITS.get(name, (1.0, None))
-            rows.metric(line.number, line.rank, line.place, rows.step, name, value * factor, unit)
+            rows.metric(line.number, line.rank, line.location, rows.step, name, value * factor, unit)
 
     def begin(self, loss: float, line: Line) -> None:
         step = self.rows.step or 0
-        position = self.rows.attempt_of(line.number, step, line.rank, line.place, self.ts)
+        position = self.rows.attempt_of(line.number, step, line.rank, line.location, self.ts)
         if position.begins:
             self.tokens = None
         self.attempt, self.loss = position.attempt, loss
@@ -95,7 +95,7 @@ class Reader:
     def row(self, line: Line, head: re.Match[str], speed: float) -> None:
         rows, ts = self.rows, self.ts
         rows.add(
-            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
             epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
             tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip

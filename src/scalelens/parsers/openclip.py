@@ -45,7 +45,7 @@ class Reader:
             return False
         times = TIMES.search(line.text, head.end() - 1)
         epoch, samples, all_samples = (int(text) for text in head.groups())
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         if not times:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             self.at[whose] = epoch, samples // (self.batch or samples or 1)
@@ -67,17 +67,17 @@ class Reader:
         since = batches - before[1] if before[0] == epoch and batches > before[1] else batches
         self.at[whose] = epoch, batches
         step = epoch * (all_samples // self.batch) + batches - 1
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         loss = LOSS.search(line.text)
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=step_s, data_s=data_s, samples=self.batch, averaged_steps=since,
             value_kind="instant" if since == 1 else "interval_mean",
             loss=float(loss[1]) if loss else None, learning_rate=learning_rate or None,
         )  # fmt: skip
         rates = [("samples_per_second", rate, None), ("samples_per_second_per_gpu", per_gpu, None)]
         known = [(name, value, unit) for name, value, unit in rates if value is not None]
-        self.rows.metrics(line.number, line.rank, line.place, step, known)
+        self.rows.metrics(line.number, line.rank, line.location, step, known)
         return True
 
     def facts(self, line: Line, rate: float, per_gpu: float | None) -> None:

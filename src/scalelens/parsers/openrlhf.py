@@ -49,11 +49,11 @@ class Reader:
         if end < len(line.text.rstrip()) or not line.text.rstrip().endswith("}"):
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, whose = int(head[1]), (line.rank, line.place)
+        step, whose = int(head[1]), (line.rank, line.location)
         if 0 < values.get("timing/step_total", 0) < math.inf:
             rows.add(
                 "steps", line.number, attempt=rows.attempt_of(line.number, step, *whose).attempt, rank=line.rank,
-                place=line.place, phase="train", step=step, averaged_steps=1, value_kind="instant",
+                place=line.location, phase="train", step=step, averaged_steps=1, value_kind="instant",
                 **{column: values.pop(name, None) for name, column in COLUMNS.items()},
             )  # fmt: skip
             rows.steps_line = line.number

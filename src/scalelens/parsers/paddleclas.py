@@ -91,7 +91,7 @@ class Reader:
         if end:
             units = {"batch_cost": "s", "reader_cost": "s", "batch_cost_sum": "s"}
             means = [(f"END {name}", value, units.get(name)) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, means, "mean")
             return True
         self.record((epoch, index, total), max(batches, 1), values, ts, line)
         return True
@@ -112,10 +112,10 @@ class Reader:
     ) -> None:
         """A row of the training, at an epoch, an iteration and the iterations of the epoch; a mean over `batches`."""
         epoch, index, total = at
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "phase": "train", "epoch": epoch}
         cost = values.get("batch_cost")
-        attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place, ts, cost).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
+        attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.location, ts, cost).attempt
+        self.at[line.rank, line.location] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
         row |= {"averaged_steps": batches, "value_kind": "running_mean", "rate_scope": "rank", "ts": ts}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
@@ -123,7 +123,7 @@ class Reader:
             row["accuracy"] = values.pop("top1")
         self.describe(row, line)
         self.rows.put("steps", line.number, row)
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], [(k, v, None) for k, v in values.items()])
 
     def evaluation(self, match: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
         values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}
@@ -131,21 +131,21 @@ class Reader:
             values = {"best metric": float(match[3].rpartition(" ")[2])}
         if match[2] is None:
             named = [(f"Eval {name}", value, None) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named, "mean")
             return bool(named)
         if not WHOLE.search(text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         epoch, index = int(match[1]), int(match[2])
-        *_, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "validation"}
+        *_, attempt = self.at.get((line.rank, line.location), (-1, -1, 0))
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "validation"}
         row |= {"epoch": epoch - 1 if epoch else None, "step": index, "value_kind": "running_mean"}
         row |= {"averaged_steps": index - WARM_UP if index > WARM_UP else index + 1, "rate_scope": "rank"}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         row |= {"accuracy": values.pop("top1", None), "ts": ts, "ts_origin": "naive"}
         self.rows.put("steps", line.number, row)
         named = [(f"Eval {name}", value, None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
         return True
 
     def fact(self, text: str, line: Line) -> bool:

@@ -83,7 +83,7 @@ class Reader:
         elif match := EVALUATION.search(text):
             values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
             named = [(f"eval {name}", value, None) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
         elif match := EVERY.search(text):
             self.every = int(match[1]) or None
         else:
@@ -98,11 +98,11 @@ class Reader:
             epoch, step = (int(match[name]) for name in (("first", "iter") if kind == "seg" else ("one", "global")))
             epoch -= 0 if match["old"] else 1
         ts = logged_at(line.text.rstrip())
-        attempt, _, start, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        attempt, _, start, _ = self.rows.attempt_of(line.number, step, line.rank, line.location, ts)
         gap = step - (start if start is not None else -1 if kind == "det" or match["old"] else 0)
         if start is not None and (kind != "det" or gap <= int(match["index"])):  # within an epoch
             self.longest = max(self.longest, gap)
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "train"}
         if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         return row | {"epoch": epoch, "step": step, "rate_scope": "rank"}, gap, start is None
@@ -133,7 +133,7 @@ class Reader:
         memory = values.pop("max_mem_reserved", None)
         named: list[tuple[str, float, str | None]] = [(name, value, None) for name, value in values.items()]
         named += [("max_mem_reserved", memory * 2**20, "bytes")] if memory is not None else []
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], named)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], named)
 
     def describe(self, row: dict[str, Any], line: Line, whole: bool) -> None:
         """What follows from a record for the run; only where it is of whole batches for the batch."""

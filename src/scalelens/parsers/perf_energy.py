@@ -57,7 +57,7 @@ class Reader:
             return True
         joules = int(re.sub(r"[.,]", "", text)) / 100
         if what not in SCOPES:
-            self.rows.metric(line.number, line.rank, line.place or where, None, f"energy-{what}", joules, "J")
+            self.rows.metric(line.number, line.rank, line.location or where, None, f"energy-{what}", joules, "J")
         elif at:
             now = float(at.replace(",", "."))
             if now != self.now:

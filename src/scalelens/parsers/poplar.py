@@ -102,7 +102,7 @@ class Reader:
 
     def span(self, phase: str, line: Line, span_s: float) -> dict[str, Any]:
         row = {
-            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": phase, "span_s": span_s,
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": phase, "span_s": span_s,
             "origin": "logged",
         }  # fmt: skip
         self.rows.put("phases", line.number, row)
@@ -117,7 +117,7 @@ class Reader:
             row["span_s"] = max((ts - begun).total_seconds(), row["span_s"])
         else:
             row = {
-                "rank": line.rank, "place": line.place, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
+                "rank": line.rank, "place": line.location, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
                 "ts_origin": "utc",
             }  # fmt: skip
             self.rows.put("phases", line.number, row)

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.number_fields import Places
+from scalelens.parsing.number_fields import Positions
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.tables import FLOAT
@@ -122,7 +122,7 @@ class Reader:
             self.rows.param("log_writers", writers, origin="inferred")
 
     def log(self, line: Line) -> Log:
-        label = (line.rank, line.place)
+        label = (line.rank, line.location)
         return self.logs.get(label) or self.logs.setdefault(label, Log())
 
     def cut(self, line: Line, why: str = "the record is cut, or something else was printed into it") -> bool:
@@ -170,7 +170,7 @@ class Reader:
 
     def take_records(self, records: Records) -> int:
         """Records of one writer behind the first batch of an epoch, whose steps rise; not the last of them."""
-        rows, label = self.rows, (records.prefix.rank, records.prefix.place)
+        rows, label = self.rows, (records.prefix.rank, records.prefix.location)
         log, following = self.logs.get(label), rows.following(None, label_text(*label))
         head = HEAD.fullmatch(records.form.head)
         if not head or not log or not following or log.writers > 1 or log.base is None or not self.run:
@@ -195,10 +195,10 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, values: dict[str, pa.Array], steps: Places, epochs: Places, attempt: int
+        self, records: Records, values: dict[str, pa.Array], steps: Positions, epochs: Positions, attempt: int
     ) -> None:
         """What `add` does, for records of the training whose `Data` is the wait for data."""
-        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.location, "step": steps}
         row: dict[str, Any] = {"phase": "train", "epoch": epochs, "attempt": attempt}
         for name, numbers in values.items():
             if name in COLUMNS:
@@ -232,7 +232,7 @@ class Reader:
         log.texts.add(text)
         step = (epoch or 0) * total + index
         if head[1]:
-            place = label_text(line.rank, line.place)
+            place = label_text(line.rank, line.location)
             log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=place).attempt)
             log.step = self.rows.step = step
             self.rows.steps_line = line.number
@@ -256,7 +256,7 @@ def whose(line: Line, log: Log) -> tuple[int | None, str | None]:
     """Rank of a record.  A label that several writers share is that of the task that started them."""
     if log.writers > 1 and line.rank is not None:
         return None, str(line.rank)
-    return line.rank, line.place
+    return line.rank, line.location
 
 
 def label_text(rank: int | None, place: str | None) -> str:

@@ -62,7 +62,7 @@ class Reader:
     def device(self, line: Line) -> bool:
         """A line that says something of one device."""
         if match := NAME.match(line.text):
-            self.named.setdefault((line.rank, line.place), {})[int(match[1])] = line.number
+            self.named.setdefault((line.rank, line.location), {})[int(match[1])] = line.number
             self.rows.param("device_model", match[2], line.number, origin="environment")
             unit = "gcd" if re.search(r"\bMI250X?\b", match[2]) else "gpu"
             self.rows.param("device_unit", unit, line.number, origin="inferred")

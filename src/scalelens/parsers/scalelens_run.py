@@ -84,7 +84,7 @@ class Reader:
         "".join([*record, *(value for value in record.values() if isinstance(value, str))]).encode()  # lone surrogates
         head = convert(record, HEAD)
         rank = line.rank if head.rank is None else head.rank
-        place = line.place if rank is None else None
+        place = line.location if rank is None else None
         if self.said.get((rank, place)) == text:
             return  # printed twice
         self.said[rank, place] = text

@@ -51,9 +51,9 @@ class Reader:
             return self.record(record, stamp, line)
         if not (span := SPAN.match(line.text, head.end())):
             return False
-        *_, attempt = self.at.get((line.rank, line.place), (0, 0, 0))
+        *_, attempt = self.at.get((line.rank, line.location), (0, 0, 0))
         self.rows.add(
-            "phases", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=int(span[1]),
+            "phases", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=int(span[1]),
             step=self.rows.step, span_s=clock_span(span[2]), origin="logged", **stamp,
         )  # fmt: skip
         return True
@@ -67,10 +67,10 @@ class Reader:
             return True
         epoch, index, total = (int(number) for number in record.groups())
         attempt = self.rows.attempt_of(
-            line.number, epoch * total + index, line.rank, line.place, stamp.get("ts"), values.get("time")
+            line.number, epoch * total + index, line.rank, line.location, stamp.get("ts"), values.get("time")
         ).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        self.at[line.rank, line.location] = epoch, index, attempt
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": epoch, "step": epoch * total + index, "averaged_steps": 1, "value_kind": "instant"}
         row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem") * 2**20
@@ -80,5 +80,5 @@ class Reader:
         self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row | stamp)
         others = [(name, value, "s" if name.endswith(" time") else None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], others)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], others)
         return True

@@ -55,5 +55,5 @@ class Reader:
                 ts_origin="naive" if ts else None,
             )  # fmt: skip
         celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in CELSIUS.finditer(text)]
-        self.rows.metrics(line.number, line.rank, line.place, None, celsius)
+        self.rows.metrics(line.number, line.rank, line.location, None, celsius)
         return True

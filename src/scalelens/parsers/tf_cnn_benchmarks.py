@@ -70,7 +70,7 @@ class Reader:
                 self.rows.metrics(
                     line.number,
                     line.rank,
-                    line.place,
+                    line.location,
                     self.rows.step,
                     [("total images/sec", value, "samples/s")],
                     "mean",
@@ -111,14 +111,14 @@ class Reader:
 
     def record(self, match: re.Match[str], line: Line) -> None:
         step, rate = int(match[1]), float(match[2])
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
-        self.at[line.rank, line.place] = step, attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
+        self.at[line.rank, line.location] = step, attempt
         self.rows.step, self.rows.steps_line = step, line.number
         batch, scope = self.batch()
         others = [float(value) for value in match[5].split()]
         accuracy = others[1] if len(others) == 3 else None
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location,
             phase="validation" if "FORWARD" in self.facts.get("mode", "").upper() else "train", step=step,
             step_s=batch / rate if batch and rate else None, averaged_steps=max(step, 1),
             value_kind="running_mean", samples=self.rows.params.get("global_batch_size"),
@@ -126,4 +126,4 @@ class Reader:
             accuracy=accuracy,
         )  # fmt: skip
         spread = [("+/-", float(match[3]), "samples/s"), ("jitter", float(match[4]), "samples/s")]
-        self.rows.metrics(line.number, line.rank, line.place, step, spread)
+        self.rows.metrics(line.number, line.rank, line.location, step, spread)

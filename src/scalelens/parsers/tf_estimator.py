@@ -46,7 +46,7 @@ class Reader:
         rows = self.rows
         if rate := RATE.search(line.text):
             unit = "steps/s" if rate[1] == "global_step" else "samples/s"
-            rows.metric(line.number, line.rank, line.place, rows.step, f"{rate[1]}/sec", float(rate[2]), unit)
+            rows.metric(line.number, line.rank, line.location, rows.step, f"{rate[1]}/sec", float(rate[2]), unit)
             return True
         record = RECORD.search(line.text)
         if not record:
@@ -55,7 +55,7 @@ class Reader:
             rows.problem(line.number, "the time of the record is cut", line.text)
             return True
         step = int(record[2])
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         span_s = float(record[4]) if record[4] else None
         steps = step - position.before if span_s is not None and position.before is not None else 0
         values = {name: float(value) for name, value in VALUE.findall(record[1] + record[3]) if value != "nan"}
@@ -63,10 +63,12 @@ class Reader:
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "tensorflow", line.number, origin="inferred")
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=span_s / steps if span_s is not None and steps > 0 else None,
             averaged_steps=steps if steps > 0 else None, value_kind="interval_mean" if steps > 0 else None,
             loss=values.pop(loss, None),
         )  # fmt: skip
-        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])
+        rows.metrics(
+            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
+        )
         return True

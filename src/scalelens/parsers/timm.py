@@ -70,14 +70,14 @@ class Reader:
         elif BEGUN.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         elif match := TEST.search(line.text):
-            epoch, _, attempt = self.at.get((line.rank, line.place), (None, 0, 0))
+            epoch, _, attempt = self.at.get((line.rank, line.location), (None, 0, 0))
             self.rows.add(
-                "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="validation",
+                "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="validation",
                 epoch=epoch, step=int(match[1]), step_s=float(match[2]), averaged_steps=1, value_kind="instant",
                 loss=float(match[4]), accuracy=float(match[6]) / 100,
             )  # fmt: skip
         elif match := BEST.search(line.text):
-            self.rows.metric(line.number, line.rank, line.place, self.rows.step, "Best metric", float(match[1]))
+            self.rows.metric(line.number, line.rank, line.location, self.rows.step, "Best metric", float(match[1]))
         else:
             return self.facts(line)
         return True
@@ -91,13 +91,13 @@ class Reader:
 
     def train(self, match: re.Match[str], line: Line) -> None:
         epoch, index, total = int(match[1]), int(match[2]), int(match[3])
-        attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.place).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
+        attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.location).attempt
+        self.at[line.rank, line.location] = epoch, index, attempt
         self.rows.step, self.rows.steps_line = epoch * total + index, line.number
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=epoch * total + index, step_s=float(match[6]), averaged_steps=1, value_kind="instant",
             samples=self.rows.params.get("global_batch_size"), samples_per_s=float(match[7]), rate_scope="global",
             data_s=float(match[11]), loss=float(match[4]), learning_rate=float(match[10]),

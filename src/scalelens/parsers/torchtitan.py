@@ -95,7 +95,7 @@ class Reader:
         ts = line_time(stamp[1] if stamp else None, line, rows)
         phase, averaged = "validation" if match[1] else "train", 1 if step == 1 else None
         if phase == "train":
-            position = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=line.rank in self.started)
+            position = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=line.rank in self.started)
             if position.before is not None:
                 averaged = step - position.before
             self.started.discard(line.rank)
@@ -103,7 +103,7 @@ class Reader:
         tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = product(speed, rows.params.get("devices"))
         rows.add(
-            "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
+            "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
             phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
             value_kind="instant" if averaged == 1 else "interval_mean",
             step_s=tokens / whole if tokens and whole and phase == "train" else None,
@@ -112,7 +112,7 @@ class Reader:
             **{column: values.get(name) for name, column in COLUMNS.items()},
         )  # fmt: skip
         others = [(k, v, UNITS.get(k)) for k, v in values.items() if k not in COLUMNS and k != "memory"]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
 

@@ -47,11 +47,11 @@ class Reader:
             if "lr" not in values:
                 return True
         step = int(head[1])
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
         memory = next((values.pop(name) * scale for name, scale in MEMORY.items() if name in values), None)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             rate_scope="rank", peak_memory_bytes=memory,
             **{column: values.pop(name, None) for name, column in COLUMNS.items()},
         )  # fmt: skip
@@ -59,7 +59,7 @@ class Reader:
             (name, value * 2**30 if "memory" in name else value, "bytes" if "memory" in name else unit(name))
             for name, value in values.items()
         ]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "torchtune", line.number)
         return True

@@ -67,18 +67,18 @@ class Reader:
         self.total: int | None = None  # batches of an epoch
 
     def take(self, line: Line) -> bool:
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), Log())
         if head := RECORD.search(line.text):
             self.record(head, log, line)
         elif span := SPAN.search(line.text):
             self.rows.add(
-                "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.place,
+                "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.location,
                 phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
                 step=log.step, span_s=clock_span(span[2]), origin="logged",
             )  # fmt: skip
         elif (match := SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
             accuracies = [(f"Test: Acc@{k}", float(match[n]), "%") for k, n in ((1, 2), (5, 3))]
-            self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
+            self.rows.metrics(line.number, line.rank, line.location, log.step, accuracies)
         else:
             return False
         return True
@@ -91,7 +91,7 @@ class Reader:
         if None in fields or not all(WHOLE.fullmatch(values.get(name, "")) for name in ("time", "data")):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train" if train else "validation"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "phase": "train" if train else "validation"}
         if train:
             self.position(int(head[1]), index, total, log, line)
         row |= {"attempt": log.attempt, "epoch": epoch_of(log), "step": log.step if train else index}
@@ -116,15 +116,15 @@ class Reader:
                     unit = "samples/s" if name == "img/s" else "%" if name == "acc5" else None
                     metrics.append((name if train else f"Test: {name}", value, unit))
         self.rows.put("steps", line.number, row)
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
 
     def position(self, epoch: int, index: int, total: int, log: Log, line: Line) -> None:
         """Where a record of the training stands: going back is a restart, with other batches another run."""
         if (epoch, index) <= log.at and total != self.total:
             self.rows.new_part()
             self.logs.clear()
-            self.logs[line.rank, line.place] = log
-        log.attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place).attempt
+            self.logs[line.rank, line.location] = log
+        log.attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.location).attempt
         if total != self.total or "iterations_per_epoch" not in self.rows.params:
             self.rows.param("framework", "pytorch", line.number, origin="inferred")
             self.rows.param("iterations_per_epoch", total, line.number)

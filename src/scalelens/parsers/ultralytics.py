@@ -66,7 +66,7 @@ class Reader:
         record = RECORD.match(line.text)
         if not record:
             return False
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), Log())
         epoch, total = int(record[1]) - ("obj" not in " ".join(self.names)), int(record[4])
         if log.epoch != epoch:
             self.release(log)
@@ -75,7 +75,7 @@ class Reader:
         span_s = seconds(record[5]) if record[5] else None
         rate, unit = float(record[6] or record[8] or 0), record[7] or record[9]
         step_s = rate if unit == "s/it" else 1 / rate if rate else span_s / total if span_s and total else None
-        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": epoch, "samples": self.rows.params.get("global_batch_size")}
         row |= {"step": (epoch + 1) * total, "step_s": step_s, "averaged_steps": total, "value_kind": "epoch_mean"}
         losses = zip(self.names, record[3].split(), strict=False)

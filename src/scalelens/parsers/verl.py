@@ -50,17 +50,17 @@ class Reader:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         step = int(head[1])
         if "timing_s/step" in values:
-            position = rows.attempt_of(line.number, step, line.rank, line.place)
+            position = rows.attempt_of(line.number, step, line.rank, line.location)
             memory = next((values.pop(name) for name in MEMORY if name in values), None)
             rows.add(
-                "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+                "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
                 averaged_steps=1, value_kind="instant", rate_scope="global",
                 peak_memory_bytes=memory * 2**30 if memory is not None else None,
                 **{column: values.pop(name, None) for name, column in COLUMNS.items()},
             )  # fmt: skip
             rows.steps_line = line.number
         rows.step = step
-        rows.metrics(line.number, line.rank, line.place, step, [(name, v, unit(name)) for name, v in values.items()])
+        rows.metrics(line.number, line.rank, line.location, step, [(name, v, unit(name)) for name, v in values.items()])
         rows.param("framework", "verl", line.number)
         return True
 

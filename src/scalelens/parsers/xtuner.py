@@ -66,17 +66,17 @@ class Reader:
         rank = int(label[1]) if label and label[1] else line.rank
         ts = line_time(label[2] if label else None, line, rows)
         step_s = values["data_time"] + values["time"]
-        position = rows.attempt_of(line.number, step, rank, line.place, ts, step_s)
+        position = rows.attempt_of(line.number, step, rank, line.location, ts, step_s)
         rows.step, rows.steps_line = step, line.number
         loss = next((values[name] for name in LOSSES if name in values), None)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=rank, place=line.location, phase="train", step=step,
             epoch=int(record[1]) if record[1] else None, step_s=step_s, averaged_steps=1, value_kind="instant", rate_scope="rank",
             loss=loss, ts=ts, ts_origin="naive" if ts else None,
             **{column: values.get(name) for name, column in COLUMNS.items()},
         )  # fmt: skip
         others = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in COLUMNS]
-        rows.metrics(line.number, rank, line.place, step, others)
+        rows.metrics(line.number, rank, line.location, step, others)
         rows.param("framework", "xtuner", line.number)
         rows.param("max_steps", int(record[3]), line.number)
 

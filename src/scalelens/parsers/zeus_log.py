@@ -42,7 +42,7 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         if match := STARTED.match(line.text):
-            self.devices[line.rank, line.place] = ",".join(match[1].replace(" ", "").split(","))
+            self.devices[line.rank, line.location] = ",".join(match[1].replace(" ", "").split(","))
             return True
         match = STEPS.match(line.text)
         if not match:
@@ -57,12 +57,12 @@ class Reader:
             return True
         energy_j, power_w, span_s = numbers
         self.rows.add(
-            "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
+            "energy", line.number, device=self.devices.get((line.rank, line.location)), scope="gpu", energy_j=energy_j,
             span_s=span_s, method="zeus",
         )  # fmt: skip
         others = [(name, amount(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
         values = [
             (name, value, unit) for name, value, unit in [("Avg Power", power_w, "W"), *others] if value is not None
         ]
-        self.rows.metrics(line.number, line.rank, line.place, int(step), values, "mean")
+        self.rows.metrics(line.number, line.rank, line.location, int(step), values, "mean")
         return True

@@ -36,7 +36,9 @@ SURE = 8  # records of different steps that show whether there is one writer
 KEPT = 256  # steps and writers of a launch that are remembered
 AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
 
-Stream = tuple[Any, ...]  # who printed, as far as that is known: format, rank, place, and what else tells records apart
+Stream = tuple[
+    Any, ...
+]  # who printed, as far as that is known: format, rank, location, and what else tells records apart
 
 
 class Position(NamedTuple):
@@ -173,7 +175,7 @@ class Writers:
             return self.headers
         return self._headers_by_rank[rank] + self._headers_by_rank[None]
 
-    def place(
+    def position_of(
         self, whose: Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
         step_s: float | None = None, once: bool = True,
     ) -> Position:  # fmt: skip

@@ -49,12 +49,12 @@ JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
 
 
 class Line(NamedTuple):
-    """One line: its text without decoration, its number in the file, and the rank or place that printed it."""
+    """One line: its text without decoration, its number in the file, and the rank or location that printed it."""
 
     text: str
     number: int
     rank: int | None = None
-    place: str | None = None
+    location: str | None = None  # a node, a host or a local rank, where the global rank is not known
 
 
 class Reader(Protocol):
@@ -83,17 +83,17 @@ def clean(raw: bytes, number: int) -> Line:
         text = ANSI.sub("", text)
     if text.startswith(" ["):
         return Line(text, number)  # most lines are Megatron's records, and no prefix begins like them
-    text, rank, place = without_prefix(text)
-    return Line(text, number, rank, place)
+    text, rank, location = without_prefix(text)
+    return Line(text, number, rank, location)
 
 
 class Continuation:
     """A format's claim on the following lines that have the same prefix."""
 
-    __slots__ = ("left", "place", "rank", "reader")
+    __slots__ = ("left", "location", "rank", "reader")
 
     def __init__(self, reader: Reader, line: Line) -> None:
-        self.reader, self.rank, self.place, self.left = reader, line.rank, line.place, CLAIM_LIMIT
+        self.reader, self.rank, self.location, self.left = reader, line.rank, line.location, CLAIM_LIMIT
 
 
 class LineDispatcher:
@@ -163,24 +163,24 @@ class LineDispatcher:
     def _read_block(self, reader: ColumnReader, block: Block, records: Records) -> None:
         """Delivers the records before a gap that holds an anchor, then the lines of the gap, and so on."""
         hit = block.with_anchors(self._find)
-        count, taken, begin, place = len(records.lines), 0, 0, 0
+        count, taken, begin, position = len(records.lines), 0, 0, 0
         for gap in [*np.flatnonzero(hit).tolist(), len(hit)]:
             taken += self._take_records(reader, block, records.part(min(begin, count), min(gap, count)))
-            place, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
+            position, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
             if self._claiming:  # which lines are claimed is told by looking at each
                 break
             if gap < len(hit):  # with the next record, which ends what the lines may have claimed
                 end = int(block.gaps[gap + 1, 0]) if gap < count else len(block.text)
-                self.lines = block.number_at(place) - 1
-                self._read_whole_lines(block.text[place:end])
-                place = end
-        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= place)  # most often few are looked at
+                self.lines = block.number_at(position) - 1
+                self._read_whole_lines(block.text[position:end])
+                position = end
+        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= position)  # most often few are looked at
         self.recurring.look(block.text, untaken, block.first)
         self._poor_blocks += taken < count / 2
         self.lines = block.first - 1 + len(block.ends)
-        if place < len(block.text):
-            self.lines = block.number_at(place) - 1
-            self._read_whole_lines(block.text[place:])
+        if position < len(block.text):
+            self.lines = block.number_at(position) - 1
+            self._read_whole_lines(block.text[position:])
 
     def _take_records(self, reader: ColumnReader, block: Block, records: Records) -> int:
         """Hands records to the reader of their form; those that it does not take by columns, line by line.
@@ -216,22 +216,22 @@ class LineDispatcher:
             self.lines += text.count(b"\n")
             return
         ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED).tolist()
-        first, place = self.lines + 1, 0  # number of the first line, and the place in `ends` of the next line
+        first, index = self.lines + 1, 0  # number of the first line, and the index in `ends` of the next line
         self.lines += len(ends)
         gaps: list[tuple[int, int]] = []  # parts of the text that no format took
         untaken = 0  # start of the next of them
         if not text.endswith(b"\n"):
             ends.append(len(text))
-        while place < len(ends) and (hit is not None or self._claiming):
-            start = ends[place - 1] + 1 if place else 0
-            if hit is not None and not self._claiming and ends[place] < hit[1]:
-                place, start = line_of_hit(text, ends, place, start, hit[1])
-            number, end = first + place, ends[place]
+        while index < len(ends) and (hit is not None or self._claiming):
+            start = ends[index - 1] + 1 if index else 0
+            if hit is not None and not self._claiming and ends[index] < hit[1]:
+                index, start = line_of_hit(text, ends, index, start, hit[1])
+            number, end = first + index, ends[index]
             raw = text[start:end]
             if end - start > SRUN_CUT:
                 raw, end = joined_again(text, start, end)
-                place = bisect.bisect_left(ends, end, place)
-            place += 1
+                index = bisect.bisect_left(ends, end, index)
+            index += 1
             self._took = False
             anchors: list[int] = []  # of the line, by their index
             while hit is not None and hit[1] < end:
@@ -266,8 +266,8 @@ class LineDispatcher:
     def _deliver(self, raw: bytes, number: int, anchors: list[int], label: Line | None = None) -> Line:
         """Hands a line to the format that claimed it, and to those whose anchors it holds."""
         line = clean(raw, number)
-        if label and line.rank is None and line.place is None:
-            line = line._replace(rank=label.rank, place=label.place)
+        if label and line.rank is None and line.location is None:
+            line = line._replace(rank=label.rank, location=label.location)
         claimer = self._claimed(line) if self._claiming else None
         if anchors:
             self._offer(line, anchors, claimer, raw)
@@ -308,7 +308,7 @@ class LineDispatcher:
         """Notes by whom, and behind which prefix, the records of a form are read."""
         if form is not self._noted and raw.endswith(text := line.text.encode()):
             self._by_columns, self._noted = reader, form
-            self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.place)
+            self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.location)
 
     def _reader(self, name: str) -> Reader:
         reader: Reader = self._anchors.formats[name].Reader(self.rows)
@@ -320,7 +320,7 @@ class LineDispatcher:
         claimer = None
         for name, claim in [*self._claiming.items()]:
             claims = claim.reader.claims
-            same = claim.rank == line.rank and claim.place == line.place
+            same = claim.rank == line.rank and claim.location == line.location
             if claim.left <= 0 or (same and not (claims and claims.match(line.text))):
                 del self._claiming[name]
                 continue
@@ -366,13 +366,13 @@ def end_of_whole_lines(text: bytes) -> int:
     return end
 
 
-def line_of_hit(text: bytes, ends: list[int], place: int, start: int, hit_end: int) -> tuple[int, int]:
-    """Place in `ends`, and start, of the line that holds a hit; of the whole line where `srun -l` cut it."""
-    done, place = start, bisect.bisect_left(ends, hit_end, place)
-    start = ends[place - 1] + 1
+def line_of_hit(text: bytes, ends: list[int], index: int, start: int, hit_end: int) -> tuple[int, int]:
+    """Index in `ends`, and start, of the line that holds a hit; of the whole line where `srun -l` cut it."""
+    done, index = start, bisect.bisect_left(ends, hit_end, index)
+    start = ends[index - 1] + 1
     if start - SRUN_CUT > done and (begin := start_of_cut(text, start, done)) < start:
-        return bisect.bisect_left(ends, begin, 0, place), begin
-    return place, start
+        return bisect.bisect_left(ends, begin, 0, index), begin
+    return index, start
 
 
 class Offer(NamedTuple):

@@ -40,5 +40,5 @@ def defect(format: str | None, error: Exception) -> str:
     traceback = error.__traceback__
     while traceback and traceback.tb_next:
         traceback = traceback.tb_next
-    place = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
-    return f"the format {format} failed at {place} ({type(error).__name__}: {error}); please report this line"
+    where = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
+    return f"the format {format} failed at {where} ({type(error).__name__}: {error}); please report this line"

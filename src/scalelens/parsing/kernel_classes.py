@@ -67,14 +67,14 @@ def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     # Many events share few names: each pair of name and category is looked at once, as one number.
     width = len(category_texts)
     pair_of_event = name.indices.to_numpy().astype(np.int64) * width + category.indices.to_numpy()
-    pairs, place_of_pair = np.unique(pair_of_event, return_inverse=True)
+    pairs, index_of_pair = np.unique(pair_of_event, return_inverse=True)
     class_of_pair = [kernel_class(name_texts[pair // width], category_texts[pair % width]) for pair in pairs.tolist()]
-    place = np.full(len(names), -1)
-    place[work] = place_of_pair
-    return pa.array(class_of_pair, pa.string()).take(pa.array(place, mask=place < 0))
+    index = np.full(len(names), -1)
+    index[work] = index_of_pair
+    return pa.array(class_of_pair, pa.string()).take(pa.array(index, mask=index < 0))
 
 
 def with_class(events: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of `events` with their column `class`."""
-    place = events.schema.get_field_index("class")
-    return events.set_column(place, events.schema.field(place), classes(events["name"], events["category"]))
+    index = events.schema.get_field_index("class")
+    return events.set_column(index, events.schema.field(index), classes(events["name"], events["category"]))

@@ -1,6 +1,6 @@
 """What launchers do to lines: they put a prefix before each, and `srun -l` cuts long ones.
 
-A prefix may name the global rank.  One that names a local rank, node, host, pod or process gives the place instead.
+A prefix may name the global rank.  One that names a local rank, node, host, pod or process gives the location instead.
 """
 
 import re
@@ -40,14 +40,14 @@ SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 
 
 def without_prefix(text: str) -> tuple[str, int | None, str | None]:
-    """A line without up to two nested prefixes; the global rank that they name, else the place."""
+    """A line without up to two nested prefixes; the global rank that they name, else the location."""
     stamp = TIME_BEFORE_LINE.match(text) if text[:1] in FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
     prefix = PREFIX.match(text, end)
     if not prefix:
         return text[end:], None, None
     rank: int | None = None
-    outer = place = None
+    outer = location = None
     for _ in range(2):
         if not prefix:
             break
@@ -56,16 +56,16 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         label = prefix[kind]
         if kind == "local":
             label = f"{prefix['role']}{label}"
-        place = f"{outer}/{label}" if outer else label
+        location = f"{outer}/{label}" if outer else label
         # The outer one of two labels names the node or the task that started the ranks, not the rank.
         rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
-        outer = place
+        outer = location
         if text[end : end + 1] in FIRST_OF_TIME and (stamp := TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
         if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
             break
         prefix = PREFIX.match(text, end)
-    return text[end:], rank, None if rank is not None else place
+    return text[end:], rank, None if rank is not None else location
 
 
 def pieces(raw: bytes) -> list[bytes]:

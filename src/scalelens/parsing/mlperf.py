@@ -1,9 +1,9 @@
 """What a record of MLPerf's logs leaves open, and a later line tells: rows are kept back until then.
 
-    CountedSteps      whether `step` counts steps or samples
-    DerivedEpochs     whether the time of an epoch is logged, too
-    EpochBlocks       whether the times of epochs are those of the devices, or of a host that runs ahead of them
-    is_of_one_rank    whether a rate is of one rank or of the job
+CountedSteps      whether `step` counts steps or samples
+DerivedEpochs     whether the time of an epoch is logged, too
+EpochBlocks       whether the times of epochs are those of the devices, or of a host that runs ahead of them
+is_of_one_rank    whether a rate is of one rank or of the job
 """
 
 from typing import Any

@@ -42,7 +42,7 @@ def processes_of(database: Database, environment: dict[str, str], name: str) -> 
     workers = sorted(devices) or keys
     ranks = ranks_of(database, environment, name, workers, devices)
     known = len(workers) < 2 or len({*map(ranks.get, workers)} - {None}) == len(workers)
-    parts = {key: 0 if known else place for place, key in enumerate(workers)}
+    parts = {key: 0 if known else part for part, key in enumerate(workers)}
     return {
         key: Process(number, key & 0xFFFFFF, ranks.get(key), parts.get(key, 0)) for number, key in enumerate(keys)
     }, known

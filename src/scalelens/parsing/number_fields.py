@@ -1,6 +1,6 @@
 """Numbers in texts of one form, as columns: the texts between delimiters become an array at once.
 
-Texts of one shape have their digits in the same places.  So a shape is understood once, by a pattern, and the digits
+Texts of one shape have their digits at the same positions.  So a shape is understood once, by a pattern, and the digits
 of all texts that have it are weighted together.  A number of at most 15 digits and a scale of at most 10^22 is exact
 that way (Clinger, How to read floating point numbers accurately, 1990); others are read one by one.
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Letters = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 WORD = 8  # bytes
@@ -29,21 +29,21 @@ PAST_NINE = np.uint64(EACH * (0x80 - 10))  # added to a byte below 0x80, it sets
 UNTIL = np.array([(1 << 8 * k) - 1 for k in range(WORD + 1)], np.dtype("<u8"))  # the first k bytes of a word
 
 
-def windows(letters: Letters, starts: Places, width: int) -> Letters:
-    """The bytes from each of some places on, one row of `width` for each.  None may pass the end of the letters."""
+def windows(letters: Letters, starts: Positions, width: int) -> Letters:
+    """The bytes from each of some positions on, one row of `width` for each.  None may pass the end of the letters."""
     rows = np.ndarray(max(len(letters) - width + 1, 0), f"V{width}", letters.data, strides=(1,))[starts]
     return rows.view(np.uint8).reshape(len(starts), width)
 
 
-def stands_at(letters: Letters, starts: Places, text: bytes) -> bool:
-    """Whether a text stands at each of some places."""
+def stands_at(letters: Letters, starts: Positions, text: bytes) -> bool:
+    """Whether a text stands at each of some positions."""
     return not text or bool((windows(letters, starts, len(text)) == np.frombuffer(text, np.uint8)).all())
 
 
 def numbers_between(
-    letters: Letters, starts: Places, ends: Places, behind: bytes = b"", count: int = 1
+    letters: Letters, starts: Positions, ends: Positions, behind: bytes = b"", count: int = 1
 ) -> npt.NDArray[np.float64] | None:
-    """The numbers at the beginning of each text between two places, a row for the first of each, one for the second.
+    """The numbers at the beginning of each text between two positions, a row for the first of each, one for the second.
 
     None where a text has other than `count` numbers with commas between them, or something else follows.  `behind` is
     a pattern of what follows, in which every digit is a 0.  Behind the last text there are LONGEST_FIELD more letters.
@@ -80,7 +80,7 @@ def shapes_of(texts: Words) -> Words:
 
 
 def numbers_of_shape(words: Words, shape: re.Match[bytes], which: int) -> npt.NDArray[np.float64]:
-    """One of the numbers in each of some texts whose digits stand in the same places."""
+    """One of the numbers in each of some texts whose digits stand at the same positions."""
     texts = words.view(np.uint8)
     minus, whole, fraction, exponent_minus, exponent = range(5 * which + 1, 5 * which + 6)  # groups of NUMBER
     after_point = range(*shape.span(fraction)) if shape[fraction] else range(0)
@@ -97,9 +97,9 @@ def numbers_of_shape(words: Words, shape: re.Match[bytes], which: int) -> npt.ND
     return -numbers if shape[minus] == b"-" else numbers
 
 
-def digits_at(texts: Letters, places: range | list[int]) -> npt.NDArray[np.float64]:
-    """The whole number that the digits at some places of each text make."""
+def digits_at(texts: Letters, columns: range | list[int]) -> npt.NDArray[np.float64]:
+    """The whole number that the digits in some columns of the texts make."""
     number: npt.NDArray[np.float64] = np.zeros(len(texts))
-    for place in places:
-        number = number * 10 + (texts[:, place] - np.uint8(ord("0")))
+    for column in columns:
+        number = number * 10 + (texts[:, column] - np.uint8(ord("0")))
     return number

@@ -6,7 +6,7 @@ from scalelens.parsing.attempts import Position
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-Writer = tuple[int | None, str | None]  # rank and place of the lines
+Writer = tuple[int | None, str | None]  # rank and location of the lines
 
 
 class OpenSteps:
@@ -22,13 +22,19 @@ class OpenSteps:
 
     def fill(self, columns: dict[str, Any], step: int, line: Line) -> tuple[dict[str, Any], Position | None]:
         """The row of a step with further columns, and where it stands, if it is a new one."""
-        whose = line.rank, line.place
+        whose = line.rank, line.location
         part, _, row = self.open.get(whose, (self.rows.part, 0, dict[str, Any]()))
         position = None
         if part != self.rows.part or row.get("step") != step or any(row.get(k, v) != v for k, v in columns.items()):
             self.hand_over(whose)
             position = self.rows.attempt_of(line.number, step, *whose)
-            row = {"attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step}
+            row = {
+                "attempt": position.attempt,
+                "rank": line.rank,
+                "place": line.location,
+                "phase": "train",
+                "step": step,
+            }
             self.open[whose] = self.rows.part, line.number, row
             framework, origin = self.framework
             self.rows.steps_line = line.number

@@ -1,7 +1,7 @@
 """Records that differ in their numbers alone, read by columns.
 
 Most lines of a long log are records of one form: a head, and fields between a delimiter, each a text and a number.
-A format that has read some of them names the form.  Then the records of a block are found by the places of their
+A format that has read some of them names the form.  Then the records of a block are found by the positions of their
 delimiters, and their numbers become columns.  That takes a tenth of the time of reading them line by line.
 What has another form is read line by line.
 """
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import KEPT, Launch
-from scalelens.parsing.number_fields import LONGEST_FIELD, Places, numbers_between, stands_at, windows
+from scalelens.parsing.number_fields import LONGEST_FIELD, Positions, numbers_between, stands_at, windows
 
 FEWEST_RECORDS = 16  # of one form that are read by columns
 MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
@@ -40,25 +40,25 @@ class Field(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """What a launcher put before a line, and the rank or place that it names."""
+    """What a launcher put before a line, and the rank or location that it names."""
 
     text: bytes = b""
     rank: int | None = None
-    place: str | None = None
+    location: str | None = None
 
 
 class Found(NamedTuple):
-    """Lines of a form: their places among the lines of a block, and those of their delimiters in the text."""
+    """Lines of a form: their indexes among the lines of a block, and the positions of their delimiters in the text."""
 
-    places: Places
-    delimiters: Places  # a row for each line
+    indexes: Positions
+    delimiters: Positions  # a row for each line
     above: "Found | None" = None  # the lines above that belong to them
 
 
 class Records(NamedTuple):
     """Records of one form and one prefix: numbers of the lines, the texts of the heads, the numbers of each field."""
 
-    lines: Places
+    lines: Positions
     heads: pa.Array
     fields: list[pa.Array]
     form: "RecordForm"
@@ -96,36 +96,36 @@ class RecordForm:
         behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
         count = len(self.fields) + self.closed
         within_prefix = prefix.text.count(self.delimiter.encode())
-        places = np.flatnonzero(np.diff(behind, prepend=0) == within_prefix + count)
+        indexes = np.flatnonzero(np.diff(behind, prepend=0) == within_prefix + count)
         width = len(prefix.text) + len(self._head)
-        first = behind[places] - count
-        fits = delimiters[first] - starts[places] == width
+        first = behind[indexes] - count
+        fits = delimiters[first] - starts[indexes] == width
         if self.closed:
-            fits &= delimiters[first + count - 1] == ends[places] - 1
-        places, first = places[fits], first[fits]
-        heads = windows(letters, starts[places], width)
+            fits &= delimiters[first + count - 1] == ends[indexes] - 1
+        indexes, first = indexes[fits], first[fits]
+        heads = windows(letters, starts[indexes], width)
         before, head = heads[:, : len(prefix.text)], heads[:, len(prefix.text) :]
         fits = (before == np.frombuffer(prefix.text, np.uint8)).all(1)
         fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
         fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
-        places, first = places[fits], first[fits]
+        indexes, first = indexes[fits], first[fits]
         delimiters = delimiters[first[:, None] + np.arange(count)]
         if not self.above:
-            return Found(places, delimiters)
+            return Found(indexes, delimiters)
         above = self.above.find(block, prefix)
-        _, these, those = np.intersect1d(places, above.places + 1, assume_unique=True, return_indices=True)
-        return Found(places[these], delimiters[these], Found(above.places[those], above.delimiters[those]))
+        _, these, those = np.intersect1d(indexes, above.indexes + 1, assume_unique=True, return_indices=True)
+        return Found(indexes[these], delimiters[these], Found(above.indexes[those], above.delimiters[those]))
 
     def read(self, block: "Block", found: Found, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or no number."""
         above = self.above.read(block, found.above, prefix) if self.above and found.above else None
         if self.above and not above:
             return None
-        places, delimiters = found.places, found.delimiters
+        indexes, delimiters = found.indexes, found.delimiters
         letters, margin = block.letters, LONGEST_FIELD + max(len(field.before) for field in self.fields)
-        if len(letters) < block.ends[places[-1]] + margin:  # a window must not pass the end
+        if len(letters) < block.ends[indexes[-1]] + margin:  # a window must not pass the end
             letters = np.concatenate((letters, np.zeros(margin, np.uint8)))
-        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[places]))
+        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[indexes]))
         fields: list[pa.Array] = []
         for k, field in enumerate(self.fields):
             starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
@@ -135,22 +135,22 @@ class RecordForm:
             if numbers is None:
                 return None
             fields += map(pa.array, numbers)
-        return Records(block.first + places, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
+        return Records(block.first + indexes, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
 
-    def heads(self, block: "Block", ends: Places) -> pa.Array:
-        """The heads of records, which end at some places, as texts."""
+    def heads(self, block: "Block", ends: Positions) -> pa.Array:
+        """The heads of records, which end at some positions, as texts."""
         width = len(self.head)
         texts = windows(block.letters, ends - width, width).tobytes()
         offsets = np.arange(0, len(texts) + 1, width, dtype=np.int32)
         return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(texts))
 
     def times_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """The times of the heads, by their place.  Raises ArrowInvalid where one is no time."""
+        """The times of the heads, by their position.  Raises ArrowInvalid where one is no time."""
         texts = pc.replace_substring(pc.utf8_slice_codeunits(records.heads, begin, end), ",", ".")
         return pc.cast(texts, pa.timestamp("us"))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """A whole number of the heads, by its place in the head of the form."""
+        """A whole number of the heads, by its position in the head of the form."""
         return pc.cast(pc.ascii_trim_whitespace(pc.utf8_slice_codeunits(records.heads, begin, end)), pa.int64())
 
 
@@ -168,10 +168,10 @@ class Block:
     def records(self, form: RecordForm, prefix: Prefix) -> Records | None:
         """The records of a form, where there are many and all of them can be read."""
         found = form.find(self, prefix)
-        if len(found.places) < FEWEST_RECORDS:
+        if len(found.indexes) < FEWEST_RECORDS:
             return None
-        begin = np.concatenate(([0], self.ends[found.places] + 1))
-        starts = self.starts[found.places - form.height + 1]
+        begin = np.concatenate(([0], self.ends[found.indexes] + 1))
+        starts = self.starts[found.indexes - form.height + 1]
         self.gaps = np.column_stack((begin, np.concatenate((starts, [len(self.text)]))))
         return form.read(self, found, prefix)
 
@@ -184,9 +184,9 @@ class Block:
         hit[np.searchsorted(np.cumsum(lengths), hits, side="right")] = True
         return hit
 
-    def number_at(self, place: int) -> int:
-        """Number of the line that begins at a place of the text."""
-        return self.first + int(np.searchsorted(self.starts, place))
+    def number_at(self, position: int) -> int:
+        """Number of the line that begins at a position of the text."""
+        return self.first + int(np.searchsorted(self.starts, position))
 
     def lines(self, records: Records) -> Iterator[tuple[int, bytes]]:
         """The texts of some records, each with the number of its first line."""
@@ -244,7 +244,7 @@ def rising(values: npt.NDArray[np.int64], above: int) -> int:
     return int(falls[0]) + 1 if len(falls) else len(values)
 
 
-def extend(launch: Launch, steps: Places, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
+def extend(launch: Launch, steps: Positions, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
     """Tells a launch of records that go on with it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()

@@ -120,7 +120,7 @@ class Pattern:
         """Takes over a line of this skeleton, with its number and the numbers in it."""
         self.count += 1
         self.last = number
-        counters = [float(values[place]) for place in self.traits.counts]
+        counters = [float(values[index]) for index in self.traits.counts]
         for i, (before, value) in enumerate(zip(self.counters, counters, strict=False)):
             self.rises[i] += value > before
             self.falls[i] += value < before
@@ -150,7 +150,7 @@ class RecurringLines:
 
     def look(self, text: bytes, spans: Iterable[tuple[int, int]], first: int) -> None:
         """Looks at the lines of some spans of a text.  `first` is the number of the first line of the text."""
-        number, counted = first, 0  # the line of the place up to which line ends are counted
+        number, counted = first, 0  # the line of the position up to which line ends are counted
         lines_left, bytes_left = SAMPLE_LINES, SAMPLE_BYTES
         if not self.sampled:
             lines_left, bytes_left = ALL_LINES - self.looked_at, ALL_BYTES - self.searched
@@ -248,13 +248,13 @@ def traits_of(skeleton: str) -> Traits:
     """What a skeleton tells: no count where it is of something else than training."""
     by_word = [match.start(1) for match in COUNT_BY_WORD.finditer(skeleton)]
     of_all = [match.start(match.lastindex or 1) for match in COUNT_OF_ALL.finditer(skeleton)]
-    places = sorted({*by_word, *(of_all if by_word or WORK.search(skeleton) else ())})
-    if not places:
+    positions = sorted({*by_word, *(of_all if by_word or WORK.search(skeleton) else ())})
+    if not positions:
         return Traits((), False, bool(TIME_OR_RATE.search(LEFT_OVER.sub("", skeleton))))
     training = TRAINING.search(skeleton)
-    if (other := ELSEWHERE.search(skeleton)) and (other.start() < places[0] or not training):
+    if (other := ELSEWHERE.search(skeleton)) and (other.start() < positions[0] or not training):
         return Traits((), False, False)
-    without_counts = "".join("%" if place in places else character for place, character in enumerate(skeleton))
+    without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))
     timed = bool(TIME_OR_RATE.search(LEFT_OVER.sub("", without_counts)))
     timed = timed or bool("@" in skeleton[:40] and training)  # a time of day at each step tells how long steps take
-    return Traits(tuple(skeleton.count("#", 0, place) for place in places), bool(by_word), timed)
+    return Traits(tuple(skeleton.count("#", 0, position) for position in positions), bool(by_word), timed)

@@ -5,7 +5,7 @@ A reader of a format gets one `Rows` per file and calls
     rows.add("steps", line=12, step=10, step_s=1.38)     a row; columns left out are NULL
     rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
     rows.problem(12, "the record is cut", text)          a line of the format that could not be read
-    rows.attempt_of(12, step, line.rank, line.place)     which launch printed this record; see parsing/attempts.py
+    rows.attempt_of(12, step, line.rank, line.location)  which launch printed this record; see parsing/attempts.py
     rows.launched()                                      a header: what follows is another launch
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
@@ -189,11 +189,11 @@ class Rows:
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
         step_s: float | None = None, once: bool = True,
     ) -> Position:  # fmt: skip
-        """The attempt of a record of training, and whether it is the first of it; see `Writers.place`."""
+        """The attempt of a record of training, and whether it is the first of it; see `Writers.position_of`."""
         whose = (self.format, place)
         if self._job_over and self.writers.begins_anew(whose, rank, step):
             self.new_part()
-        position = self.writers.place(whose, step, line, rank, ts, step_s, once)
+        position = self.writers.position_of(whose, step, line, rank, ts, step_s, once)
         self.attempt = max(self.attempt, position.attempt)
         return position
 

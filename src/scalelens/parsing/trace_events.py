@@ -190,9 +190,9 @@ def texts(values: list[Any]) -> pa.Array:
     except pa.ArrowException:
         pass
     if {*map(type, values)} <= {int, str, NoneType}:  # few processes and threads have many events
-        places = {value: k for k, value in enumerate({*values})}
-        each = pa.array([text_of(value) for value in places], pa.string())
-        return each.take(pa.array(np.fromiter(map(places.__getitem__, values), np.int32, len(values))))
+        index_of = {value: k for k, value in enumerate({*values})}
+        each = pa.array([text_of(value) for value in index_of], pa.string())
+        return each.take(pa.array(np.fromiter(map(index_of.__getitem__, values), np.int32, len(values))))
     return pa.array([text_of(value) for value in values], pa.string())
 
 

@@ -33,7 +33,7 @@ def array_header(head: bytes) -> tuple[str, ...]:
 
 
 def decoded(text: str, start: int) -> tuple[Any, int] | None:
-    """What stands at a place, and where it ends; None where it is not whole."""
+    """What stands at a position, and where it ends; None where it is not whole."""
     try:
         return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -47,7 +47,7 @@ NAME_COLUMNS = (
     "tag",
     "key",
 )  # beside a column `value`: one value in each row
-PLACES = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
+OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
 
 
 def read_table(source: Source, rows: Rows, records: Records) -> str | None:
@@ -88,7 +88,7 @@ def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
 def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     """Why a table is not one of steps, or None."""
     roles = {reading.role for reading in readings}
-    if not roles & set(PLACES):
+    if not roles & set(OF_STEPS):
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(
         not reading.is_text and reading.role not in (*LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
@@ -126,7 +126,7 @@ def write_rows(source: Source, rows: Rows, records: Records, survey: Survey, rea
                 rows.param(reading.column, column.first, column.line)
 
 
-class Place(NamedTuple):
+class EpochStep(NamedTuple):
     """Where the records of one rank and phase stand."""
 
     epoch: float
@@ -141,7 +141,7 @@ class Writer:
         self.rows, self.table, self.counting = rows, table, counting
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
-        self.last: dict[tuple[Any, ...], Place] = {}
+        self.last: dict[tuple[Any, ...], EpochStep] = {}
         self.settings = [role for role in RUN_SETTINGS if role in table.columns]
         self.units = {reading.column: metric_unit(reading.column, reading.unit) for reading in table.metrics}
 
@@ -157,11 +157,11 @@ class Writer:
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)
         before = self.last.get((*whose, phase))
-        now = Place(epoch or 0, step, table.value(record, "elapsed"))
+        now = EpochStep(epoch or 0, step, table.value(record, "elapsed"))
         counted = step is not None or not {"step", "batch"} & set(table.columns)
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
         if counted and phase == "train":
-            position = rows.writers.place(
+            position = rows.writers.position_of(
                 (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
             )
             self.attempts[whose] = position.attempt
@@ -196,14 +196,14 @@ class Writer:
             values["rate_scope"] = table.columns["samples_per_s"].unit
         return values
 
-    def epoch_span(self, now: Place, before: Place | None) -> float | None:
+    def epoch_span(self, now: EpochStep, before: EpochStep | None) -> float | None:
         """Time of an epoch, where each epoch has one row with the time since the start."""
         if not before or now.elapsed_s is None or before.elapsed_s is None:
             return None
         follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
         return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
 
-    def times(self, record: TableRecord, now: Place, before: Place | None) -> dict[str, Any]:
+    def times(self, record: TableRecord, now: EpochStep, before: EpochStep | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
         table = self.table
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]

@@ -28,7 +28,7 @@ class Stamp(NamedTuple):
     seconds: float  # since midnight; since 1970 where the whole date is known
     resolution_s: float
     iso: str | None  # the whole time, where it is known
-    span: tuple[int, int]  # place in the line
+    span: tuple[int, int]  # in the line
 
 
 def stamp_of(text: str) -> Stamp | None:

@@ -55,7 +55,7 @@ class Field(NamedTuple):
     total: int | None = None  # of `12/391`
     is_mean: bool = False  # stands in brackets behind another number: a running mean of it
     is_whole: bool = False
-    start: int = 0  # place of the name
+    start: int = 0  # where the name begins
 
 
 class Parsed(NamedTuple):
@@ -173,7 +173,7 @@ def unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
 
 
 def name_in(gap: str, done: int) -> tuple[str, int]:
-    """The name at the end of what stands before a number, and the place where it begins."""
+    """The name at the end of what stands before a number, and where it begins."""
     text = gap.rstrip(AROUND + "([{<")
     if not text:
         return "", done + len(gap)

@@ -19,7 +19,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 other(raw)
             continue
         rank: int | None = None
-        place: str | None = None
+        location: str | None = None
         parts = pieces(raw) if b"\r" in raw or MPI_TAG in raw else [raw]
         for k, piece in enumerate(parts):
             if not piece.strip():
@@ -27,12 +27,12 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = piece.decode("utf-8", "replace")
             if "\x1b" in text:
                 text = ANSI.sub("", text)
-            text, own_rank, own_place = without_prefix(text)
+            text, own_rank, own_location = without_prefix(text)
             if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
                 continue  # of a JSON document, which may quote a log
-            if k == 0 or own_rank is not None or own_place is not None:
-                rank, place = own_rank, own_place
-            yield Line(text, number, rank, place), whole or k + 1 < len(parts)
+            if k == 0 or own_rank is not None or own_location is not None:
+                rank, location = own_rank, own_location
+            yield Line(text, number, rank, location), whole or k + 1 < len(parts)
 
 
 def raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:

@@ -131,7 +131,7 @@ class LineTable:
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 if last:
                     yield last[1]
-                cells = self.cells(line, parts, clocks.setdefault((line.rank, line.place), Clock()))
+                cells = self.cells(line, parts, clocks.setdefault((line.rank, line.location), Clock()))
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
@@ -157,19 +157,19 @@ class LineTable:
     def lacks_end(self, parts: Shaped, wanted: list[str]) -> bool:
         """Whether a line ends before some of the numbers that other lines have at their end."""
         names = [MASK.sub("#", field.name) for field in parts.parsed.fields]
-        places = [wanted.index(name) for name in names if name in wanted]
-        return max(places, default=-1) < len(wanted) - 1
+        indexes = [wanted.index(name) for name in names if name in wanted]
+        return max(indexes, default=-1) < len(wanted) - 1
 
     def cells(self, line: Line, parts: Shaped, clock: Clock) -> dict[str, Any]:
         """The values of a line by column."""
         cells: dict[str, Any] = {}
-        counts = {count.place: label for count, label in zip(parts.counts, self._labels, strict=False)}
+        counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         for index, field in enumerate(parts.parsed.fields):
             if index in counts:
                 cells[counts[index]] = int(field.value or 0) if field.is_whole else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
-            elif index < parts.counts[0].place and field.is_whole and not field.unit and not read_name(field.name).role:
+            elif index < parts.counts[0].field and field.is_whole and not field.unit and not read_name(field.name).role:
                 continue  # the line of a source file, a process
             elif named := self.named(field):
                 column, value = named
@@ -177,11 +177,11 @@ class LineTable:
                     cells[column] = value
         if line.rank is not None:
             cells.setdefault("rank", line.rank)
-        if line.place is not None:
-            cells.setdefault("worker", line.place)
+        if line.location is not None:
+            cells.setdefault("worker", line.location)
         counted = zip(parts.counts, self._labels, strict=False)
         within = [self.columns[role] for role in ("step", "batch") if role in self.columns]
-        total = next((parts.parsed.fields[count.place].total for count, label in counted if label in within), None)
+        total = next((parts.parsed.fields[count.field].total for count, label in counted if label in within), None)
         if total is not None:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:
@@ -223,10 +223,10 @@ def mean_of(column: str) -> str:
     return f"{name} mean{bracket}{unit}"
 
 
-def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str]) -> Iterator[TableRecord]:
+def without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
     """Records without those that say the same again.
 
-    Of the drawings of a bar at one place the last counts, and only those with a rate; of Keras' bars the full ones, as
+    Of the drawings of a bar at one count the last counts, and only those with a rate; of Keras' bars the full ones, as
     their times are means over the epoch.
     """
     last: dict[Any, TableRecord] = {}
@@ -235,8 +235,8 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if record.damage:
             yield record
             continue
-        place = [cells.get(name) for name in places]
-        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in place):
+        at = [cells.get(name) for name in counts]
+        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
             continue
         whose = (cells.get("rank"), cells.get("worker"))
         before = last.get(whose)
@@ -244,7 +244,7 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if not bar:
             if before is None or before.cells != cells:
                 yield record
-        elif before is not None and [before.cells.get(name) for name in places] != place:
+        elif before is not None and [before.cells.get(name) for name in counts] != at:
             yield before
     if bar:
         yield from last.values()

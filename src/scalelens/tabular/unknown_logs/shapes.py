@@ -15,7 +15,7 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 
 MOST_SHAPES = 500
-MOST_SERIES = 10_000  # ranks and places
+MOST_SERIES = 10_000  # ranks and locations
 MOST_NAMES = 200
 COUNTS = ("step", "batch", "epoch")
 PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
@@ -42,7 +42,7 @@ class Count(NamedTuple):
     """A number of a line that counts."""
 
     role: str  # step, batch or epoch; `of_all` where only `12/391` tells that it counts
-    place: int  # of the field
+    field: int  # its index in the line
 
 
 class Shaped(NamedTuple):
@@ -86,13 +86,13 @@ def shaped(text: str) -> Shaped | None:
     counts = counts_of(line.fields)
     if not counts:
         return None
-    first = line.fields[counts[0].place]
+    first = line.fields[counts[0].field]
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
-    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.place].name for count in counts)))), None)
+    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
     lead = PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
-    names = tuple(line.fields[count.place].name.lower() or "/" for count in counts[:4])
+    names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
 
 
@@ -137,7 +137,7 @@ class Shape:
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         self.rounding = max(self.rounding, parts.parsed.rounding)
         self.in_training = self.in_training or bool(WORK.search(line.text))
-        self.count(line, [fields[count.place] for count in parts.counts[:4]], fields[: parts.counts[0].place])
+        self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field])
 
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
         """Takes over what a line counts, and the numbers ahead of its counts."""
@@ -148,7 +148,7 @@ class Shape:
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             if value > before and self.roles[i] == "of_all":
