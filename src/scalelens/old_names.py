@@ -13,6 +13,9 @@ OLD_NAMES = {
         "scalelens.parsing.lines": "scalelens.parsing.dispatch",
         "scalelens.parsing.line_times": "scalelens.parsing.stamps",
         "scalelens.parsing.dispatch.Line.place": "scalelens.parsing.dispatch.Line.location",
+        "scalelens.parsing.values.whole": "scalelens.parsing.values.integer",
+        "scalelens.parsing.values.whole_valued": "scalelens.parsing.values.integer_valued",
+        "scalelens.parsing.values.json_whole": "scalelens.parsing.values.json_integer",
     },
 }
 

@@ -25,7 +25,7 @@ from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import decimal_nanoseconds
-from scalelens.parsing.values import rank_in_name, whole
+from scalelens.parsing.values import integer, rank_in_name
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
@@ -63,6 +63,6 @@ def of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows:
     rows.put("events", line, {
         "rank": rank, "ph": "X", "name": cells["Name"], "category": category, "start_ns": start,
         "duration_ns": duration, "process": cells.get("Device_id") or None,
-        "stream": whole(cells.get("Stream ID", ""), BITS), "train_step": whole(cells.get("Step Id", ""), BITS),
+        "stream": integer(cells.get("Stream ID", ""), BITS), "train_step": integer(cells.get("Step Id", ""), BITS),
         "args": json.dumps(others) if others else None,
     })  # fmt: skip

@@ -16,7 +16,7 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, whole
+from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
@@ -40,7 +40,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def of_type(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
-    count = whole(cells["Count"], 15)
+    count = integer(cells["Count"], 15)
     seconds = {name: us / 1e6 for name in STATS if (us := amount(cells[name])) is not None}
     if count is None or len(seconds) < len(STATS):
         rows.problem(line, "a value is not a number that can be read", text)

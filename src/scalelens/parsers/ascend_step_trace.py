@@ -20,7 +20,7 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, whole
+from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
@@ -45,11 +45,11 @@ def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
     if any(times[name] is None for name in NEEDED & times.keys()):
         rows.problem(line, "a time is missing, or is not a number", text)
         return
-    step, kind, index = whole(cells["Step"], 15), cells.get("Type"), cells.get("Index", "")
+    step, kind, index = integer(cells["Step"], 15), cells.get("Type"), cells.get("Index", "")
     if cells["Step"] and step is None:
         rows.problem(line, "the step is not a whole number", text)
         return
-    rank = whole(index) if kind == "rank" else None
+    rank = integer(index) if kind == "rank" else None
     place = place_of(kind, index, cells.get("Device_id"))
     known = [(name, us / 1e6, "s") for name, us in times.items() if us is not None and us < LONGEST_US]
     rows.metrics(line, rank, place, step, known)

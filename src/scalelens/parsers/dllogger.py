@@ -39,7 +39,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import iso_time, whole
+from scalelens.parsing.values import integer, iso_time
 
 VERSION = 5
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
@@ -183,8 +183,8 @@ class Reader:
         framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in parameters), None)
         self.rows.param("framework", framework, line.number, origin="inferred")
         size = "global_batch_size" if WHOLE_JOB & self.settings.keys() else "micro_batch_size"
-        self.rows.param(size, whole(parameters.get("batch_size")), line.number)
-        self.rows.param("devices", whole(parameters.get("world_size")), line.number)
+        self.rows.param(size, integer(parameters.get("batch_size")), line.number)
+        self.rows.param("devices", integer(parameters.get("world_size")), line.number)
         precision = DTYPES.get(parameters.get("dtype", ""))
         if not precision and ("amp" in parameters or "fp16" in parameters):
             precision = (
@@ -233,7 +233,7 @@ class Reader:
         interval = (
             1
             if is_instant
-            else next((every for key in EVERY if (every := whole(self.settings.get(key)))), since or at[-1])
+            else next((every for key in EVERY if (every := integer(self.settings.get(key)))), since or at[-1])
         )
         if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)

@@ -39,7 +39,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import iso_time, whole
+from scalelens.parsing.values import integer, iso_time
 
 VERSION = 3
 LATER = ("step_s", "samples")  # BERT prints its batch at its end
@@ -169,18 +169,18 @@ class Reader:
         if sizes:
             self.rows.param("global_batch_size", sizes[0], line.number, origin="inferred")
             self.rows.param("dp", sizes[1], line.number, origin="inferred")
-            if ipus := whole(self.arguments.get("ipus_per_replica")):
+            if ipus := integer(self.arguments.get("ipus_per_replica")):
                 self.rows.param("devices", sizes[1] * ipus, line.number, origin="inferred")
 
     def sizes(self) -> tuple[int, int, int] | None:
         """Samples of an update over all replicas, replicas, and updates in a printed step, where they were said."""
         names = ("batch_size", "gradient_accumulation", "replication_factor")
-        batch, accumulated, replicas = (whole(self.arguments.get(name)) for name in names)
-        updates = whole(self.arguments.get("device_iterations") or self.arguments.get("batches_per_step"))
+        batch, accumulated, replicas = (integer(self.arguments.get(name)) for name in names)
+        updates = integer(self.arguments.get("device_iterations") or self.arguments.get("batches_per_step"))
         if not (batch and accumulated and replicas and updates):
             return None
         if self.arguments.get("use_popdist") == "True":
-            replicas *= whole(self.arguments.get("popdist_size")) or 1
+            replicas *= integer(self.arguments.get("popdist_size")) or 1
         return batch * accumulated * replicas, replicas, updates
 
     def record(self, kind: str, match: re.Match[str], line: Line) -> None:
@@ -197,7 +197,7 @@ class Reader:
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
             batch = self.rows.params.get("global_batch_size")
             if kind == "bert" and batch:
-                updates = whole(self.rows.params.get("device_iterations")) or 1
+                updates = integer(self.rows.params.get("device_iterations")) or 1
                 batch *= updates
         if time is None and batch and rate:
             time = batch / rate

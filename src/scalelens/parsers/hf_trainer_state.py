@@ -28,7 +28,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import json_number_or_nan, json_whole
+from scalelens.parsing.values import json_integer, json_number_or_nan
 
 VERSION = 2
 
@@ -57,7 +57,7 @@ def read(source: Source, rows: Rows) -> None:
         if isinstance(value := state.get(key), int):
             rows.param(fact, value)
     if flos := json_number_or_nan(state.get("total_flos")):
-        rows.metric(None, None, None, json_whole(state.get("global_step")), "total_flos", flos, "flops")
+        rows.metric(None, None, None, json_integer(state.get("global_step")), "total_flos", flos, "flops")
     before: Before = None
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
@@ -90,5 +90,5 @@ def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> 
         rows.step, rows.steps_line = step, position
         before = (step, time) if time is not None else None
     named = [(key, value, "tokens/s" if key == "train_tokens_per_second" else None) for key, value in values.items()]
-    rows.metrics(position, None, None, json_whole(step), named)
+    rows.metrics(position, None, None, json_integer(step), named)
     return before

@@ -40,7 +40,7 @@ from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
-from scalelens.parsing.values import json_whole, rank_in_name
+from scalelens.parsing.values import json_integer, rank_in_name
 
 VERSION = 3
 
@@ -97,8 +97,8 @@ def read(source: Source, rows: Rows) -> str | None:
     facts(metadata, rows)
     job = metadata.get("distributedInfo")
     rank = job.get("rank") if isinstance(job, dict) else None
-    rank = rank_in_name(source.name) if rank is None else json_whole(rank, 32)
-    base = json_whole(metadata.get("baseTimeNanoseconds"))
+    rank = rank_in_name(source.name) if rank is None else json_integer(rank, 32)
+    base = json_integer(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
         before = events.counts["M"]
@@ -120,7 +120,7 @@ def facts(metadata: dict[str, Any], rows: Rows) -> None:
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
     facts = {key: metadata.get(key) for key in FACTS}
     if isinstance(job, dict):
-        facts |= {"devices": json_whole(job.get("world_size"), 32)}
+        facts |= {"devices": json_integer(job.get("world_size"), 32)}
         facts |= {key: job.get(key) for key in ("backend", "nccl_version")}
     names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
     facts["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
@@ -146,7 +146,7 @@ def arguments(events: list[Event]) -> Columns:
         args = [NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])
         columns["process_group"] = texts([a.group for a in args])
-        columns["group_size"] = pa.array([json_whole(a.group_size, 32) for a in args], pa.int64())
+        columns["group_size"] = pa.array([json_integer(a.group_size, 32) for a in args], pa.int64())
         columns["message_bytes"] = integers([message_bytes(a) for a in args])
         columns["dtype"] = texts([a.dtype for a in args])
     return columns
@@ -160,7 +160,7 @@ def readable(raw: msgspec.Raw | bytes) -> Args:
 
 
 def message_bytes(args: Args) -> int | None:
-    elements, size = json_whole(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+    elements, size = json_integer(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
     return None if elements is None or size is None else elements * size
 
 
@@ -210,4 +210,4 @@ def integers(values: list[Any]) -> pa.Array:
             return pa.array(values, pa.int64())
     except OverflowError:
         pass
-    return pa.array([json_whole(value) for value in values], pa.int64())
+    return pa.array([json_integer(value) for value in values], pa.int64())

@@ -35,7 +35,7 @@ from scalelens.parsing.number_fields import Positions
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
-from scalelens.parsing.values import whole
+from scalelens.parsing.values import integer
 from scalelens.tables import FLOAT
 
 VERSION = 3
@@ -297,7 +297,7 @@ class Reader:
     def averaged_steps(self, step: int, previous: int | None, timer_kept: bool) -> int | None:
         """How many steps the time of a record is a mean of; None for a first record without log_interval."""
         if previous is None:
-            self.first_step, self.interval = step, whole(self.rows.params.get("log_interval"))
+            self.first_step, self.interval = step, integer(self.rows.params.get("log_interval"))
             return 1 if timer_kept else self.interval
         gap = step - previous
         if timer_kept and previous == self.first_step:

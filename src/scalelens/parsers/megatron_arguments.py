@@ -21,7 +21,7 @@ import re
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import whole
+from scalelens.parsing.values import integer
 from scalelens.tables import RUN_FACTS
 
 VERSION = 2
@@ -138,7 +138,7 @@ class Reader:
                 self.rows.param(f"argument.{name}" if name in RESERVED else name, value, number)
         arguments = {name: value for name, (value, _) in dump.items()}
         self.unsized = (arguments, next(iter(dump.values()))[1])
-        if vocabulary := whole(arguments.get("padded_vocab_size")):
+        if vocabulary := integer(arguments.get("padded_vocab_size")):
             self.shape(vocabulary)
 
     def shape(self, vocabulary: int | None) -> None:
@@ -146,10 +146,10 @@ class Reader:
         if not self.unsized:
             return
         (arguments, number), self.unsized = self.unsized, None
-        layers, hidden = whole(arguments.get("num_layers")), whole(arguments.get("hidden_size"))
+        layers, hidden = integer(arguments.get("num_layers")), integer(arguments.get("hidden_size"))
         if not layers or not hidden:
             return
-        experts = whole(arguments.get("num_experts")) or whole(arguments.get("moe_num_experts")) or 0
+        experts = integer(arguments.get("num_experts")) or integer(arguments.get("moe_num_experts")) or 0
         size = ""
         if vocabulary and experts < 2:
             parameters = count_parameters(arguments, layers, hidden, vocabulary)
@@ -172,11 +172,11 @@ def count_parameters(arguments: dict[str, str], layers: int, hidden: int, vocabu
     def on(name: str, default: str = "False") -> bool:
         return arguments.get(name, default) == "True"
 
-    heads = whole(arguments.get("num_attention_heads")) or 1
-    width = (whole(arguments.get("kv_channels")) or hidden // heads) * heads
-    groups = whole(arguments.get("num_query_groups")) if on("group_query_attention") else None
+    heads = integer(arguments.get("num_attention_heads")) or 1
+    width = (integer(arguments.get("kv_channels")) or hidden // heads) * heads
+    groups = integer(arguments.get("num_query_groups")) if on("group_query_attention") else None
     keys = width * (groups or heads) // heads
-    inner = whole(arguments.get("ffn_hidden_size")) or 4 * hidden
+    inner = integer(arguments.get("ffn_hidden_size")) or 4 * hidden
     gates = 2 if on("swiglu") else 1
     biased = on("add_bias_linear", "True")
     norm = hidden if arguments.get("normalization") == "RMSNorm" else 2 * hidden
@@ -184,6 +184,6 @@ def count_parameters(arguments: dict[str, str], layers: int, hidden: int, vocabu
     biases = (width + 2 * keys + hidden + gates * inner + hidden) if biased else 0
     positions = 0
     if arguments.get("position_embedding_type", "learned_absolute").endswith("learned_absolute"):
-        positions = hidden * (whole(arguments.get("max_position_embeddings")) or 0)
+        positions = hidden * (integer(arguments.get("max_position_embeddings")) or 0)
     tables = 2 if on("untie_embeddings_and_output_weights") else 1
     return layers * (weights + biases + 2 * norm) + norm + tables * vocabulary * hidden + positions

@@ -26,7 +26,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import json_count, json_whole
+from scalelens.parsing.values import json_count, json_integer
 
 VERSION = 1
 
@@ -116,7 +116,7 @@ def numbers_of(rank: Dict, is_missing: bool) -> Iterator[tuple[str, int]]:
         yield from ((key, 1) for key in OF_A_MISSING_RANK if {**rank, **status}.get(key) is True)
     for key in WRONG_UNLESS_ZERO:
         value = status.get(key)
-        if (code := int(value) if isinstance(value, bool) else json_whole(value)) is not None and code:
+        if (code := int(value) if isinstance(value, bool) else json_integer(value)) is not None and code:
             yield key, code
     yield from ((str(key), count) for key, value in counts.items() if (count := json_count(value)) is not None)
 

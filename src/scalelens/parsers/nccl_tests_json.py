@@ -22,7 +22,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, json_count, whole
+from scalelens.parsing.values import amount, integer, json_count
 
 VERSION = 1
 
@@ -113,7 +113,7 @@ def of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
         "redop": None if redop == "none" else text_of(redop),
     }
     message |= {"message_bytes": size, "count": json_count(result.get("count"))}
-    message |= {"root": whole(str(result.get("root")).strip())}
+    message |= {"root": integer(str(result.get("root")).strip())}
     for place, key in SIDES:
         side = result.get(key)
         if not isinstance(side, dict):

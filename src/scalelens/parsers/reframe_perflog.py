@@ -21,7 +21,7 @@ import re
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import number, whole
+from scalelens.parsing.values import integer, number
 from scalelens.tabular.cells import lines_of
 
 VERSION = 1
@@ -97,7 +97,7 @@ def facts(line: int, said: dict[str, str], rows: Rows) -> None:
     rows.param("partition", known.get("partition") or partition or None, line)
     rows.param("environment", known.get("environ") or environment or None, line)
     for key in COUNTED:
-        rows.param(key, whole(known.get(key, "")), line)
+        rows.param(key, integer(known.get(key, "")), line)
     rows.param("outcome", OUTCOMES.get(known.get("result", "")), line)
     job_id = known.get("jobid", "")
     if job_id.isdecimal() and len(job_id) <= 20:

@@ -25,7 +25,7 @@ from scalelens.parsing.nsight_processes import RANK_VARIABLES
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database
-from scalelens.parsing.values import json_whole, rank_in_name, whole
+from scalelens.parsing.values import integer, json_integer, rank_in_name
 
 VERSION = 1
 
@@ -107,7 +107,7 @@ def processes_of(database: Database, name: str, rows: Rows) -> tuple[Owners, int
     found = database.rows(PROCESSES)
     environment = variables(found[0][2]) if len(found) == 1 else {}
     told = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
-    rank = (whole(told) if told else rank_in_name(name)) if len(found) == 1 else None
+    rank = (integer(told) if told else rank_in_name(name)) if len(found) == 1 else None
     rows.param("job_id", environment.get("SLURM_JOB_ID"), origin="environment")
     rows.param("devices", environment.get("WORLD_SIZE"), origin="environment")
     gpus = "SELECT DISTINCT guid, product_name FROM rocpd_info_agent WHERE type = 'GPU' AND product_name <> ''"
@@ -131,14 +131,14 @@ def variables(environment: Any) -> dict[str, str]:
 
 def event(line: int, record: tuple[Any, ...], owners: Owners, rank: int | None, rows: Rows) -> None:
     guid, pid, start, end, correlation, name, category, process, thread, stream, args = record
-    if json_whole(start) is None or json_whole(end) is None or end < start:
+    if json_integer(start) is None or json_integer(end) is None or end < start:
         rows.problem(line, "the start or the end is no time, or the end comes first", str(record))
         return
     rows.part = number = owners.get((guid, pid), 0)
-    related = json_whole(correlation, 32)
+    related = json_integer(correlation, 32)
     rows.put("events", line, {
         "rank": rank, "ph": "X", "name": None if name is None else str(name), "category": category, "start_ns": start,
         "duration_ns": end - start, "correlation": None if related is None else related + (number << 32),
         "process": None if process is None else str(process), "thread": None if thread is None else str(thread),
-        "stream": json_whole(stream), "args": args,
+        "stream": json_integer(stream), "args": args,
     })  # fmt: skip

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import whole
+from scalelens.parsing.values import integer
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
@@ -67,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def of_dispatch(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
-    start, end = (whole(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
+    start, end = (integer(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
         rows.problem(line, "the start or the end is no time in whole nanoseconds, or the end comes first", text)
         return
@@ -75,7 +75,7 @@ def of_dispatch(line: int, text: str, cells: dict[str, str], rows: Rows) -> None
     others = {name: cell for name, cell in cells.items() if name not in IN_COLUMNS and cell}
     rows.put("events", line, {
         "ph": "X", "name": cells["Kernel_Name"], "category": "kernel", "start_ns": start, "duration_ns": end - start,
-        "process": cells["GPU_ID"] or None, "thread": queue or None, "stream": whole(queue, BITS),
+        "process": cells["GPU_ID"] or None, "thread": queue or None, "stream": integer(queue, BITS),
         "args": json.dumps(others) if others else None,
     })  # fmt: skip
 

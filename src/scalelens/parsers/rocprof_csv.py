@@ -21,7 +21,7 @@ import json
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, rank_in_name, whole
+from scalelens.parsing.values import amount, integer, rank_in_name
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
@@ -63,21 +63,21 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def of_event(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
-    start, end = (whole(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
+    start, end = (integer(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
         rows.problem(line, "the start or the end is no time, or the end comes first", text)
         return
     event: dict[str, object] = {"rank": rank, "ph": "X", "start_ns": start, "duration_ns": end - start}
-    event["correlation"] = whole(cells.get("Correlation_Id", ""), BITS)
+    event["correlation"] = integer(cells.get("Correlation_Id", ""), BITS)
     if "Function" in cells:
         event |= {"name": cells["Function"], "category": cells["Domain"].lower()}
         event |= {"process": cells["Process_Id"], "thread": cells["Thread_Id"]}
     elif "Direction" in cells:
         event |= {"name": cells["Direction"], "category": "gpu_memcpy", "process": cells.get("Destination_Agent_Id")}
-        event["stream"] = whole(cells.get("Stream_Id", ""), BITS)
+        event["stream"] = integer(cells.get("Stream_Id", ""), BITS)
     else:
         event |= {"name": cells["Kernel_Name"], "category": "kernel", "process": cells.get("Agent_Id")}
-        event |= {"thread": cells["Queue_Id"], "stream": whole(cells.get("Stream_Id", cells["Queue_Id"]), BITS)}
+        event |= {"thread": cells["Queue_Id"], "stream": integer(cells.get("Stream_Id", cells["Queue_Id"]), BITS)}
     others = {name: cell for name, cell in cells.items() if name not in IN_COLUMNS and cell}
     rows.put("events", line, event | {"args": json.dumps(others) if others else None})
 

@@ -25,7 +25,7 @@ from typing import Any
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import as_utc, clock_span, iso_time, json_count, whole
+from scalelens.parsing.values import as_utc, clock_span, integer, iso_time, json_count
 
 VERSION = 2
 
@@ -71,13 +71,13 @@ def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -
     state = fields.get("State", "").split(" ")[0].rstrip("+") or None
     tres = fields.get("AllocTRES", "")
     counts = dict(COUNT.findall(tres))
-    nodes = whole(counts.get("node") or fields.get("NNodes") or fields.get("AllocNodes"))
+    nodes = integer(counts.get("node") or fields.get("NNodes") or fields.get("AllocNodes"))
     typed = TYPED.findall(tres)
-    devices = whole(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
+    devices = integer(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
     names = fields.get("NodeList", "")
     joules = fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy") or (ENERGY.findall(tres) or [""])[0]
     energy = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMG]?)", joules)
-    elapsed = whole(fields.get("ElapsedRaw"))
+    elapsed = integer(fields.get("ElapsedRaw"))
     rows.add(
         "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
         node_list=",".join(expand(names)) if re.search(r"\d", names) else None,

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import as_utc, clock_span, iso_time, whole
+from scalelens.parsing.values import as_utc, clock_span, integer, iso_time
 
 VERSION = 1
 ANCHORS = ("JobID ", "JobIDRaw ")
@@ -77,8 +77,8 @@ class Reader:
         state = next((state for state in STATES if word and state.startswith(word)), word or None)
         tres, names = (cells.get(name, "") for name in ("AllocTRES", "NodeList"))
         counts = {} if tres.endswith("+") else dict(COUNT.findall(tres))
-        nodes = whole(counts.get("node") or cells.get("NNodes") or cells.get("AllocNodes", ""))
-        devices = whole(counts.get("gres/gpu", ""))
+        nodes = integer(counts.get("node") or cells.get("NNodes") or cells.get("AllocNodes", ""))
+        devices = integer(counts.get("gres/gpu", ""))
         energy = ENERGY.fullmatch(cells.get("ConsumedEnergyRaw") or cells.get("ConsumedEnergy", ""))
         self.rows.add(
             "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
@@ -86,7 +86,7 @@ class Reader:
             submitted_at=as_utc(iso_time(cells.get("Submit")), self.rows.zone),
             started_at=as_utc(iso_time(cells.get("Start")), self.rows.zone),
             ended_at=as_utc(iso_time(cells.get("End")), self.rows.zone),
-            elapsed_s=whole(cells.get("ElapsedRaw", "")) or clock_span(cells.get("Elapsed", "")),
+            elapsed_s=integer(cells.get("ElapsedRaw", "")) or clock_span(cells.get("Elapsed", "")),
             energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
         )  # fmt: skip
         facts = self.facts.setdefault(job, {})

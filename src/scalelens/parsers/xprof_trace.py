@@ -33,7 +33,7 @@ from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trac
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import Columns, Events, text_of
-from scalelens.parsing.values import rank_in_name, whole
+from scalelens.parsing.values import integer, rank_in_name
 
 VERSION = 2
 
@@ -87,7 +87,7 @@ class Names:
         return {
             "category": pa.array([category for category, _ in places], pa.string()),
             "stream": pa.array([stream for _, stream in places], pa.int64()),
-            "correlation": pa.array([whole(a.correlation_id, digits=18) for a in args], pa.int64()),
+            "correlation": pa.array([integer(a.correlation_id, digits=18) for a in args], pa.int64()),
         }
 
     def place(self, event: Event) -> tuple[str | None, int | None]:

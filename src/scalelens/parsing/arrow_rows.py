@@ -53,7 +53,7 @@ class GatheredRows:
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
         """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
-        if count > FEW or not hold(FIELDS[table], columns):
+        if count > FEW or not columns_fit(FIELDS[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
         self._counts[table] = self._counts.get(table, 0) + count
@@ -77,17 +77,17 @@ class GatheredRows:
         self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
 
 
-def hold(fields: Mapping[str, Field], columns: Columns) -> bool:
-    """Whether the columns of a table hold these for sure."""
+def columns_fit(fields: Mapping[str, Field], columns: Columns) -> bool:
+    """Whether all values fit into the columns of a table, for sure."""
     for name, values in columns.items():
         field = fields.get(name)
-        if field is None or not holds(field, values):
+        if field is None or not column_fits(field, values):
             return False
     return True
 
 
-def holds(field: Field, values: Sequence[Any]) -> bool:
-    """Whether a column holds some values for sure."""
+def column_fits(field: Field, values: Sequence[Any]) -> bool:
+    """Whether values fit into a column, for sure."""
     kinds = {*map(type, values)}
     if not kinds <= field.held:
         return False

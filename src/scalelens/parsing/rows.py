@@ -28,7 +28,7 @@ from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
-from scalelens.parsing.values import whole_valued
+from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
@@ -162,7 +162,7 @@ class Rows:
             self.new_part()  # jobs begin by showing where they run
         if key not in COUNTS:
             self.params[key] = value
-        elif (count := whole_valued(value)) is not None:
+        elif (count := integer_valued(value)) is not None:
             self.params[key] = count
         if isinstance(value, str):
             value = masked_value(key, value)

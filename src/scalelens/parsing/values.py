@@ -1,12 +1,12 @@
 """Values of logs: numbers and times, from text or JSON; None for what is not one.
 
-    number(value)        of text or JSON      json_number(value)   of JSON alone
-    amount(value)        not negative         json_whole(value)    whole
-    whole(value)         of decimal digits    json_count(value)    whole and not negative
-    whole_valued(value)  64, 64.0 or "64"
-    iso_time(text)       as_utc(time, zone)   clock_span(text)
+    number(value)          of text or JSON      json_number(value)    of JSON alone
+    amount(value)          not negative         json_integer(value)   an integer
+    integer(value)         of decimal digits    json_count(value)     an integer that is not negative
+    integer_valued(value)  64, 64.0 or "64"
+    iso_time(text)         as_utc(time, zone)   clock_span(text)
 
-JSON is what Python's reader makes of it: it may hold NaN, infinities, and whole numbers of any length.
+JSON is what Python's reader makes of it: it may hold NaN, infinities, and integers of any length.
 """
 
 import re
@@ -39,8 +39,8 @@ def amount(value: Any) -> float | None:
     return result if result is not None and 0 <= result < LARGEST_AMOUNT else None
 
 
-def whole(value: Any, digits: int = 9) -> int | None:
-    """A whole number, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
+def integer(value: Any, digits: int = 9) -> int | None:
+    """An integer, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
     text = str(value)
     return int(text) if len(text) <= digits and text.isdecimal() else None
 
@@ -51,8 +51,8 @@ def rank_in_name(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def whole_valued(value: Any) -> int | None:
-    """A number, as text or not, that is whole and not negative, however it is written: 64.0 is 64."""
+def integer_valued(value: Any) -> int | None:
+    """An integer that is not negative, as text or not, however it is written: 64.0 is 64."""
     result = amount(value)
     return int(result) if result is not None and result.is_integer() else None
 
@@ -67,14 +67,14 @@ def json_number_or_nan(value: Any) -> float | None:
     return value if isinstance(value, float) else json_number(value)
 
 
-def json_whole(value: Any, bits: int = 64) -> int | None:
-    """A whole number of JSON that a signed column of so many bits holds.  Refuses text, fractions, true and false."""
+def json_integer(value: Any, bits: int = 64) -> int | None:
+    """An integer of JSON that a signed column of so many bits holds.  Refuses text, fractions, true and false."""
     return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
 
 
 def json_count(value: Any, bits: int = 64) -> int | None:
-    """What `json_whole` takes, and not negative."""
-    count = json_whole(value, bits)
+    """What `json_integer` takes, if it is not negative."""
+    count = json_integer(value, bits)
     return count if count is not None and count >= 0 else None
 
 

@@ -54,7 +54,7 @@ class Field(NamedTuple):
     unit: str | None
     total: int | None = None  # of `12/391`
     is_mean: bool = False  # stands in brackets behind another number: a running mean of it
-    is_whole: bool = False
+    is_integer: bool = False
     start: int = 0  # where the name begins
 
 

@@ -166,10 +166,12 @@ class LineTable:
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         for index, field in enumerate(parts.parsed.fields):
             if index in counts:
-                cells[counts[index]] = int(field.value or 0) if field.is_whole else field.value
+                cells[counts[index]] = int(field.value or 0) if field.is_integer else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
-            elif index < parts.counts[0].field and field.is_whole and not field.unit and not read_name(field.name).role:
+            elif (
+                index < parts.counts[0].field and field.is_integer and not field.unit and not read_name(field.name).role
+            ):
                 continue  # the line of a source file, a process
             elif named := self.named(field):
                 column, value = named

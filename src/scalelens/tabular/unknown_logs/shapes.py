@@ -59,7 +59,7 @@ def role_of_count(field: Field) -> str | None:
         return None
     name = BEFORE_A_COUNT.sub("", field.name)
     role = read_name(name.rstrip("s") if name.lower() in PLURALS else name).role
-    if role == "epoch" or (role in COUNTS and field.is_whole):
+    if role == "epoch" or (role in COUNTS and field.is_integer):
         return role
     return None
 
@@ -145,7 +145,7 @@ class Shape:
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             self.totals[i] += field.total != before_all
         self._totals = [field.total for field in counts]
-        numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
+        numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
         whose = (line.rank, line.location)
