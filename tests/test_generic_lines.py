@@ -19,7 +19,7 @@ from scalelens.parsing import dispatch
 from scalelens.parsing.format_file import heading, name_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
-from scalelens.tabular.unknown_logs.clock import Clock, stamp_of
+from scalelens.tabular.unknown_logs.clock import Clock, stamp_in
 from scalelens.tabular.unknown_logs.fields import parsed
 
 LOADED = load()
@@ -112,15 +112,15 @@ def test_what_counts_is_told_from_its_total_and_a_value_from_its_mean() -> None:
     ],
 )
 def test_a_time_stamp_and_its_resolution(text: str, iso: str | None, resolution_s: float) -> None:
-    stamp = stamp_of(text)
+    stamp = stamp_in(text)
     assert stamp and (stamp.iso, stamp.resolution_s) == (iso, pytest.approx(resolution_s))
 
 
 def test_a_time_that_something_took_is_no_stamp_and_midnight_is_no_leap() -> None:
-    assert stamp_of("step 3 elapsed 00:05:10") is None
-    assert stamp_of("2026-13-45 03:04:05 x") is None
+    assert stamp_in("step 3 elapsed 00:05:10") is None
+    assert stamp_in("2026-13-45 03:04:05 x") is None
     clock = Clock()
-    assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_of(f"10-0{t[0]} {t} x"))] == [0, 20]
+    assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_in(f"10-0{t[0]} {t} x"))] == [0, 20]
 
 
 # Which lines are records

@@ -24,7 +24,7 @@ import numpy as np
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import FRACTION
-from scalelens.parsing.record_forms import Field, RecordForm, Records, extend, rising
+from scalelens.parsing.record_forms import FieldForm, RecordForm, Records, extend, rising
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -151,7 +151,7 @@ class Reader:
 def form_of(names: list[str]) -> RecordForm:
     """The form of a record: between two colons stand a number and the name of the next one."""
     step, *others = [rb" *" + re.escape(re.sub(r"\d", "0", name)).encode() for name in names] + [b""]
-    fields = [Field(" ", step), *(Field(" ", FRACTION + behind) for behind in others)]
+    fields = [FieldForm(" ", step), *(FieldForm(" ", FRACTION + behind) for behind in others)]
     return RecordForm("steps", ":", fields, closed=False)
 
 

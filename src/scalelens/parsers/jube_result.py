@@ -49,7 +49,7 @@ IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d{1,9}")
 NAME = re.compile(r"[\w.-]+:\s*\Z")
 
-Table = list[tuple[int, list[str]]]
+ResultTable = list[tuple[int, list[str]]]
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -118,9 +118,9 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
         )  # fmt: skip
 
 
-def in_text(content: bytes) -> Iterator[Table]:
+def in_text(content: bytes) -> Iterator[ResultTable]:
     """The tables of a text: the header and its rows, with their lines."""
-    table: Table = []
+    table: ResultTable = []
     for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
         values = cells(text)
         if is_header(values) or not text.strip() or NAME.match(text):
@@ -133,7 +133,7 @@ def in_text(content: bytes) -> Iterator[Table]:
         yield table
 
 
-def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
+def in_database(content: bytes, rows: Rows) -> Iterator[ResultTable]:
     """The tables of a database; line is the place of the row."""
     with sqlite3.connect(":memory:") as base:
         try:

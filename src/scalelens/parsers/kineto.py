@@ -39,7 +39,7 @@ import pyarrow.compute as pc
 from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
+from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as_nanoseconds, text_of, texts
 from scalelens.parsing.values import json_integer, rank_in_name
 
 VERSION = 3
@@ -130,7 +130,7 @@ def facts(metadata: dict[str, Any], rows: Rows) -> None:
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
-def arguments(events: list[Event]) -> Columns:
+def arguments(events: list[Event]) -> EventColumns:
     """Columns that come from the arguments of events."""
     raw = [event.args or b"{}" for event in events]
     joined = b",".join(raw)
@@ -184,7 +184,7 @@ class Steps:
             stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
         }
 
-    def at(self, columns: Columns, base: int) -> pa.Array:
+    def at(self, columns: EventColumns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
         step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)

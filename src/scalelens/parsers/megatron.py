@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.number_fields import Positions
+from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
@@ -257,7 +257,7 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, steps: Positions, attempt: int, launch: Launch, times: pa.Array | None
+        self, records: Records, steps: Integers, attempt: int, launch: Launch, times: pa.Array | None
     ) -> None:
         """What `add` does, for records that go on with a launch."""
         rows, layout = self.rows, self.layout

@@ -26,7 +26,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp, epoch
+from scalelens.parsing.sensors import Moment, Samples, Sensor, epoch
 
 VERSION = 1
 ANCHORS = ("power_reading", "interconnect_power_est", "power_measurement_st", "conversion_eff", "Total Power Usage: ")
@@ -81,7 +81,7 @@ class Reader:
         about = about if isinstance(about, dict) else {}
         node = str(about["host"]) if about.get("host") else self.node
         ns, unit = epoch(str(record.get("time_ms")))
-        stamp: tuple[Stamp, str] | None = (ns, "utc") if ns is not None and unit == "ms" else None
+        stamp: tuple[Moment, str] | None = (ns, "utc") if ns is not None and unit == "ms" else None
         if key == "interconnect_power_est":
             switch = str(about.get("switch_id") or node or "")
             self.samples.power(line.number, Sensor(node, switch or None, "switch"), str(value), None)

@@ -19,7 +19,7 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp, stamp_of
+from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
@@ -54,7 +54,7 @@ def read(source: Source, rows: Rows) -> None:
             rows.problem(number, f"power in {unit} is not known", text)
             continue
         values = dict(zip(header, cells, strict=True))
-        stamp: tuple[Stamp, str] | None = None
+        stamp: tuple[Moment, str] | None = None
         if "Date" in values and "Time" in values:
             date = DATE.sub(r"\1-\2-\3", values["Date"])
             stamp = stamp_of(f"{date} {values['Time']}")

@@ -32,7 +32,7 @@ import pyarrow as pa
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds
+from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as_nanoseconds
 from scalelens.parsing.values import json_count, rank_in_name
 
 VERSION = 1
@@ -113,7 +113,7 @@ class Reader:
             self.zero = int(given[first]) - int(since[first])
         return np.where(since >= 0, (self.zero or 0) + since, given)
 
-    def columns(self, events: list[Event], columns: Columns) -> Columns:
+    def columns(self, events: list[Event], columns: EventColumns) -> EventColumns:
         """Columns that come from the arguments of events, and the step in which each starts."""
         args = [arguments(event) for event in events]
         starts = self.starts(events, columns["start_ns"].to_numpy())

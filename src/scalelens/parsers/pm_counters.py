@@ -23,7 +23,7 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp
+from scalelens.parsing.sensors import Moment, Samples, Sensor
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.cells import first_lines, lines_of
@@ -67,7 +67,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         scope = SCOPES.get(part[1]) if counter_name else None
         sensor = Sensor(None, (part[1] + part[2] or "node") if counter_name else None, scope)
-        stamp: tuple[Stamp, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
+        stamp: tuple[Moment, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")
         elif unit == "J":

@@ -25,7 +25,7 @@ import re
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
+from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
 
@@ -70,7 +70,7 @@ LONGEST = 100  # characters of a column's name
 LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
-class Column(NamedTuple):
+class PowerColumn(NamedTuple):
     """A column of power."""
 
     k: int
@@ -87,7 +87,7 @@ class Layout(NamedTuple):
     header: list[str]
     time: int
     unit: str | None  # of the times, as the name says
-    powers: list[Column]
+    powers: list[PowerColumn]
     device: int | None
     node: int | None
 
@@ -135,7 +135,7 @@ def layout_of(text: str) -> Layout | None:
     )  # fmt: skip
 
 
-def column_of(k: int, name: str) -> Column | None:
+def column_of(k: int, name: str) -> PowerColumn | None:
     """A column of power, by its name."""
     match = IN_WATTS.fullmatch(name)
     unit = next((unit for unit in (match.groups()[1:] if match else ()) if unit), "").lower()
@@ -144,7 +144,7 @@ def column_of(k: int, name: str) -> Column | None:
     if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
     label = POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
-    return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
+    return PowerColumn(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -152,7 +152,7 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
     layout: Layout | None = None
-    usable: list[Column] = []
+    usable: list[PowerColumn] = []
     samples = Samples(rows)
     for number, text, whole in lines_of(source):
         if text.startswith("#"):
@@ -202,7 +202,7 @@ def no_time(cell: str, layout: Layout) -> str:
     )
 
 
-def sensor_of(column: Column, cells: list[str], layout: Layout) -> Sensor:
+def sensor_of(column: PowerColumn, cells: list[str], layout: Layout) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
     if layout.device is None:
@@ -211,7 +211,7 @@ def sensor_of(column: Column, cells: list[str], layout: Layout) -> Sensor:
     return Sensor(node, cells[layout.device], column.scope or (OF[word[1].lower()] if word else None))
 
 
-def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
+def time_of(text: str, unit: str | None) -> tuple[Moment, str] | None:
     """A time; if the header names a unit, a number that is not one since 1970 counts from its own zero."""
     ns, since_1970_in = epoch(text)
     if ns is not None:

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.number_fields import Positions
+from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.tables import FLOAT
@@ -60,7 +60,7 @@ TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
 COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
-Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
+Meters = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
 
 class Log:
@@ -97,7 +97,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.logs: dict[tuple[int | None, str | None], Log] = {}
-        self.shapes: dict[str, Shape] = {}  # of the last record that was whole, by phase
+        self.shapes: dict[str, Meters] = {}  # of the last record that was whole, by phase
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
@@ -195,7 +195,7 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, values: dict[str, pa.Array], steps: Positions, epochs: Positions, attempt: int
+        self, records: Records, values: dict[str, pa.Array], steps: Integers, epochs: Integers, attempt: int
     ) -> None:
         """What `add` does, for records of the training whose `Data` is the wait for data."""
         whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.location, "step": steps}
@@ -264,11 +264,11 @@ def label_text(rank: int | None, place: str | None) -> str:
     return ":".join(str(label) for label in (rank, place) if label is not None)
 
 
-def has_accuracy(shape: Shape) -> bool:
+def has_accuracy(shape: Meters) -> bool:
     return shape[-1][1] and any(name.endswith("@1") for name, _ in shape)
 
 
-def is_cut(shape: Shape, whole: Shape) -> bool:
+def is_cut(shape: Meters, whole: Meters) -> bool:
     """Whether a record of this shape is the beginning of one of that shape."""
     if not shape or len(shape) > len(whole) or shape == whole:
         return False

@@ -78,7 +78,7 @@ class Metadata(msgspec.Struct, frozen=True):
     node: dict[str, Any] = {}
 
 
-class Process(msgspec.Struct, frozen=True):
+class TracedProcess(msgspec.Struct, frozen=True):
     metadata: Metadata = Metadata()
     agents: list[Agent] = []
     strings: Strings = Strings()
@@ -103,7 +103,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     dispatch_info: Dispatch = Dispatch()
 
 
-DOCUMENT = msgspec.json.Decoder(dict[str, list[Process]])
+DOCUMENT = msgspec.json.Decoder(dict[str, list[TracedProcess]])
 TYPED = msgspec.json.Decoder(list[Record])
 RAW = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -119,7 +119,7 @@ def read(source: Source, rows: Rows) -> None:
         (process,) = DOCUMENT.decode(mend(before.rstrip(b", \r\n\t")) + b"}]}")["rocprofiler-sdk-tool"]
     except (*UNREADABLE, KeyError):
         rows.problem(None, "what stands before the records is damaged or cut: kernels and calls have no names")
-        process = Process()
+        process = TracedProcess()
     gpus = [agent for agent in process.agents if agent.gpu_index >= 0]
     rows.param("host_name", process.metadata.node.get("hostname"))
     rows.param("device_model", ", ".join(dict.fromkeys(gpu.product_name or gpu.name for gpu in gpus)) or None)
@@ -194,7 +194,7 @@ def decoded(text: bytes) -> list[tuple[msgspec.Raw, Record]]:
 class Names:
     """What kernels, calls and devices are called."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: TracedProcess) -> None:
         self.pid = None if process.metadata.pid is None else str(process.metadata.pid)
         self.kinds = process.strings.buffer_records
         self.kernels = {k.kernel_id: k.formatted_kernel_name or k.kernel_name for k in process.kernel_symbols}

@@ -32,7 +32,7 @@ import pyarrow as pa
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, text_of
+from scalelens.parsing.trace_events import EventColumns, Events, text_of
 from scalelens.parsing.values import integer, rank_in_name
 
 VERSION = 2
@@ -80,7 +80,7 @@ class Names:
                 thread = text_of(event.tid) if event.name == "thread_name" else None
                 self.named[text_of(event.pid), thread] = text_of(arguments(event).name) or ""
 
-    def columns(self, events: list[Event]) -> Columns:
+    def columns(self, events: list[Event]) -> EventColumns:
         """Category, stream and correlation of events."""
         places = [self.place(event) for event in events]
         args = [arguments(event) for event in events]

@@ -21,7 +21,7 @@ Write = Callable[[str, pa.RecordBatch], None]
 Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
 
 
-class Field(NamedTuple):
+class ColumnType(NamedTuple):
     """A column of a stored table."""
 
     kind: pa.DataType
@@ -37,8 +37,8 @@ HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
     FLOAT: (frozenset({float, int, NULL}), 1 << 53),
     TIME: (frozenset({datetime, NULL}), 0),
 }
-FIELDS = {
-    table: {field.name: Field(field.type, *HELD.get(field.type, (frozenset({NULL}), 0))) for field in schema}
+COLUMN_TYPES = {
+    table: {field.name: ColumnType(field.type, *HELD.get(field.type, (frozenset({NULL}), 0))) for field in schema}
     for table, schema in SCHEMAS.items()
 }
 
@@ -53,7 +53,7 @@ class GatheredRows:
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
         """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
-        if count > FEW or not columns_fit(FIELDS[table], columns):
+        if count > FEW or not columns_fit(COLUMN_TYPES[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
         self._counts[table] = self._counts.get(table, 0) + count
@@ -77,7 +77,7 @@ class GatheredRows:
         self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
 
 
-def columns_fit(fields: Mapping[str, Field], columns: Columns) -> bool:
+def columns_fit(fields: Mapping[str, ColumnType], columns: Columns) -> bool:
     """Whether all values fit into the columns of a table, for sure."""
     for name, values in columns.items():
         field = fields.get(name)
@@ -86,7 +86,7 @@ def columns_fit(fields: Mapping[str, Field], columns: Columns) -> bool:
     return True
 
 
-def column_fits(field: Field, values: Sequence[Any]) -> bool:
+def column_fits(field: ColumnType, values: Sequence[Any]) -> bool:
     """Whether values fit into a column, for sure."""
     kinds = {*map(type, values)}
     if not kinds <= field.held:
@@ -120,7 +120,7 @@ def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
     """Columns of a table as Arrow; those that are not given are NULL.  Where a value does not fit, Arrow raises."""
     arrays = [
         column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
-        for name, field in FIELDS[table].items()
+        for name, field in COLUMN_TYPES[table].items()
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table])
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Letters = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 WORD = 8  # bytes
@@ -29,19 +29,19 @@ PAST_NINE = np.uint64(EACH * (0x80 - 10))  # added to a byte below 0x80, it sets
 UNTIL = np.array([(1 << 8 * k) - 1 for k in range(WORD + 1)], np.dtype("<u8"))  # the first k bytes of a word
 
 
-def windows(letters: Letters, starts: Positions, width: int) -> Letters:
+def windows(letters: Letters, starts: Integers, width: int) -> Letters:
     """The bytes from each of some positions on, one row of `width` for each.  None may pass the end of the letters."""
     rows = np.ndarray(max(len(letters) - width + 1, 0), f"V{width}", letters.data, strides=(1,))[starts]
     return rows.view(np.uint8).reshape(len(starts), width)
 
 
-def stands_at(letters: Letters, starts: Positions, text: bytes) -> bool:
+def stands_at(letters: Letters, starts: Integers, text: bytes) -> bool:
     """Whether a text stands at each of some positions."""
     return not text or bool((windows(letters, starts, len(text)) == np.frombuffer(text, np.uint8)).all())
 
 
 def numbers_between(
-    letters: Letters, starts: Positions, ends: Positions, behind: bytes = b"", count: int = 1
+    letters: Letters, starts: Integers, ends: Integers, behind: bytes = b"", count: int = 1
 ) -> npt.NDArray[np.float64] | None:
     """The numbers at the beginning of each text between two positions, a row for the first of each, one for the second.
 

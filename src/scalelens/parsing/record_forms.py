@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import KEPT, Launch
-from scalelens.parsing.number_fields import LONGEST_FIELD, Positions, numbers_between, stands_at, windows
+from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 
 FEWEST_RECORDS = 16  # of one form that are read by columns
 MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
@@ -31,7 +31,7 @@ FIELD = re.compile(
 NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
 
 
-class Field(NamedTuple):
+class FieldForm(NamedTuple):
     """What stands around the number of a field."""
 
     before: str  # with the blanks, which may be fewer before a longer number
@@ -50,15 +50,15 @@ class Prefix(NamedTuple):
 class Found(NamedTuple):
     """Lines of a form: their indexes among the lines of a block, and the positions of their delimiters in the text."""
 
-    indexes: Positions
-    delimiters: Positions  # a row for each line
+    indexes: Integers
+    delimiters: Integers  # a row for each line
     above: "Found | None" = None  # the lines above that belong to them
 
 
 class Records(NamedTuple):
     """Records of one form and one prefix: numbers of the lines, the texts of the heads, the numbers of each field."""
 
-    lines: Positions
+    lines: Integers
     heads: pa.Array
     fields: list[pa.Array]
     form: "RecordForm"
@@ -74,7 +74,7 @@ class Records(NamedTuple):
 class RecordForm:
     """The form of a record, learned from one of them.  A record may fill two lines, each of a form of its own."""
 
-    def __init__(self, head: str, delimiter: str, fields: list[Field], closed: bool) -> None:
+    def __init__(self, head: str, delimiter: str, fields: list[FieldForm], closed: bool) -> None:
         self.head = head
         self.delimiter = delimiter
         self.fields = fields
@@ -137,7 +137,7 @@ class RecordForm:
             fields += map(pa.array, numbers)
         return Records(block.first + indexes, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
 
-    def heads(self, block: "Block", ends: Positions) -> pa.Array:
+    def heads(self, block: "Block", ends: Integers) -> pa.Array:
         """The heads of records, which end at some positions, as texts."""
         width = len(self.head)
         texts = windows(block.letters, ends - width, width).tobytes()
@@ -206,7 +206,9 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     if not fields or None in matches:
         return None
     read = [
-        Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match
+        FieldForm(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode())
+        for match in matches
+        if match
     ]
     return RecordForm(head, delimiter, read, closed)
 
@@ -221,7 +223,7 @@ def form_of_named(text: str) -> RecordForm | None:
     if not text.isascii() or not head or not fields or None in matches:
         return None
     read = [
-        Field(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
+        FieldForm(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
         for match in matches
         if match
     ]
@@ -244,7 +246,7 @@ def rising(values: npt.NDArray[np.int64], above: int) -> int:
     return int(falls[0]) + 1 if len(falls) else len(values)
 
 
-def extend(launch: Launch, steps: Positions, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
+def extend(launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
     """Tells a launch of records that go on with it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.arrow_rows import FIELDS, Columns, GatheredRows, Write, batch_of, columns_of, repeated
+from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
@@ -105,7 +105,7 @@ class Rows:
 
         Steps are timed ones of the training, in the order of the file.
         """
-        fields, count = FIELDS[table], len(columns["line"])
+        fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
         rows = pa.table({name: array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
@@ -289,7 +289,7 @@ class Rows:
             filled["part"] = repeated(part, SMALL, rows.num_rows)
             arrays = [
                 filled[name] if name in filled else pa.nulls(rows.num_rows, field.kind)
-                for name, field in FIELDS[table].items()
+                for name, field in COLUMN_TYPES[table].items()
             ]
             self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table]))
 

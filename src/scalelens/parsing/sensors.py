@@ -32,7 +32,7 @@ UNAVAILABLE = re.compile(
 ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
 DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
 
-Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
+Moment = datetime | int  # a time of microseconds, or nanoseconds since 1970
 
 
 class Reading(NamedTuple):
@@ -56,11 +56,11 @@ class Samples:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[Sensor, tuple[Stamp, float]] = {}
+        self.last: dict[Sensor, tuple[Moment, float]] = {}
         self.counters: dict[Sensor, list[Reading]] = {}
 
     def power(
-        self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float = 1.0
+        self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float = 1.0
     ) -> float | None:
         """A sample, as the file writes it; `scale` makes watts of it where it names no unit itself."""
         number = watts(text, scale)
@@ -80,7 +80,7 @@ class Samples:
         )  # fmt: skip
         return number
 
-    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float) -> None:
+    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float) -> None:
         """A reading of a counter of energy; `scale` makes joules of it."""
         try:
             joules = float(text) * scale
@@ -127,7 +127,7 @@ def place_of(sensor: Sensor) -> str | None:
     return "/".join(filter(None, sensor[:2])) or None
 
 
-def stamp_of(text: str) -> tuple[Stamp, str] | None:
+def stamp_of(text: str) -> tuple[Moment, str] | None:
     """A time and its origin: of the calendar with or without a zone, or a number since 1970.
 
     Refuses a number that is not of the years 2000 to 2100 in any unit.

@@ -29,7 +29,7 @@ INSTANT = ("I", "R")  # older letters for i
 TIMED = {"X", "i", "C", *INSTANT, "B", "E"}
 LAST_NANOSECOND = (1 << 63) - 1  # since 1970, or before it
 
-Columns = dict[str, pa.Array]
+EventColumns = dict[str, pa.Array]
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -45,7 +45,7 @@ class Events:
         self.counts: Counter[str] = Counter()
         self.begun: defaultdict[tuple[str | None, str | None], list[tuple[int, Event, int]]] = defaultdict(list)
 
-    def columns(self, items: Items) -> tuple[list[Event], Columns]:
+    def columns(self, items: Items) -> tuple[list[Event], EventColumns]:
         """The events that become rows, and their columns."""
         damaged = bytes in {*map(type, items)}
         phases = [None if damaged and type(item) is bytes else item.ph for item in items]  # type: ignore[union-attr]
@@ -134,7 +134,7 @@ class Events:
         numbers = np.array([(line, start) for line, _, start in paired], np.int64).reshape(-1, 2)
         return [event for _, event, _ in paired], numbers[:, 0], numbers[:, 1]
 
-    def _shared(self, events: list[Event], lines: Numbers, starts: Numbers, exact: bool) -> Columns:
+    def _shared(self, events: list[Event], lines: Numbers, starts: Numbers, exact: bool) -> EventColumns:
         letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not TIMED
         complete = np.frombuffer(letters, np.uint8) == ord("X")
         durations, known = microseconds_as_nanoseconds([event.dur for event in events], exact)

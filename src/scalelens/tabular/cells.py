@@ -32,7 +32,7 @@ class TableRecord(NamedTuple):
     text: str
 
 
-Records = Callable[[Source], Iterator[TableRecord]]
+RecordReader = Callable[[Source], Iterator[TableRecord]]
 
 MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
 PROOF_ROWS = 5  # rows above that show how a number is written

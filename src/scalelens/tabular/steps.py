@@ -14,7 +14,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import (
-    Records,
+    RecordReader,
     TableRecord,
     csv_header,
     csv_records,
@@ -27,7 +27,7 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
-from scalelens.tabular.table import OF_RUN, Counting, Table
+from scalelens.tabular.table import OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
 MEASURED = {
@@ -50,7 +50,7 @@ NAME_COLUMNS = (
 OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
 
 
-def read_table(source: Source, rows: Rows, records: Records) -> str | None:
+def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     """Rows of a table, by the names of its columns and by `rows.mapping`.  Returns why it is not a table of steps."""
     survey = Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
@@ -107,12 +107,14 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     return None
 
 
-def write_rows(source: Source, rows: Rows, records: Records, survey: Survey, readings: Sequence[ColumnReading]) -> None:
+def write_rows(
+    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading]
+) -> None:
     """Rows of all records."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
-    table = Table(readings)
-    writer = Writer(rows, table, Counting(table, records(source)))
+    table = StepTable(readings)
+    writer = RowWriter(rows, table, Counting(table, records(source)))
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -134,10 +136,10 @@ class EpochStep(NamedTuple):
     elapsed_s: float | None
 
 
-class Writer:
+class RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: Table, counting: Counting) -> None:
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
         self.rows, self.table, self.counting = rows, table, counting
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()

@@ -14,7 +14,7 @@ PHASES = {
 OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
 
 
-class Table:
+class StepTable:
     """Columns by role, and the values of a record under them."""
 
     def __init__(self, readings: Sequence[ColumnReading]) -> None:
@@ -58,7 +58,7 @@ class Table:
 class Counting:
     """How a table counts its steps: through the run, or anew with each epoch."""
 
-    def __init__(self, table: Table, records: Iterator[TableRecord]) -> None:
+    def __init__(self, table: StepTable, records: Iterator[TableRecord]) -> None:
         self.anew, self.lowest, self.batches = "batch" in table.columns, 0, 0
         self.repeats = False  # whether most steps have several records
         counts = self.anew or "step" in table.columns

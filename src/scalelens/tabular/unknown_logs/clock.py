@@ -31,7 +31,7 @@ class Stamp(NamedTuple):
     span: tuple[int, int]  # in the line
 
 
-def stamp_of(text: str) -> Stamp | None:
+def stamp_in(text: str) -> Stamp | None:
     """The first time stamp near the beginning of a line."""
     if ":" not in text[:LOOKED_AT]:
         return None

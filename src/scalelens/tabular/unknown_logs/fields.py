@@ -13,7 +13,7 @@ from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT
 from scalelens.tabular.unknown_logs.bars import written_out
-from scalelens.tabular.unknown_logs.clock import Stamp, stamp_of
+from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 
 LONGEST = 4_000  # characters of a line that are read
 MOST_FIELDS = 200
@@ -73,7 +73,7 @@ class Parsed(NamedTuple):
 def parsed(text: str) -> Parsed:
     """Takes a line apart."""
     text = text[:LONGEST].rstrip()
-    stamp = stamp_of(text)
+    stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
     bar, rounding = "", 1
