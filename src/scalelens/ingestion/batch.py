@@ -31,7 +31,7 @@ from scalelens.warehouse.writer import BatchWriter
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
 # Until so large a piece was freed, glibc gives each freed block of a text back to the system and takes it again.
-KEPT_BY_MALLOC = 16 << 20  # bytes
+_KEPT_BY_MALLOC = 16 << 20  # bytes
 
 
 class IngestOptions(NamedTuple):
@@ -79,12 +79,12 @@ def read_batch(
     """
     writer = BatchWriter(store) if store else None
     gathered = GatheredRows(writer.write) if writer else None
-    reader = FileReader(options, formats, contents, writer, gathered, progress)
+    reader = _FileReader(options, formats, contents, writer, gathered, progress)
     entries: list[Entry] = []
     gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
-    bytes(KEPT_BY_MALLOC)  # is freed at once
+    bytes(_KEPT_BY_MALLOC)  # is freed at once
     try:
         for file in batch:
             for entry in reader.read(file):
@@ -103,7 +103,7 @@ def read_batch(
     return entries
 
 
-class FileReader(NamedTuple):
+class _FileReader(NamedTuple):
     """Reads files, one after the other, and makes the entry of each."""
 
     options: IngestOptions
@@ -170,7 +170,7 @@ class FileReader(NamedTuple):
         for name, reason in unread:
             rows.problem(None, reason, name)
         rows.flush()
-        take_over(entry, rows)
+        _take_over(entry, rows)
         if self.writer:
             entry.batch = self.writer.id
             self.contents.add((entry.file_id, zone))
@@ -200,7 +200,7 @@ class FileReader(NamedTuple):
             whole = False
             entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"
         rows.flush()
-        take_over(entry, rows)
+        _take_over(entry, rows)
         entry.parser_version = self.version(entry.formats, zone) if whole else ""
         if self.writer and entry.status != "document":  # the same content under another name may be read as a log
             entry.batch = self.writer.id
@@ -227,7 +227,7 @@ class FileReader(NamedTuple):
         return reader_version(self.formats, taken_by, self.options, zone)
 
 
-def take_over(entry: Entry, rows: Rows) -> None:
+def _take_over(entry: Entry, rows: Rows) -> None:
     """Copies into an entry what its rows tell about the file."""
     entry.formats = sorted(rows.taken)
     entry.parts = rows.parts

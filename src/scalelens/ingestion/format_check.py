@@ -43,13 +43,13 @@ def check_formats(folder: Path) -> list[str]:
     complaints: list[str] = []
     for format in (*loaded.of_lines, *loaded.of_files):
         if name_of(format) in own:
-            complaints += wrong_headings(format)
-            complaints += wrong_samples(format, loaded)
-            complaints += wrong_fixtures(format, folder / "fixtures" / name_of(format), loaded)
+            complaints += _wrong_headings(format)
+            complaints += _wrong_samples(format, loaded)
+            complaints += _wrong_fixtures(format, folder / "fixtures" / name_of(format), loaded)
     return complaints
 
 
-def wrong_headings(format: ModuleType) -> Iterator[str]:
+def _wrong_headings(format: ModuleType) -> Iterator[str]:
     """Complaints about headings that a docstring lacks."""
     for name in FORMAT_HEADINGS[:4]:
         if not heading(format, name):
@@ -58,7 +58,7 @@ def wrong_headings(format: ModuleType) -> Iterator[str]:
         yield f"{name_of(format)}: the docstring has no lines below 'Samples:'; add one that the format takes"
 
 
-def wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
+def _wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
     """Complaints about samples that their format does not take, or not alone."""
     name, lines, by_line = name_of(format), samples(format), hasattr(format, "ANCHORS")
     for sample in lines if by_line else ["\n".join(lines) + "\n"] if lines else []:
@@ -72,7 +72,7 @@ def wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
             yield f"{name}: the sample is taken by {by}, not by {name} alone: {sample.strip()[:80]}"
 
 
-def wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterator[str]:
+def _wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterator[str]:
     """Complaints about files of which the format takes nothing, or at which it fails."""
     for fixture in sorted(folder.glob("*")):
         rows = CountedRows()

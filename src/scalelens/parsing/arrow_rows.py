@@ -21,7 +21,7 @@ Write = Callable[[str, pa.RecordBatch], None]
 Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
 
 
-class ColumnType(NamedTuple):
+class _ColumnType(NamedTuple):
     """A column of a stored table."""
 
     kind: pa.DataType
@@ -29,16 +29,16 @@ class ColumnType(NamedTuple):
     limit: int
 
 
-NULL = type(None)
-HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
-    TEXT: (frozenset({str, NULL}), 0),
-    INT: (frozenset({int, NULL}), 1 << 63),
-    SMALL: (frozenset({int, NULL}), 1 << 31),
-    FLOAT: (frozenset({float, int, NULL}), 1 << 53),
-    TIME: (frozenset({datetime, NULL}), 0),
+_NULL = type(None)
+_HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
+    TEXT: (frozenset({str, _NULL}), 0),
+    INT: (frozenset({int, _NULL}), 1 << 63),
+    SMALL: (frozenset({int, _NULL}), 1 << 31),
+    FLOAT: (frozenset({float, int, _NULL}), 1 << 53),
+    TIME: (frozenset({datetime, _NULL}), 0),
 }
 COLUMN_TYPES = {
-    table: {field.name: ColumnType(field.type, *HELD.get(field.type, (frozenset({NULL}), 0))) for field in schema}
+    table: {field.name: _ColumnType(field.type, *_HELD.get(field.type, (frozenset({_NULL}), 0))) for field in schema}
     for table, schema in SCHEMAS.items()
 }
 
@@ -53,7 +53,7 @@ class GatheredRows:
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
         """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
-        if count > FEW or not columns_fit(COLUMN_TYPES[table], columns):
+        if count > FEW or not _columns_fit(COLUMN_TYPES[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
         self._counts[table] = self._counts.get(table, 0) + count
@@ -77,7 +77,7 @@ class GatheredRows:
         self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
 
 
-def columns_fit(fields: Mapping[str, ColumnType], columns: Columns) -> bool:
+def _columns_fit(fields: Mapping[str, _ColumnType], columns: Columns) -> bool:
     """Whether all values fit into the columns of a table, for sure."""
     for name, values in columns.items():
         field = fields.get(name)
@@ -86,7 +86,7 @@ def columns_fit(fields: Mapping[str, ColumnType], columns: Columns) -> bool:
     return True
 
 
-def column_fits(field: ColumnType, values: Sequence[Any]) -> bool:
+def column_fits(field: _ColumnType, values: Sequence[Any]) -> bool:
     """Whether values fit into a column, for sure."""
     kinds = {*map(type, values)}
     if not kinds <= field.held:
@@ -95,11 +95,11 @@ def column_fits(field: ColumnType, values: Sequence[Any]) -> bool:
         numbers = [value for value in values if type(value) is int] if len(kinds) > 1 else values
         return max(numbers) < field.limit and min(numbers) > -field.limit
     if str in kinds:
-        return is_unicode("".join(filter(None, values)))
+        return _is_unicode("".join(filter(None, values)))
     return datetime not in kinds or all(value is None or value.tzinfo is None for value in values)
 
 
-def is_unicode(text: str) -> bool:
+def _is_unicode(text: str) -> bool:
     """Whether a text has no half characters."""
     return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
@@ -119,13 +119,13 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
 def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
     """Columns of a table as Arrow; those that are not given are NULL.  Where a value does not fit, Arrow raises."""
     arrays = [
-        column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
+        _column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
         for name, field in COLUMN_TYPES[table].items()
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table])
 
 
-def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
     if values[-1] == values[0] and values.count(values[0]) == len(values):
         return pa.nulls(len(values), kind) if values[0] is None else repeated(values[0], kind, len(values))

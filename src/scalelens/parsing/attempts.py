@@ -30,13 +30,13 @@ HEADERS = (
     "=> creating model '", "=> using pre-trained model '",  # pytorch/examples, imagenet
     "| distributed init (rank ",  # torchvision's references and what was made from them
 )  # fmt: skip
-STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
-SKEW = 3  # records, or step times, that one rank may be ahead of another
-SURE = 8  # records of different steps that show whether there is one writer
+_STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
+_SKEW = 3  # records, or step times, that one rank may be ahead of another
+_SURE = 8  # records of different steps that show whether there is one writer
 KEPT = 256  # steps and writers of a launch that are remembered
 AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
 
-Stream = tuple[
+_Stream = tuple[
     Any, ...
 ]  # who printed, as far as that is known: format, rank, location, and what else tells records apart
 
@@ -83,13 +83,13 @@ class Launch:
 
     def paused(self, ts: datetime | None) -> bool:
         """Whether there is a gap in time before a record."""
-        gap = self.span_of(STEPS_OF_A_GAP)
-        return bool(ts and self.latest and gap is not None and seconds(self.latest, ts) >= gap)
+        gap = self.span_of(_STEPS_OF_A_GAP)
+        return bool(ts and self.latest and gap is not None and _seconds(self.latest, ts) >= gap)
 
     def is_late(self, step: Any, ts: datetime | None) -> bool | None:
         """Whether a step comes later than another rank would print it; None where the times do not tell."""
-        shown, skew = self.shown.get(step), self.span_of(SKEW)
-        return None if ts is None or shown is None or skew is None else seconds(shown, ts) > skew
+        shown, skew = self.shown.get(step), self.span_of(_SKEW)
+        return None if ts is None or shown is None or skew is None else _seconds(shown, ts) > skew
 
     def add(self, step: Any, ts: datetime | None, step_s: float | None) -> tuple[Any, bool]:
         """Takes a record.  Returns the largest earlier step, and whether there was a record of the same step."""
@@ -99,7 +99,7 @@ class Launch:
         if ts is not None:
             self.whole_seconds &= ts.microsecond == 0
             if step > self.top and self.latest is not None and step_s is None:
-                step_s = max(seconds(self.latest, ts), 0) / distance(self.top, step)
+                step_s = max(_seconds(self.latest, ts), 0) / _distance(self.top, step)
             self.latest = max(ts, self.latest or ts)
         if step_s:
             self.step_times.append(step_s)
@@ -142,7 +142,7 @@ class Launch:
             self.writers.insert(0, step)
 
 
-class History:
+class _History:
     """The launches of one stream of records."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Writers:
         self._ambiguous = ambiguous
         self._told = False
         self._headers_by_rank: Counter[int | None] = Counter()
-        self._streams: dict[Stream, History] = {}
+        self._streams: dict[_Stream, _History] = {}
 
     def launched(self, rank: int | None = None) -> None:
         """The file shows the header of a launch: a banner, arguments, the start of a process."""
@@ -176,7 +176,7 @@ class Writers:
         return self._headers_by_rank[rank] + self._headers_by_rank[None]
 
     def position_of(
-        self, whose: Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
+        self, whose: _Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
         step_s: float | None = None, once: bool = True,
     ) -> Position:  # fmt: skip
         """The attempt of a record of training.  `step` grows within an attempt: a number, or epoch and iteration.
@@ -184,7 +184,7 @@ class Writers:
         A rank that is named prints a step `once`, so that the same step again is a restart.  Many tools repeat it.
         """
         stream = (*whose, rank)
-        history = self._streams.get(stream) or self._streams.setdefault(stream, History())
+        history = self._streams.get(stream) or self._streams.setdefault(stream, _History())
         launch, proven, headers = history.launch, True, self.headers_for(rank)
         if launch is None or headers != history.headers:
             begins = True
@@ -206,20 +206,20 @@ class Writers:
         history.launch = Launch(step, ts, step_s)
         return Position(history.attempt, True, None, False)
 
-    def following(self, whose: Stream, rank: int | None) -> tuple[int, Launch] | None:
+    def following(self, whose: _Stream, rank: int | None) -> tuple[int, Launch] | None:
         """Attempt and launch of a stream that a later step goes on with; None where it may begin a launch."""
         history = self._streams.get((*whose, rank))
         if not history or not history.launch or history.doubted or history.headers != self.headers_for(rank):
             return None
         return history.attempt, history.launch
 
-    def begins_anew(self, whose: Stream, rank: int | None, step: Any) -> bool:
+    def begins_anew(self, whose: _Stream, rank: int | None, step: Any) -> bool:
         """Whether a step is that of a new launch, where it is known that the one before ended."""
         history = self._streams.get((*whose, rank))
         launch = history.launch if history else None
-        return launch is not None and (step == launch.first or launch.later(step) > SKEW)
+        return launch is not None and (step == launch.first or launch.later(step) > _SKEW)
 
-    def _goes_back(self, history: History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
+    def _goes_back(self, history: _History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
         """Whether a repeated or older step begins a launch, without a header or a gap in time before it."""
         late = launch.is_late(step, ts)
         if late is not None:
@@ -227,23 +227,23 @@ class Writers:
         if step == launch.top or launch.has_writer_for(step):
             return False
         behind = launch.later(step)
-        if history.headed and behind <= SKEW and step in launch.shown:
+        if history.headed and behind <= _SKEW and step in launch.shown:
             return False
-        near = behind <= (1 if step == launch.first else SKEW)
-        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < SURE)
-        between = not history.proven and launch.distinct <= SKEW and step > launch.first and step not in launch.shown
+        near = behind <= (1 if step == launch.first else _SKEW)
+        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < _SURE)
+        between = not history.proven and launch.distinct <= _SKEW and step > launch.first and step not in launch.shown
         if may_be_a_rank or between or history.doubted:
             history.doubted += 1
-            if history.doubted > SKEW:  # they are ranks or launches side by side: counting them says nothing
+            if history.doubted > _SKEW:  # they are ranks or launches side by side: counting them says nothing
                 self._say(line)
                 return False
         return True
 
-    def _resolve(self, history: History, launch: Launch, step: Any, line: int) -> None:
+    def _resolve(self, history: _History, launch: Launch, step: Any, line: int) -> None:
         """One writer alone for some time: the step before it was a restart.  Several: it may have been a rank."""
         if step <= launch.top:
             self._say(line)
-        elif launch.distinct >= SURE and history.doubted <= SKEW:
+        elif launch.distinct >= _SURE and history.doubted <= _SKEW:
             history.doubted = 0
 
     def _say(self, line: int | None) -> None:
@@ -252,12 +252,12 @@ class Writers:
             self._ambiguous(line)
 
 
-def distance(step: Any, later: Any) -> float:
+def _distance(step: Any, later: Any) -> float:
     """Steps between two records; 1 where only their order is known."""
     if isinstance(step, tuple):
-        return distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
+        return _distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
     return float(later - step) if isinstance(step, int) else 1
 
 
-def seconds(earlier: datetime, later: datetime) -> float:
+def _seconds(earlier: datetime, later: datetime) -> float:
     return (later - earlier).total_seconds()

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 # Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
 # `gpu_op` is that of Intel's unitrace.
-MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
+_MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
 # A whole CUDA graph (of Nsight Systems) is busy with what was not recorded; its format says that it counts as compute.
-KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
+_KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
 
-COMMUNICATION_NAMES = (
+_COMMUNICATION_NAMES = (
     # Vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*, oneccl_*, hcom_*.
     "nccl|rccl|hccl|msccl|oneccl|mccl|cncl|xccl|ccl::|hcom_",
     "gloo|nvshmem|rocshmem|deep_ep::|userbuffers",  # Gloo, one-sided memory, DeepEP, Transformer Engine
@@ -30,36 +30,36 @@ COMMUNICATION_NAMES = (
     "collective[-_]?(permute|broadcast)|async-collective",  # XLA's
 )
 # Inductor names its kernels after the operators around them: triton_poi_fused_all_reduce_0 fills the buffer of one.
-COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
-MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
+_COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
+_MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
 # Entries of a stream that do nothing, of MTIA and of Level Zero.
-WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
+_WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
-WORK = pa.array(KERNELS + MEMORY)
-COMPUTE, MEMORY_MOVED, WAIT = (re.compile("|".join(names)) for names in (COMPUTE_NAMES, MEMORY_NAMES, WAITS))
-COMMUNICATION = re.compile("|".join(COMMUNICATION_NAMES), re.IGNORECASE)
+_WORK = pa.array(_KERNELS + _MEMORY)
+_COMPUTE, _MEMORY_MOVED, _WAIT = (re.compile("|".join(names)) for names in (_COMPUTE_NAMES, _MEMORY_NAMES, _WAITS))
+_COMMUNICATION = re.compile("|".join(_COMMUNICATION_NAMES), re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def kernel_class(name: str | None, category: str | None) -> str | None:
     """'compute', 'communication' or 'memory'; None for what is not work of a device."""
-    if category in MEMORY:
+    if category in _MEMORY:
         return "memory"
-    if category not in KERNELS:
+    if category not in _KERNELS:
         return None
     name = name or ""
-    if COMPUTE.search(name):
+    if _COMPUTE.search(name):
         return "compute"
-    if COMMUNICATION.search(name):
+    if _COMMUNICATION.search(name):
         return "communication"
-    if MEMORY_MOVED.search(name):
+    if _MEMORY_MOVED.search(name):
         return "memory"
-    return None if WAIT.search(name) else "compute"
+    return None if _WAIT.search(name) else "compute"
 
 
 def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     """The class of each event, shape (n,) and (n,) to (n,)."""
-    work = np.flatnonzero(pc.is_in(categories, WORK).to_numpy(zero_copy_only=False))
+    work = np.flatnonzero(pc.is_in(categories, _WORK).to_numpy(zero_copy_only=False))
     if not len(work):
         return pa.nulls(len(names), pa.string())
     name, category = (column.take(pa.array(work)).dictionary_encode("encode") for column in (names, categories))

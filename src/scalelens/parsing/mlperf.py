@@ -10,11 +10,11 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 
-MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
-NEAR_S, NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
-AHEAD = 0.25  # of the epochs of a block
-TOLERANCE = 0.02  # of the work: the rate and the time stamps are of two clocks
-Row = dict[str, Any]
+_MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
+_NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
+_AHEAD = 0.25  # of the epochs of a block
+_TOLERANCE = 0.02  # of the work: the rate and the time stamps are of two clocks
+_Row = dict[str, Any]
 
 
 class CountedSteps:
@@ -28,17 +28,17 @@ class CountedSteps:
         self.counts_samples: bool | None = None  # None while that is open
         self._rows = rows
         self._samples_count = 0.0  # the last one of a block or an evaluation
-        self._held: list[tuple[int, Row, float | None]] = []  # line, row, and the record's own count of samples
+        self._held: list[tuple[int, _Row, float | None]] = []  # line, row, and the record's own count of samples
         self._last_step = 0  # of those that count samples
 
-    def put(self, line: int, row: Row, counted: float | None) -> None:
+    def put(self, line: int, row: _Row, counted: float | None) -> None:
         """A row with `step` and the `samples` of a step; `counted` is its own count of samples."""
         step, batch = row["step"], row["samples"]
         if self.counts_samples is not None or not step:
             self._write(line, row)
             return
         self._held.append((line, row, counted))
-        if not batch or batch == 1 or step % batch or counted not in (None, step) or len(self._held) > MOST_HELD:
+        if not batch or batch == 1 or step % batch or counted not in (None, step) or len(self._held) > _MOST_HELD:
             self._decide(False)
         elif step == self._samples_count:
             self._decide(True)
@@ -65,7 +65,7 @@ class CountedSteps:
         for line, row, _ in held:
             self._write(line, row)
 
-    def _write(self, line: int, row: Row) -> None:
+    def _write(self, line: int, row: _Row) -> None:
         if self.counts_samples and row["step"] and row["samples"]:
             row["step"] = int(row["step"] // row["samples"])
             if row["step"] > self._last_step:
@@ -83,9 +83,9 @@ class DerivedEpochs:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._held: tuple[int, int, Row] | None = None  # line of the start, line of the stop, row
+        self._held: tuple[int, int, _Row] | None = None  # line of the start, line of the stop, row
 
-    def put(self, start_line: int, line: int, row: Row) -> None:
+    def put(self, start_line: int, line: int, row: _Row) -> None:
         """A row of `phases` of an epoch that has stopped."""
         self.settle()
         self._held = start_line, line, row
@@ -97,7 +97,7 @@ class DerivedEpochs:
         (start_line, line, row), self._held = self._held, None
         span_s = row["span_s"]
         for logged in self._rows.logged_epochs:
-            if logged[0] > start_line and abs(logged[1] - span_s) <= max(NEAR_S, NEAR_SHARE * span_s):
+            if logged[0] > start_line and abs(logged[1] - span_s) <= max(_NEAR_S, _NEAR_SHARE * span_s):
                 self._rows.logged_epochs.remove(logged)  # it stands for one epoch
                 return
         self._rows.put("phases", line, row)
@@ -117,14 +117,14 @@ class EpochBlocks:
     def __init__(self, rows: Rows, epochs: DerivedEpochs) -> None:
         self._rows, self._epochs = rows, epochs
         # the line of an epoch's start, None of a rate; its own line; the row
-        self._held: list[tuple[int | None, int, Row]] = []
+        self._held: list[tuple[int | None, int, _Row]] = []
         self._runs_ahead = False  # in the last block that ended
 
-    def put_rate(self, line: int, row: Row) -> None:
+    def put_rate(self, line: int, row: _Row) -> None:
         """A row of `steps` with the rate of an epoch."""
         self._hold(None, line, row)
 
-    def put_epoch(self, start_line: int, line: int, row: Row) -> None:
+    def put_epoch(self, start_line: int, line: int, row: _Row) -> None:
         """A row of `phases` of an epoch that has stopped at `ts`."""
         self._hold(start_line, line, row)
 
@@ -133,7 +133,7 @@ class EpochBlocks:
         epochs = [row for start, _, row in self._held if start is not None]
         if epochs and ts is not None:
             by_marks, waited = sum(row["span_s"] for row in epochs), (ts - epochs[-1]["ts"]).total_seconds()
-            runs_ahead = waited > AHEAD * by_marks > 0
+            runs_ahead = waited > _AHEAD * by_marks > 0
             if runs_ahead and not self._runs_ahead:
                 self._rows.problem(
                     line,
@@ -156,9 +156,9 @@ class EpochBlocks:
             else:
                 self._epochs.put(start_line, line, row)
 
-    def _hold(self, start_line: int | None, line: int, row: Row) -> None:
+    def _hold(self, start_line: int | None, line: int, row: _Row) -> None:
         self._held.append((start_line, line, row))
-        if len(self._held) > MOST_HELD:
+        if len(self._held) > _MOST_HELD:
             self.settle()
 
 
@@ -171,6 +171,6 @@ def is_of_one_rank(rate: float, epoch_s: float, counted: float, batch: float, lo
     A count below the global batch cannot be of samples.
     """
     work = rate * epoch_s
-    if local_batch >= batch or abs(work - counted * local_batch) > TOLERANCE * work:
+    if local_batch >= batch or abs(work - counted * local_batch) > _TOLERANCE * work:
         return False
-    return counted < batch or abs(work - counted) > TOLERANCE * work
+    return counted < batch or abs(work - counted) > _TOLERANCE * work

@@ -12,12 +12,12 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sqlite_file import Database
 from scalelens.parsing.values import rank_in_name
 
-MPI_RANK = re.compile(r"MPI Rank (\d{1,9})\Z")
+_MPI_RANK = re.compile(r"MPI Rank (\d{1,9})\Z")
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 DEVICE_TABLES = tuple(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE"))
-HOST_TABLES = ("CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS",
+_HOST_TABLES = ("CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS",
                "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")  # fmt: skip
-ONE_NODE = re.compile(r"--nnodes[= ]1(?::1)?(?![\d:])|--standalone\b")
+_ONE_NODE = re.compile(r"--nnodes[= ]1(?::1)?(?![\d:])|--standalone\b")
 
 
 class Process(NamedTuple):
@@ -35,12 +35,12 @@ def processes_of(database: Database, environment: dict[str, str], name: str) -> 
             for key, device in database.rows(f"SELECT DISTINCT globalPid >> 24, deviceId FROM {table}"):
                 devices.setdefault(key, set()).add(device)
     hosts: set[int] = set()
-    for table in HOST_TABLES:
+    for table in _HOST_TABLES:
         if "globalTid" in database.columns.get(table, set()):
             hosts |= {key for (key,) in database.rows(f"SELECT DISTINCT globalTid >> 24 FROM {table}") if key}
     keys = sorted((devices.keys() | hosts) - {None})
     workers = sorted(devices) or keys
-    ranks = ranks_of(database, environment, name, workers, devices)
+    ranks = _ranks_of(database, environment, name, workers, devices)
     known = len(workers) < 2 or len({*map(ranks.get, workers)} - {None}) == len(workers)
     parts = {key: 0 if known else part for part, key in enumerate(workers)}
     return {
@@ -48,7 +48,7 @@ def processes_of(database: Database, environment: dict[str, str], name: str) -> 
     }, known
 
 
-def ranks_of(
+def _ranks_of(
     database: Database, environment: dict[str, str], name: str, workers: list[int], devices: dict[int, set[int]]
 ) -> dict[int, int]:
     """Ranks by vm and pid; empty where nothing tells them."""
@@ -59,7 +59,7 @@ def ranks_of(
         named = database.rows(
             "SELECT globalTid >> 24, text FROM NVTX_EVENTS WHERE eventType = 39 AND text LIKE 'MPI %'"
         )
-        ranks = {key: int(rank[1]) for key, text in named if (rank := MPI_RANK.match(text))}
+        ranks = {key: int(rank[1]) for key, text in named if (rank := _MPI_RANK.match(text))}
     if ranks:
         return ranks
     if len(workers) == 1:
@@ -67,18 +67,18 @@ def ranks_of(
         only = int(told) if told else rank_in_name(name)
         return {} if only is None else {workers[0]: only}
     each = [min(devices[key]) for key in workers if len(devices.get(key, ())) == 1]
-    if launched_on_one_node(database) and sorted(each) == list(range(len(workers))):
+    if _launched_on_one_node(database) and sorted(each) == list(range(len(workers))):
         return dict(zip(workers, each, strict=True))
     return {}
 
 
-def launched_on_one_node(database: Database) -> bool:
+def _launched_on_one_node(database: Database) -> bool:
     """Whether torchrun was told that the job has one node."""
     if "META_DATA_CAPTURE" not in database.columns:
         return False
     words = "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND' OR name LIKE 'PROCESS_0:ARGUMENT%'"
     command = " ".join(str(value) for (value,) in database.rows(words))
-    return "torchrun" in command and bool(ONE_NODE.search(command))
+    return "torchrun" in command and bool(_ONE_NODE.search(command))
 
 
 def captured_environment(database: Database, rows: Rows) -> dict[str, str]:

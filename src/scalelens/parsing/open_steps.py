@@ -6,7 +6,7 @@ from scalelens.parsing.attempts import Position
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-Writer = tuple[int | None, str | None]  # rank and location of the lines
+_Writer = tuple[int | None, str | None]  # rank and location of the lines
 
 
 class OpenSteps:
@@ -18,7 +18,7 @@ class OpenSteps:
     def __init__(self, rows: Rows, framework: str, origin: str = "log") -> None:
         self.rows = rows
         self.framework = framework, origin
-        self.open: dict[Writer, tuple[int, int, dict[str, Any]]] = {}  # part, line and row
+        self.open: dict[_Writer, tuple[int, int, dict[str, Any]]] = {}  # part, line and row
 
     def fill(self, columns: dict[str, Any], step: int, line: Line) -> tuple[dict[str, Any], Position | None]:
         """The row of a step with further columns, and where it stands, if it is a new one."""
@@ -42,7 +42,7 @@ class OpenSteps:
         row |= columns
         return row, position
 
-    def hand_over(self, whose: Writer) -> None:
+    def hand_over(self, whose: _Writer) -> None:
         if whose in self.open:
             part, number, row = self.open.pop(whose)
             now, self.rows.part = self.rows.part, part  # another job may have begun since the row was opened

@@ -19,16 +19,16 @@ from scalelens.parsing.attempts import KEPT, Launch
 from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 
 FEWEST_RECORDS = 16  # of one form that are read by columns
-MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
-LINE_FEED, BLANK = ord("\n"), ord(" ")
-DIGITS = np.zeros(256, bool)
-DIGITS[list(b"0123456789")] = True
-DIGITS_AND_BLANKS = DIGITS.copy()
-DIGITS_AND_BLANKS[BLANK] = True
-FIELD = re.compile(
+_MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
+_LINE_FEED, _BLANK = ord("\n"), ord(" ")
+_DIGITS = np.zeros(256, bool)
+_DIGITS[list(b"0123456789")] = True
+_DIGITS_AND_BLANKS = _DIGITS.copy()
+_DIGITS_AND_BLANKS[_BLANK] = True
+_FIELD = re.compile(
     r"([^|]*?[A-Za-z)@\d][^|]*?[:=\s]\s*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)(\s*\(\s*[-+\d.eE]+\s*\))?(\s*|GB)"
 )
-NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
+_NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
 
 
 class FieldForm(NamedTuple):
@@ -47,12 +47,12 @@ class Prefix(NamedTuple):
     location: str | None = None
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """Lines of a form: their indexes among the lines of a block, and the positions of their delimiters in the text."""
 
     indexes: Integers
     delimiters: Integers  # a row for each line
-    above: "Found | None" = None  # the lines above that belong to them
+    above: "_Found | None" = None  # the lines above that belong to them
 
 
 class Records(NamedTuple):
@@ -81,7 +81,7 @@ class RecordForm:
         self.closed = closed  # whether a delimiter stands behind the last field too
         self.above: RecordForm | None = None  # the form of the line above that belongs to the record
         text = np.frombuffer(head.encode(), np.uint8)
-        self._literal = ~DIGITS_AND_BLANKS[text] | (text == BLANK) & ~next_to_digit(text)
+        self._literal = ~_DIGITS_AND_BLANKS[text] | (text == _BLANK) & ~_next_to_digit(text)
         self._head = text
 
     @property
@@ -89,7 +89,7 @@ class RecordForm:
         """How many lines a record has."""
         return 2 if self.above else 1
 
-    def find(self, block: "Block", prefix: Prefix) -> Found:
+    def find(self, block: "Block", prefix: Prefix) -> _Found:
         """Which lines of a block have the head and the delimiters of the form."""
         letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
@@ -107,16 +107,16 @@ class RecordForm:
         before, head = heads[:, : len(prefix.text)], heads[:, len(prefix.text) :]
         fits = (before == np.frombuffer(prefix.text, np.uint8)).all(1)
         fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
-        fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
+        fits &= _DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
         indexes, first = indexes[fits], first[fits]
         delimiters = delimiters[first[:, None] + np.arange(count)]
         if not self.above:
-            return Found(indexes, delimiters)
+            return _Found(indexes, delimiters)
         above = self.above.find(block, prefix)
         _, these, those = np.intersect1d(indexes, above.indexes + 1, assume_unique=True, return_indices=True)
-        return Found(indexes[these], delimiters[these], Found(above.indexes[those], above.delimiters[those]))
+        return _Found(indexes[these], delimiters[these], _Found(above.indexes[those], above.delimiters[those]))
 
-    def read(self, block: "Block", found: Found, prefix: Prefix) -> Records | None:
+    def read(self, block: "Block", found: _Found, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or no number."""
         above = self.above.read(block, found.above, prefix) if self.above and found.above else None
         if self.above and not above:
@@ -161,7 +161,7 @@ class Block:
         self.text = text
         self.first = first  # number of the first line
         self.letters = np.frombuffer(text, np.uint8)
-        self.ends = np.flatnonzero(self.letters == LINE_FEED)
+        self.ends = np.flatnonzero(self.letters == _LINE_FEED)
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
         self.gaps = np.array([[0, len(text)]])
 
@@ -202,11 +202,11 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
-    matches = [FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
+    matches = [_FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
     if not fields or None in matches:
         return None
     read = [
-        FieldForm(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode())
+        FieldForm(match[1], (_MEAN if match[3] else b"") + b" *" + match[4].strip().encode())
         for match in matches
         if match
     ]
@@ -219,7 +219,7 @@ def form_of_named(text: str) -> RecordForm | None:
     Behind the numbers of a field stands the name of the next one.
     """
     head, *fields = text.split("=")
-    matches = [NUMBERS_FIRST.fullmatch(field) for field in fields]
+    matches = [_NUMBERS_FIRST.fullmatch(field) for field in fields]
     if not text.isascii() or not head or not fields or None in matches:
         return None
     read = [
@@ -230,7 +230,7 @@ def form_of_named(text: str) -> RecordForm | None:
     return RecordForm(head, "=", read, closed=False)
 
 
-def next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+def _next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Blanks that a longer number would fill: those of a row of blanks before a digit, but the first of the row."""
     free = np.zeros(len(text), bool)
     for match in re.finditer(rb"(?<= )[ ]*(?=\d)|(?<=\[)[ ]+(?=\d)|(?<=/)[ ]+(?=\d)", text.tobytes()):
@@ -250,10 +250,10 @@ def extend(launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: 
     """Tells a launch of records that go on with it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
-    whole = ts is None or (whole_seconds(ts.slice(0, FEWEST_RECORDS)) and whole_seconds(ts))
+    whole = ts is None or (_whole_seconds(ts.slice(0, FEWEST_RECORDS)) and _whole_seconds(ts))
     launch.extend(steps[-KEPT:].tolist(), times, last, whole, None if ts is None else pc.max(ts).as_py())
     launch.distinct += max(len(steps) - KEPT, 0)
 
 
-def whole_seconds(ts: pa.Array) -> bool:
+def _whole_seconds(ts: pa.Array) -> bool:
     return not np.any(pc.cast(ts, pa.int64()).to_numpy() % 1_000_000)

@@ -32,13 +32,13 @@ from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
-ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
-UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
+_ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
+_UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 # Adds the columns of a table that follow from its other columns.
-DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
+_DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
-METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
-COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
+_METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
+_COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
 
 class Rows:
@@ -107,7 +107,7 @@ class Rows:
         """
         fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
-        rows = pa.table({name: array_of(values, fields[name].kind, count) for name, values in given.items()})
+        rows = pa.table({name: _array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
         self._facts_of(self.part).add_columns(table, rows)
@@ -115,7 +115,7 @@ class Rows:
         key = table, self.part
         self._columns.setdefault(key, []).append(rows)
         self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
-        if self._columns_bytes[key] >= ARROW_BATCH_BYTES:
+        if self._columns_bytes[key] >= _ARROW_BATCH_BYTES:
             self._hand_over_columns(*key)
 
     def metric(
@@ -160,7 +160,7 @@ class Rows:
             return
         if self._job_over and origin == "environment" and (line or 0) > self._job_over:
             self.new_part()  # jobs begin by showing where they run
-        if key not in COUNTS:
+        if key not in _COUNTS:
             self.params[key] = value
         elif (count := integer_valued(value)) is not None:
             self.params[key] = count
@@ -235,17 +235,17 @@ class Rows:
         rows, self._pending[table] = self._pending[table], []
         if self.zone:
             for row in rows:
-                to_utc(row, self.zone)
+                _to_utc(row, self.zone)
         if not self._gather(table, columns_of(rows), len(rows)):
             try:
                 batch = self._batch_of(table, rows)
-            except UNFIT:
+            except _UNFIT:
                 self._take_out_unfit(table, rows)
                 batch = self._batch_of(table, rows)
             self._write_batch(table, batch)
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
-        if table == "steps" and any(map(is_timed_step, rows)):
+        if table == "steps" and any(map(_is_timed_step, rows)):
             self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
 
     def _note_timed_steps(self, first: int, last: int) -> None:
@@ -254,7 +254,7 @@ class Rows:
 
     def _gather(self, table: str, columns: Columns, count: int) -> bool:
         """Whether rows are gathered with those of other files."""
-        gathered = self._gathered if table not in DERIVED else None
+        gathered = self._gathered if table not in _DERIVED else None
         return gathered is not None and gathered.take(table, self.file_id, columns, count)
 
     def _batch_of(self, table: str, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
@@ -262,7 +262,7 @@ class Rows:
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
         if self._write:
-            derive = DERIVED.get(table)
+            derive = _DERIVED.get(table)
             self._write(table, derive(batch) if derive else batch)
 
     def _take_out_unfit(self, table: str, rows: list[dict[str, Any]]) -> None:
@@ -272,7 +272,7 @@ class Rows:
                 value = row.get(field.name)
                 try:
                     pa.scalar(value, field.type)
-                except UNFIT:
+                except _UNFIT:
                     if isinstance(value, str) and field.type == pa.string():
                         row[field.name] = value.encode("utf-8", "replace").decode()
                     else:
@@ -299,12 +299,12 @@ class Rows:
             return
         for part, count in Counter(map(operator.itemgetter(0), rows)).items():
             self._facts_of(part).count("metrics", count)
-        columns = dict(zip(METRICS, zip(*rows, strict=True), strict=True))
+        columns = dict(zip(_METRICS, zip(*rows, strict=True), strict=True))
         if self._write and not self._gather("metrics", columns, len(rows)):
             try:
                 batch = batch_of("metrics", {**columns, "file_id": [self.file_id] * len(rows)}, len(rows))
-            except UNFIT:
-                fitting = [dict(zip(METRICS, values, strict=True)) for values in rows]
+            except _UNFIT:
+                fitting = [dict(zip(_METRICS, values, strict=True)) for values in rows]
                 self._take_out_unfit("metrics", fitting)
                 batch = self._batch_of("metrics", fitting)
             self._write("metrics", batch)
@@ -313,14 +313,14 @@ class Rows:
         return self.parts.setdefault(part, PartFacts())
 
 
-def is_timed_step(row: Mapping[str, Any]) -> bool:
+def _is_timed_step(row: Mapping[str, Any]) -> bool:
     """Whether a row of `steps` is of a step or epoch, not of a whole run or of validation, and has a time or a rate."""
     counted = row.get("step") is not None or row.get("epoch") is not None
     timed = row.get("step_s") is not None or row.get("samples_per_s") is not None
     return counted and timed and row.get("phase") != "validation"
 
 
-def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+def _array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     """An array of a type, from an array of another one, or from the one value of all rows."""
     if isinstance(values, pa.Array):
         return values if values.type == kind else pc.cast(values, kind)
@@ -329,7 +329,7 @@ def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     return repeated(values, kind, count)
 
 
-def to_utc(row: dict[str, Any], zone: tzinfo) -> None:
+def _to_utc(row: dict[str, Any], zone: tzinfo) -> None:
     """Turns a naive time of a row into UTC."""
     if row.get("ts_origin") == "naive" and row.get("ts"):
         with contextlib.suppress(OverflowError):  # the year 1 or 9999: not a time of a log

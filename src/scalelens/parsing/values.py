@@ -13,13 +13,13 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
 YEARS_2000_TO_2100 = (946_684_800, 4_102_444_800)  # seconds since 1970
-LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
+_LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
 LARGEST_AMOUNT = 1e15
 UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
-SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
+_SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+_NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 def number(value: Any) -> float | None:
@@ -30,7 +30,7 @@ def number(value: Any) -> float | None:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return result if abs(result) < LARGEST_NUMBER else None
+    return result if abs(result) < _LARGEST_NUMBER else None
 
 
 def amount(value: Any) -> float | None:
@@ -47,7 +47,7 @@ def integer(value: Any, digits: int = 9) -> int | None:
 
 def rank_in_name(name: str) -> int | None:
     """The rank that a file's name tells, as rank0 and rank-12 do; a local rank is none."""
-    found = NAME_RANK.search(name)
+    found = _NAME_RANK.search(name)
     return int(found[1]) if found else None
 
 
@@ -102,7 +102,7 @@ def as_utc(time: datetime | None, zone: tzinfo | None) -> datetime | None:
 
 def clock_span(text: str) -> float | None:
     """`2-03:04:05.678` of Slurm or `2 days, 3:04:05` of Python, in whole seconds.  Refuses a number without a colon."""
-    match = SPAN.fullmatch(text)
+    match = _SPAN.fullmatch(text)
     if not match:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
@@ -111,4 +111,4 @@ def clock_span(text: str) -> float | None:
 
 def nanoseconds_since_1970(stamp: int | datetime) -> int:
     """A time of a sensor, exact; a naive time counts as UTC, which is enough for differences."""
-    return stamp if isinstance(stamp, int) else (stamp - EPOCH) // timedelta(microseconds=1) * 1000
+    return stamp if isinstance(stamp, int) else (stamp - _EPOCH) // timedelta(microseconds=1) * 1000

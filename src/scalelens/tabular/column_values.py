@@ -7,9 +7,9 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
-SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
+_SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
 RISING = 20  # so many values in a row do not all rise by chance: that is one case in 20!
-WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
+_WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
 
 
 class ColumnValues:
@@ -38,7 +38,7 @@ class ColumnValues:
     @property
     def swings(self) -> bool:
         """Whether it goes up and down."""
-        return self.falls > 1 and self.falls * WAVES >= self.numbers
+        return self.falls > 1 and self.falls * _WAVES >= self.numbers
 
     @property
     def rises(self) -> bool:
@@ -79,7 +79,7 @@ class Survey:
             for name in record.cells:
                 if name not in self.columns:
                     self.columns[name] = ColumnValues()
-                    self.labels += [name] if read_name(name).role in SERIES else []
+                    self.labels += [name] if read_name(name).role in _SERIES else []
             whose = tuple(record.cells.get(name) for name in self.labels)
             for name, value in record.cells.items():
                 column = self.columns[name]

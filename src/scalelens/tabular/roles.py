@@ -65,20 +65,20 @@ def assign(
 ) -> list[ColumnReading]:
     """What each column is read as.  `mapping` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in mapping.items() if column in columns}
-    row = what_a_row_is(columns, by_column)
+    row = _what_a_row_is(columns, by_column)
     readings = []
     for name, values in columns.items():
         if name in by_column:
             reading = ColumnReading(name, *by_column[name], is_text=values.is_text)
         else:
-            reading = guessed(name, values, row) if guess else ColumnReading(name, None, words_of(name)[1])
+            reading = _guessed(name, values, row) if guess else ColumnReading(name, None, words_of(name)[1])
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
     for role in {reading.role for reading in readings if reading.role}:
-        readings = settled(readings, role, by_column)
-    return without_idle(readings)
+        readings = _settled(readings, role, by_column)
+    return _without_idle(readings)
 
 
-def settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -> list[ColumnReading]:
+def _settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -> list[ColumnReading]:
     """Leaves a role to one column at most: the one that --map names, or the only one that is not of one rank."""
     claimants = [reading for reading in readings if reading.role == role and reading.column not in mapped]
     of_job = [reading for reading in claimants if reading.unit != "rank"]
@@ -96,7 +96,7 @@ def settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -
     return [refused(reading, refusal, *choices) if reading in claimants else reading for reading in readings]
 
 
-def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
+def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     """Takes away roles that another one makes needless: a place beside a rank, a batch beside a step."""
     roles = {reading.role for reading in readings}
     idle = {
@@ -120,7 +120,7 @@ def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     ]
 
 
-def what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> str:
+def _what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> str:
     """`step` if the rows are steps in a row, `steps` if steps lie between them that were not logged, or `epoch`."""
     counted = {by_column.get(name, read_name(name))[0]: values for name, values in columns.items() if values.is_number}
     if steps := counted.get("step", counted.get("batch")):
@@ -128,7 +128,7 @@ def what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, t
     return "epoch" if "epoch" in counted else "step"
 
 
-def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
+def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
     """What a column is read as: by its name, and by its values if the name is not enough."""
     role, unit = read_name(name)
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
@@ -139,7 +139,7 @@ def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return ColumnReading(name, None, unit, choices=rates)
     if role == "time":
-        return any_time(ColumnReading(name, None, unit), values, row)
+        return _any_time(ColumnReading(name, None, unit), values, row)
     reading = ColumnReading(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
@@ -163,7 +163,7 @@ def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
     return reading
 
 
-def any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnReading:
+def _any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnReading:
     """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows."""
     if reading.unit and values.is_number:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):

@@ -30,7 +30,7 @@ from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
 from scalelens.tabular.table import OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
-MEASURED = {
+_MEASURED = {
     "data_time": "data_s", "samples_per_s": "samples_per_s", "loss": "loss", "accuracy": "accuracy",
     "learning_rate": "learning_rate", "grad_norm": "grad_norm", "peak_memory": "peak_memory_bytes",
     "tflops_per_device": "tflops_per_device", "global_batch_size": "samples",
@@ -39,15 +39,11 @@ RUN_SETTINGS = (
     "run", "devices", "nodes", "devices_per_node", "model", "precision", "dataset", "system", "device_model",
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
-LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
-NAME_COLUMNS = (
-    "name",
-    "metric",
-    "metric_name",
-    "tag",
-    "key",
-)  # beside a column `value`: one value in each row
-OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
+_LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
+# Beside a column `value`, one of these columns names the value in each row.
+_NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
+# A table of steps has one of these roles.
+_OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
 def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
@@ -88,13 +84,13 @@ def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
 def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     """Why a table is not one of steps, or None."""
     roles = {reading.role for reading in readings}
-    if not roles & set(OF_STEPS):
+    if not roles & set(_OF_STEPS):
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(
-        not reading.is_text and reading.role not in (*LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
+        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
     ):
         return "a table without a number beside its steps"
-    named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in NAME_COLUMNS]
+    named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in _NAME_COLUMNS]
     if any(not survey.columns[name].constant for name in named) and any(
         reading.column.lower() == "value" for reading in readings
     ):
@@ -114,7 +110,7 @@ def write_rows(
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
-    writer = RowWriter(rows, table, Counting(table, records(source)))
+    writer = _RowWriter(rows, table, Counting(table, records(source)))
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -128,7 +124,7 @@ def write_rows(
                 rows.param(reading.column, column.first, column.line)
 
 
-class EpochStep(NamedTuple):
+class _EpochStep(NamedTuple):
     """Where the records of one rank and phase stand."""
 
     epoch: float
@@ -136,14 +132,14 @@ class EpochStep(NamedTuple):
     elapsed_s: float | None
 
 
-class RowWriter:
+class _RowWriter:
     """Rows of one table, record by record."""
 
     def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
         self.rows, self.table, self.counting = rows, table, counting
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
-        self.last: dict[tuple[Any, ...], EpochStep] = {}
+        self.last: dict[tuple[Any, ...], _EpochStep] = {}
         self.settings = [role for role in RUN_SETTINGS if role in table.columns]
         self.units = {reading.column: metric_unit(reading.column, reading.unit) for reading in table.metrics}
 
@@ -159,7 +155,7 @@ class RowWriter:
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)
         before = self.last.get((*whose, phase))
-        now = EpochStep(epoch or 0, step, table.value(record, "elapsed"))
+        now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"))
         counted = step is not None or not {"step", "batch"} & set(table.columns)
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
         if counted and phase == "train":
@@ -190,7 +186,7 @@ class RowWriter:
         """What the columns of a row of `steps` hold, but for the time of the step."""
         table = self.table
         values: dict[str, Any] = {
-            column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
+            column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
         }
         if "timestamp" in table.columns and (stamp := time_stamp(table.cell(record, "timestamp"))):
             values |= {"ts": stamp[0], "ts_origin": stamp[1]}
@@ -198,14 +194,14 @@ class RowWriter:
             values["rate_scope"] = table.columns["samples_per_s"].unit
         return values
 
-    def epoch_span(self, now: EpochStep, before: EpochStep | None) -> float | None:
+    def epoch_span(self, now: _EpochStep, before: _EpochStep | None) -> float | None:
         """Time of an epoch, where each epoch has one row with the time since the start."""
         if not before or now.elapsed_s is None or before.elapsed_s is None:
             return None
         follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
         return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
 
-    def times(self, record: TableRecord, now: EpochStep, before: EpochStep | None) -> dict[str, Any]:
+    def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
         table = self.table
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]

@@ -7,7 +7,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
 from scalelens.tabular.roles import ColumnReading
 
-PHASES = {
+_PHASES = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
     "eval": "validation", "test": "validation", "warmup": "warmup", "warm-up": "warmup",
 }  # fmt: skip
@@ -49,7 +49,7 @@ class StepTable:
 
     def phase(self, record: TableRecord) -> str | None:
         name = self.cell(record, "phase")
-        return "train" if name is None else PHASES.get(str(name).lower())
+        return "train" if name is None else _PHASES.get(str(name).lower())
 
     def run(self, record: TableRecord) -> tuple[Any, ...]:
         return tuple(self.cell(record, role) for role in self.of_run)

@@ -15,35 +15,36 @@ from scalelens.tabular.column_names import SPELT
 from scalelens.tabular.unknown_logs.bars import written_out
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 
-LONGEST = 4_000  # characters of a line that are read
-MOST_FIELDS = 200
-TAIL = 20  # characters
-LONGEST_NAME = 60
-WORDS_OF_A_NAME = 7
+_LONGEST = 4_000  # characters of a line that are read
+_MOST_FIELDS = 200
+_TAIL = 20  # characters
+_LONGEST_NAME = 60
+_WORDS_OF_A_NAME = 7
 
-SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
-RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
-NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is no unit
-NUMBER = re.compile(
+_SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
+_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
+_NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is no unit
+_NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
     r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
     r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
-    rf"(?:\s?(?P<rate>{RATE}{NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
+    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
 )
-OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
-RATES = re.compile(rf"\s*/\s*\d+\s?{RATE}{NO_NAME}")  # 18916/18871 tok/s: of the source and of the target, and no count
-BAR_IN_ASCII = re.compile(r"==|>\.|##|--")
-BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
-PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
-PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
-RANGE = re.compile(r"\[(\d+)-(\d+)\]")
-SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\b(?:INFO|DEBUG|WARNING|root)\b")
-AROUND = " \t:=|,;-~>*/@<'\"\u2022"
-SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
-IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
-UNIT_BEHIND = {**SPELT, "min": "min"}  # "min" in a name is a minimum; behind a number it is minutes
-LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
+_OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
+# 18916/18871 tok/s: rates of the source and of the target, not a count.
+_RATES = re.compile(rf"\s*/\s*\d+\s?{_RATE}{_NO_NAME}")
+_BAR_IN_ASCII = re.compile(r"==|>\.|##|--")
+_BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
+_PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
+_PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+_SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\b(?:INFO|DEBUG|WARNING|root)\b")
+_AROUND = " \t:=|,;-~>*/@<'\"\u2022"
+_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
+_IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
+_UNIT_BEHIND = {**SPELT, "min": "min"}  # "min" in a name is a minimum; behind a number it is minutes
+_LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
 class Field(NamedTuple):
@@ -72,32 +73,32 @@ class Parsed(NamedTuple):
 
 def parsed(text: str) -> Parsed:
     """Takes a line apart."""
-    text = text[:LONGEST].rstrip()
+    text = text[:_LONGEST].rstrip()
     stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
     bar, rounding = "", 1
     if drawn := written_out(text):
         text, bar, rounding = drawn.text, "percent" if drawn.counts_steps else "other", drawn.rounding
-    text, left_s = without_spans(text)
-    if not bar and (not text.isascii() or BAR_IN_ASCII.search(text)):
+    text, left_s = _without_spans(text)
+    if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
         if masked != text:
-            keras = BRACKET_BAR.search(text) or PER_STEP.search(text)
-            bar = "percent" if PERCENT.search(text) and not PER_STEP.search(text) else "keras" if keras else ""
+            keras = _BRACKET_BAR.search(text) or _PER_STEP.search(text)
+            bar = "percent" if _PERCENT.search(text) and not _PER_STEP.search(text) else "keras" if keras else ""
         text = masked
-    text = RANGE.sub(r"[\2]", text)
-    fields, end = fields_of(text)
-    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:TAIL]), bar, rounding)
+    text = _RANGE.sub(r"[\2]", text)
+    fields, end = _fields_of(text)
+    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, rounding)
 
 
-def without_spans(text: str) -> tuple[str, float | None]:
+def _without_spans(text: str) -> tuple[str, float | None]:
     """A line in which times such as 0:05:25 are masked, and what it says is left of the work."""
     left_s: float | None = None
     if ":" not in text:
         return text, None
     pieces, done = [], 0
-    for match in SPAN.finditer(text):
+    for match in _SPAN.finditer(text):
         before = text[done : match.start()]
         if (
             text[match.start() - 1 : match.start()] == "["
@@ -107,33 +108,33 @@ def without_spans(text: str) -> tuple[str, float | None]:
             continue  # [12:391] counts
         days, first, second, third = (float(part or 0) for part in match.groups())
         seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
-        if left_s is None and (LEFT.search(before) or before.endswith("<")):
+        if left_s is None and (_LEFT.search(before) or before.endswith("<")):
             left_s = seconds
         pieces += [before, "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
 
 
-def fields_of(text: str) -> tuple[list[Field], int]:
+def _fields_of(text: str) -> tuple[list[Field], int]:
     """The numbers of a line with their names, and where the last one ends."""
     fields: list[Field] = []
     done = 0
     point = bool(re.search(r"\d\.\d", text))
-    for match in NUMBER.finditer(text):
-        if match.start() < done or len(fields) >= MOST_FIELDS:
+    for match in _NUMBER.finditer(text):
+        if match.start() < done or len(fields) >= _MOST_FIELDS:
             continue
-        unit, scale, end = unit_of(match)
+        unit, scale, end = _unit_of(match)
         if unit == "?":
             continue  # 3x, 4th: a word
-        if rates := RATES.match(text, match.end("number")):
+        if rates := _RATES.match(text, match.end("number")):
             done = rates.end()
             continue
         gap = text[done : match.start()]
-        value = value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
-        of_all = OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
+        value = _value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
+        of_all = _OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
         before = fields[-1] if fields else None
         is_mean = gap.strip() == "(" or (gap.strip() == "," and before is not None and before.is_mean)
-        name, start = (before.name, done) if is_mean and before else name_in(gap, done)
+        name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
         fields.append(
             Field(
                 name, None if value is None else value * scale, unit,
@@ -145,7 +146,7 @@ def fields_of(text: str) -> tuple[list[Field], int]:
     return fields, done
 
 
-def value_of(text: str, point: bool, behind: str) -> float | None:
+def _value_of(text: str, point: bool, behind: str) -> float | None:
     """A number as printed.  A comma groups thousands only where another number of the line has a decimal point."""
     if behind[:1] == "," and behind[1:].isdigit():
         return None
@@ -156,7 +157,7 @@ def value_of(text: str, point: bool, behind: str) -> float | None:
     return number(text.replace(",", ""))
 
 
-def unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
+def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
     """Unit, scale, and end of a number; `?` as unit where the number is part of a word."""
     if match["rate"]:
         return match["rate"], 1.0, match.end()
@@ -165,20 +166,20 @@ def unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
     for word, must in ((match["unit"], True), (match["apart"], False)):
         if not word:
             continue
-        if word.lower() in UNIT_BEHIND:
-            return UNIT_BEHIND[word.lower()], 1.0, match.end()
+        if word.lower() in _UNIT_BEHIND:
+            return _UNIT_BEHIND[word.lower()], 1.0, match.end()
         if must:
-            return (None, SCALES[word], match.end()) if word in SCALES else ("?", 1.0, match.end())
+            return (None, _SCALES[word], match.end()) if word in _SCALES else ("?", 1.0, match.end())
     return None, 1.0, match.end("number")
 
 
-def name_in(gap: str, done: int) -> tuple[str, int]:
+def _name_in(gap: str, done: int) -> tuple[str, int]:
     """The name at the end of what stands before a number, and where it begins."""
-    text = gap.rstrip(AROUND + "([{<")
+    text = gap.rstrip(_AROUND + "([{<")
     if not text:
         return "", done + len(gap)
     tail = 0
-    for match in SEPARATOR.finditer(text, 0, len(text) - 1):
+    for match in _SEPARATOR.finditer(text, 0, len(text) - 1):
         tail = match.end()
     name = text[tail:]
     if ":" in name:
@@ -186,11 +187,11 @@ def name_in(gap: str, done: int) -> tuple[str, int]:
         name = text[tail:]
     if (name.endswith(")") and "(" not in name) or (name.endswith("]") and "[" not in name):
         name = name.rstrip(")]")
-    stripped = name.strip(AROUND + "[({}<")
+    stripped = name.strip(_AROUND + "[({}<")
     if stripped.count("(") > stripped.count(")"):
         stripped = stripped.rpartition("(")[2]
-    if len(stripped) > LONGEST_NAME or stripped.count(" ") >= WORDS_OF_A_NAME:
+    if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:
         return "", done + len(gap)
-    if idle := IDLE_BEGIN.match(stripped):
+    if idle := _IDLE_BEGIN.match(stripped):
         stripped = stripped[idle.end() :]
     return stripped, done + tail + name.find(stripped[:1]) if stripped else done + len(gap)

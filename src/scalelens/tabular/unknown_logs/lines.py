@@ -13,7 +13,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
 
     `other` is called with each line that holds none.
     """
-    for number, raw, whole in raw_lines(source):
+    for number, raw, whole in _raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
             if other:
                 other(raw)
@@ -35,22 +35,22 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             yield Line(text, number, rank, location), whole or k + 1 < len(parts)
 
 
-def raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:
+def _raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:
     """Lines as bytes with their numbers, and whether they have an end.  A very long one comes in several parts."""
     number, rest = 1, b""
     for block in source.utf8():
         text = rest + block
         end = end_of_whole_lines(text)
         rest = text[end:]
-        for raw, lines in split(text[:end]):
+        for raw, lines in _split(text[:end]):
             yield number, raw, True
             number += lines
-    for raw, lines in split(rest):
+    for raw, lines in _split(rest):
         yield number, raw, lines > 0
         number += lines
 
 
-def split(text: bytes) -> Iterator[tuple[bytes, int]]:
+def _split(text: bytes) -> Iterator[tuple[bytes, int]]:
     """Lines of a text, those joined again that `srun -l` cut, and how many line ends each has."""
     start = 0
     while start < len(text):

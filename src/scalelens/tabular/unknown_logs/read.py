@@ -16,10 +16,10 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
 from scalelens.tabular.unknown_logs.times import LineTimes
 
-TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
-SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
-MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
-OF_A_STEP = ("batch_time", "interval_time", "running_time")
+_TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+_SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
+_MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
+_OF_A_STEP = ("batch_time", "interval_time", "running_time")
 
 
 def is_text(head: bytes) -> bool:
@@ -32,8 +32,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
 
     Returns why there are none: nothing where a text has no such lines.
     """
-    shape = chosen(shapes_of(itertools.islice(log_lines(source), MOST_LINES)))
-    return shape if isinstance(shape, str) else read_shape(source, rows, LineTable(shape))
+    shape = chosen(shapes_of(itertools.islice(log_lines(source), _MOST_LINES)))
+    return shape if isinstance(shape, str) else _read_shape(source, rows, LineTable(shape))
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -42,31 +42,31 @@ def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Map
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
-    for shape in shapes_of(itertools.islice(log_lines(source), MOST_LINES)):
+    for shape in shapes_of(itertools.islice(log_lines(source), _MOST_LINES)):
         if shape.key == key:
-            return read_shape(source, rows, LineTable(shape), mapping)
+            return _read_shape(source, rows, LineTable(shape), mapping)
     return ""
 
 
-def read_shape(
+def _read_shape(
     source: Source, rows: Rows, table: LineTable, mapping: Mapping[str, tuple[str, str | None]] | None = None
 ) -> str | None:
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
     told = {**(mapping or {}), **rows.mapping}
-    if why := unclear(table, rows.part, told):
+    if why := _unclear(table, rows.part, told):
         return why
     role = "step" if "step" in table.columns else "batch"
     unknown = table.shape.may_count_samples and not {"step", "batch"} & set(told)
     times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
-    readings = read_columns(table, survey, times, told, guess=mapping is None)
+    readings = _read_columns(table, survey, times, told, guess=mapping is None)
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, table.records, survey, readings)
-    if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(OF_A_STEP):
+    if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         said = options((f"{role}={table.columns[role]}",))
-        rows.problem(table.shape.first, SAMPLES.format(said, role), table.shape.example)
+        rows.problem(table.shape.first, _SAMPLES.format(said, role), table.shape.example)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
@@ -75,7 +75,7 @@ def read_shape(
     return None
 
 
-def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
+def _unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
@@ -92,7 +92,7 @@ def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
     return None
 
 
-def read_columns(
+def _read_columns(
     table: LineTable, survey: Survey, times: LineTimes, told: Mapping[str, tuple[str, str | None]], guess: bool
 ) -> list[ColumnReading]:
     """What each column is read as: by what the user says, by what the lines count, by their times, by its name."""
@@ -100,13 +100,13 @@ def read_columns(
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
-    if guess and (proven := times.proven()) and not {*OF_A_STEP, "elapsed"} & set(told):
+    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(told):
         name, unit = proven
-        known["batch_time" if is_of_one_step(name, columns, known) else "interval_time"] = name, unit
+        known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
     readings = assign(columns, {**known, **told}, guess)
     readings = [
-        refused(reading, TOO_LONG.format(reading.column), as_map(reading.role, reading))
-        if reading.role in OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
+        refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
+        if reading.role in _OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
         else reading
         for reading in readings
     ]
@@ -115,21 +115,23 @@ def read_columns(
         if reading.role == "batch_time"
         and "/" in reading.column
         and reading.role not in told
-        and not is_of_one_step(reading.column, columns, known)
+        and not _is_of_one_step(reading.column, columns, known)
         else reading
         for reading in readings
     ]
     counted = {"step", "batch"} & set(table.columns)
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in told:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
-    timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
+    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     asked = (guess and not table.mostly_paused) or "elapsed" in told
     if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
 
 
-def is_of_one_step(name: str, columns: Mapping[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]) -> bool:
+def _is_of_one_step(
+    name: str, columns: Mapping[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]
+) -> bool:
     """Whether a time is that of the one step: each step has a line, or a mean stands beside it."""
     steps = columns.get(known.get("step", known.get("batch", ("", None)))[0])
     return mean_of(name) in columns or (steps is not None and steps.leaps * 2 < steps.numbers)

@@ -19,15 +19,15 @@ TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
 LEFT = "time left [s]"
 TOTAL = "batches_per_epoch"
-RUNNING = "running_step_time [s]"
-STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
-MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
-USUAL, ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
-STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
-LEAST_NAMES = 0.5  # share of the usual names that a record has
-PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
-CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
-NO_END = "the line has no end and may be cut: it is not read"
+_RUNNING = "running_step_time [s]"
+_STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
+_MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
+_USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
+_STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
+_LEAST_NAMES = 0.5  # share of the usual names that a record has
+_PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+_CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
+_NO_END = "the line has no end and may be cut: it is not read"
 
 
 class LineTable:
@@ -36,11 +36,11 @@ class LineTable:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.columns: dict[str, str] = {}  # by role: what the counts are
-        least = min(ALWAYS * shape.lines, max(shape.lines - 1, 0.6 * shape.lines))  # of few lines, one may be cut
+        least = min(_ALWAYS * shape.lines, max(shape.lines - 1, 0.6 * shape.lines))  # of few lines, one may be cut
         names = Counter({MASK.sub("#", name): 0 for name in shape.order})
         for name, lines in shape.names.items():
             names[MASK.sub("#", name)] += lines
-        self.usual = [name for name, lines in names.items() if lines >= USUAL * shape.lines]
+        self.usual = [name for name, lines in names.items() if lines >= _USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
         self.left_out = 0  # lines of the shape that are no records
         self.taken = self.paused = 0  # records, and those before which a line tells of validation or saving
@@ -76,7 +76,7 @@ class LineTable:
     @property
     def resolution_s(self) -> float:
         """Of the time stamps, where nearly each line has one; else 0."""
-        return self.shape.resolution_s if STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
+        return self.shape.resolution_s if _STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
 
     @property
     def mostly_paused(self) -> bool:
@@ -100,11 +100,11 @@ class LineTable:
             yield from self._kept
             return
         kept: list[TableRecord] = []
-        for record in without_repeats(self._parsed(source), self.shape.bar, list(self.columns.values())):
-            if len(kept) <= MOST_KEPT:
+        for record in _without_repeats(self._parsed(source), self.shape.bar, list(self.columns.values())):
+            if len(kept) <= _MOST_KEPT:
                 kept.append(record)
             yield record
-        if len(kept) <= MOST_KEPT:
+        if len(kept) <= _MOST_KEPT:
             self._kept = kept
 
     def _parsed(self, source: Source) -> Iterator[TableRecord]:
@@ -116,7 +116,7 @@ class LineTable:
 
         def look(raw: bytes) -> None:
             nonlocal pause
-            pause = pause or bool(PAUSES.search(raw))
+            pause = pause or bool(_PAUSES.search(raw))
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)
@@ -126,7 +126,7 @@ class LineTable:
             proven = parts.parsed.tail == self.shape.tail != "" and not self.lacks_end(parts, self.usual)
             if not whole and not proven:
                 if parts.key == self.shape.key:
-                    yield TableRecord(line.number, {}, NO_END, line.text)
+                    yield TableRecord(line.number, {}, _NO_END, line.text)
             elif self.is_of_shape(parts):
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 if last:
@@ -135,14 +135,14 @@ class LineTable:
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
-                record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
+                record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
                 last = self.lacks_end(parts, self.usual), record
             elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
                 epoch = parts.parsed.fields[0].value
             else:
                 look(line.text.encode())
         if last:  # what was written last may be cut, even where a line end follows
-            yield last[1]._replace(damage=CUT if last[0] else last[1].damage)
+            yield last[1]._replace(damage=_CUT if last[0] else last[1].damage)
 
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else may stand before it, printed without a line end."""
@@ -150,7 +150,7 @@ class LineTable:
         if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
             return False
         names = {MASK.sub("#", field.name) for field in parts.parsed.fields}
-        is_record = len(names.intersection(self.usual)) >= LEAST_NAMES * len(self.usual)
+        is_record = len(names.intersection(self.usual)) >= _LEAST_NAMES * len(self.usual)
         self.left_out += not is_record
         return is_record
 
@@ -199,10 +199,10 @@ class LineTable:
         unit, value = field.unit, field.value
         if unit and "/" in unit and value:
             what, _, per = unit.partition("/")
-            if what.lower() in STEPS[:-1] and per in ("s", "sec", "second"):
-                return RUNNING, 1.0 / value
-            if what.lower() in SPELT and per in STEPS and SPELT[what.lower()] in TIMES:
-                return RUNNING, value * TIMES[SPELT[what.lower()]]
+            if what.lower() in _STEPS[:-1] and per in ("s", "sec", "second"):
+                return _RUNNING, 1.0 / value
+            if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
+                return _RUNNING, value * TIMES[SPELT[what.lower()]]
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s
@@ -225,7 +225,7 @@ def mean_of(column: str) -> str:
     return f"{name} mean{bracket}{unit}"
 
 
-def without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
+def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
     """Records without those that say the same again.
 
     Of the drawings of a bar at one count the last counts, and only those with a rate; of Keras' bars the full ones, as
@@ -238,7 +238,7 @@ def without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str])
             yield record
             continue
         at = [cells.get(name) for name in counts]
-        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
+        if (bar and _RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
             continue
         whose = (cells.get("rank"), cells.get("worker"))
         before = last.get(whose)
