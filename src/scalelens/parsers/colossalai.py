@@ -25,13 +25,13 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("TFLOPS per GPU by Megatron: ", ", flop_megatron: ")
 
-NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
-SPEED = re.compile(
-    rf"Throughput: {NUMBER} samples/sec, TFLOPS per GPU by Megatron: {NUMBER}, TFLOPS per GPU: {NUMBER}\s*$"
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_SPEED = re.compile(
+    rf"Throughput: {_NUMBER} samples/sec, TFLOPS per GPU by Megatron: {_NUMBER}, TFLOPS per GPU: {_NUMBER}\s*$"
 )
-TOTALS = re.compile(
-    rf"num_samples: {NUMBER},(?: dp_world_size: (\d{{1,9}}),)? flop_megatron: {NUMBER}, flop: {NUMBER}"
-    rf"(?:, avg_duration: {NUMBER}, *(?:avg_throughput: {NUMBER})?)?\s*$"
+_TOTALS = re.compile(
+    rf"num_samples: {_NUMBER},(?: dp_world_size: (\d{{1,9}}),)? flop_megatron: {_NUMBER}, flop: {_NUMBER}"
+    rf"(?:, avg_duration: {_NUMBER}, *(?:avg_throughput: {_NUMBER})?)?\s*$"
 )
 
 
@@ -43,9 +43,9 @@ class Reader:
         self.scope = "global"  # whose samples the next rate counts
 
     def take(self, line: Line) -> bool:
-        if speed := SPEED.search(line.text):
+        if speed := _SPEED.search(line.text):
             self.speed(line, *(float(value) for value in speed.groups()))
-        elif totals := TOTALS.search(line.text):
+        elif totals := _TOTALS.search(line.text):
             self.totals(line, totals)
         elif "Throughput: " in line.text or "num_samples: " in line.text:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)

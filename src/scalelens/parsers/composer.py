@@ -22,9 +22,9 @@ from scalelens.parsing.rows import Rows
 VERSION = 2
 ANCHORS = ("[batch=",)
 
-HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
-BLOCK = re.compile(r"\s+(?:Train|Eval) \S")
-ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))\s*$")
+_HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
+_BLOCK = re.compile(r"\s+(?:Train|Eval) \S")
+_ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))\s*$")
 
 
 class Reader:
@@ -38,16 +38,16 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        head = HEAD.match(line.text)
+        head = _HEAD.match(line.text)
         if not head:
             return False
-        self.values, self.claims, step = {}, BLOCK, int(head[2])
+        self.values, self.claims, step = {}, _BLOCK, int(head[2])
         self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
         self.step = self.rows.step = step
         return True
 
     def more(self, line: Line) -> None:
-        rows, match = self.rows, ENTRY.match(line.text)
+        rows, match = self.rows, _ENTRY.match(line.text)
         if not match:
             if ": <" not in line.text and line.text.lstrip().startswith("Train "):  # an image, printed as an object
                 rows.problem(line.number, "the value is not a number", line.text)

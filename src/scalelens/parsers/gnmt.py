@@ -23,13 +23,13 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("\tTok/s ", "Performance: Epoch: ")
 
-NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-RECORD = re.compile(
-    rf"(?:(\d+): )?(TRAIN|VALIDATION) \[(\d{{1,6}})\]\[(\d{{1,9}})/(\d{{1,9}})\]\tTime {NUMBER} \({NUMBER}\)\t"
-    rf"Data {NUMBER} \({NUMBER}\)\tTok/s {NUMBER} \({NUMBER}\)(?:\tLoss/tok {NUMBER} \({NUMBER}\))?(?:\tLR {NUMBER})?\s*\Z"
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_RECORD = re.compile(
+    rf"(?:(\d+): )?(TRAIN|VALIDATION) \[(\d{{1,6}})\]\[(\d{{1,9}})/(\d{{1,9}})\]\tTime {_NUMBER} \({_NUMBER}\)\t"
+    rf"Data {_NUMBER} \({_NUMBER}\)\tTok/s {_NUMBER} \({_NUMBER}\)(?:\tLoss/tok {_NUMBER} \({_NUMBER}\))?(?:\tLR {_NUMBER})?\s*\Z"
 )
-BEGUN = re.compile(r"(?:\d+: )?(?:TRAIN|VALIDATION) \[\d+\]\[\d+/\d+\]\tTime ")
-OF_EPOCH = re.compile(r"Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
+_BEGUN = re.compile(r"(?:\d+: )?(?:TRAIN|VALIDATION) \[\d+\]\[\d+/\d+\]\tTime ")
+_OF_EPOCH = re.compile(r"Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
 
 
 class Reader:
@@ -40,15 +40,15 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        if of_epoch := OF_EPOCH.search(line.text):
+        if of_epoch := _OF_EPOCH.search(line.text):
             name = f"{of_epoch[2].lower()} of epoch {of_epoch[1]}"
             rows.metric(line.number, None, None, rows.step, name, float(of_epoch[3]), "tokens/s")
             return True
-        record = RECORD.match(line.text)
+        record = _RECORD.match(line.text)
         if not record:
-            if BEGUN.match(line.text):
+            if _BEGUN.match(line.text):
                 rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-            return bool(BEGUN.match(line.text))
+            return bool(_BEGUN.match(line.text))
         self.record(record, line)
         return True
 

@@ -26,12 +26,12 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = (" iters): ", "]: Eval Time for ", "]: Evaluation, AUC: ", "]: Training batchsize: ")
 
-RECORD = re.compile(
+_RECORD = re.compile(
     r"\]: Iter: (\d{1,9}) Time\((\d{1,9}) iters\): (\d+(?:\.\d+)?(?:e-\d\d)?)s Loss: (?:(\d+\.\d{6})\b|(\d+(?:\.\d+)?) lr:)?"
 )
-EVALUATION = re.compile(r"\]: Eval Time for \d+ iters: (\d+(?:\.\d+)?(?:e-\d\d)?)s")
-AUC = re.compile(r"\]: Evaluation, AUC: (0\.\d{3,}|1)\s*\Z")
-BATCH = re.compile(r"\]: Training batchsize: (\d{1,9}),")
+_EVALUATION = re.compile(r"\]: Eval Time for \d+ iters: (\d+(?:\.\d+)?(?:e-\d\d)?)s")
+_AUC = re.compile(r"\]: Evaluation, AUC: (0\.\d{3,}|1)\s*\Z")
+_BATCH = re.compile(r"\]: Training batchsize: (\d{1,9}),")
 
 
 class Reader:
@@ -43,14 +43,14 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text
-        if record := RECORD.search(text):
+        if record := _RECORD.search(text):
             self.record(record, line)
-        elif evaluation := EVALUATION.search(text):
+        elif evaluation := _EVALUATION.search(text):
             self.evaluated_s += float(evaluation[1])
             self.metric("Eval Time", float(evaluation[1]), "s", line)
-        elif auc := AUC.search(text):
+        elif auc := _AUC.search(text):
             self.metric("AUC", float(auc[1]), None, line)
-        elif batch := BATCH.search(text):
+        elif batch := _BATCH.search(text):
             self.rows.launched(line.rank)
             self.rows.param("global_batch_size", int(batch[1]), line.number)
             self.rows.param("framework", "hugectr", line.number, origin="inferred")

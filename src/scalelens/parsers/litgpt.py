@@ -23,15 +23,15 @@ from scalelens.parsing.rows import Rows
 VERSION = 2
 ANCHORS = (" | iter time: ", " iter time: ")
 
-N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
-RECORD = re.compile(
-    rf"Epoch (\d+) \| iter +(\d{{1,15}}) step +(\d{{1,15}}) \| loss train: {N}, val: (?:{N}|n/a) \| iter time: {N} ms"
+_N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
+_RECORD = re.compile(
+    rf"Epoch (\d+) \| iter +(\d{{1,15}}) step +(\d{{1,15}}) \| loss train: {_N}, val: (?:{_N}|n/a) \| iter time: {_N} ms"
     r"( \(step\))?(?: remaining time: .*)?\s*$"
 )
-EARLIER = re.compile(
-    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {N}, )?iter time: {N}ms( \(optimizer\.step\))?\s*$"
+_EARLIER = re.compile(
+    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {_N}, )?iter time: {_N}ms( \(optimizer\.step\))?\s*$"
 )
-BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
+_BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
 
 
 class Reader:
@@ -44,13 +44,13 @@ class Reader:
         self.shared = False  # several ranks print this attempt
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.match(line.text):
+        if match := _RECORD.match(line.text):
             self.record(line, int(match[2]), int(match[3]), match[4], float(match[6]) / 1000, bool(match[7]), match[1])
             if match[5]:
                 self.rows.metric(line.number, line.rank, line.location, int(match[3]), "val loss", float(match[5]))
-        elif match := EARLIER.match(line.text):
+        elif match := _EARLIER.match(line.text):
             self.record(line, int(match[1]), int(match[2]), match[3], float(match[4]) / 1000, bool(match[5]))
-        elif BEGUN.match(line.text):
+        elif _BEGUN.match(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False

@@ -20,7 +20,7 @@ from scalelens.parsing.rows import Rows
 VERSION = 2
 ANCHORS = ("Step Time : ",)
 
-RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?(?:MODEL_)?TFLOP/s/GPU\s*$")
+_RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?(?:MODEL_)?TFLOP/s/GPU\s*$")
 
 
 class Reader:
@@ -30,7 +30,7 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        match = RECORD.search(line.text)
+        match = _RECORD.search(line.text)
         if match:
             values = [("Step Time", float(match[1]), "s"), ("GPU utilization", float(match[2]), "TFLOP/s")]
             self.rows.metrics(line.number, line.rank, line.location, None, values)

@@ -21,12 +21,12 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("| throughput(samples/s): ",)
 
-NUMBER = r"(-?(?:\d+(?:\.\d+)?(?:E[-+]?\d+)?|nan|inf))"
-BEGUN = re.compile(r"(?:^|\s)(?=iteration: \d+ \| consumed samples: )")
-RECORD = re.compile(
+_NUMBER = r"(-?(?:\d+(?:\.\d+)?(?:E[-+]?\d+)?|nan|inf))"
+_BEGUN = re.compile(r"(?:^|\s)(?=iteration: \d+ \| consumed samples: )")
+_RECORD = re.compile(
     r"iteration: (\d{1,15}) \| consumed samples: \d+ \| "
-    rf"elapsed time per iteration \(ms\): {NUMBER} \| throughput\(samples/s\): {NUMBER} \| learning rate: {NUMBER} \| "
-    rf"global batch size: +(\d{{1,12}}) \| lm loss: {NUMBER} \| grad norm: {NUMBER}\s*$"
+    rf"elapsed time per iteration \(ms\): {_NUMBER} \| throughput\(samples/s\): {_NUMBER} \| learning rate: {_NUMBER} \| "
+    rf"global batch size: +(\d{{1,12}}) \| lm loss: {_NUMBER} \| grad norm: {_NUMBER}\s*$"
 )
 
 
@@ -37,10 +37,10 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        begun = BEGUN.search(line.text)
+        begun = _BEGUN.search(line.text)
         if not begun:
             return False
-        if record := RECORD.match(line.text, begun.end()):
+        if record := _RECORD.match(line.text, begun.end()):
             self.record(line, int(record[1]), int(record[5]), [float(record[part]) for part in (2, 3, 4, 6, 7)])
         else:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)

@@ -29,13 +29,13 @@ from scalelens.parsing.values import iso_time
 VERSION = 3
 ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
 
-HEAD = re.compile(
+_HEAD = re.compile(
     r"(?:(\d{4})[-/]?)?(?:^|(?<=[-/])|(?<![\d/]))(\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)(?:,(\d{3}))? - (?:[\w.-]+ - )?INFO - "
     r"(?:(?:Iter|Epoch)(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
 )
-FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
-SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
-COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+_FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
+_SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
+_COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
 
 
 class Reader:
@@ -47,13 +47,13 @@ class Reader:
         self.lossless: list[str] = []  # what the last record without a loss held
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
-            size = SIZE.search(line.text)
+            size = _SIZE.search(line.text)
             if size and "micro_batch_size" not in self.rows.params:
                 self.rows.param("micro_batch_size", int(size[1]), line.number)
             return bool(size)
-        values = {name: float(value) for name, value in FIELD.findall(line.text, head.end())}
+        values = {name: float(value) for name, value in _FIELD.findall(line.text, head.end())}
         if head[6] in ("(val)", "(test)"):
             named = [(f"{head[6][1:-1]} {name}", value, None) for name, value in values.items() if value == value]
             self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
@@ -94,7 +94,7 @@ class Reader:
         row: dict[str, Any] = place | {"rank": line.rank, "place": line.location, "phase": "train"}
         if head[1] and (stamp := iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         if "memory" in values:
             row["peak_memory_bytes"] = values.pop("memory") * 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")

@@ -24,11 +24,11 @@ from scalelens.parsing.rows import Rows
 VERSION = 2
 ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ")
 
-N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{N} )*)train_time:{N}(ms|s)(?: step_avg:{N}ms)?(?=\s|$)(.*)$")
-VALUE = re.compile(rf"\b(\w+):{N}(?= |$)")
-BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
-MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
+_N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{_N} )*)train_time:{_N}(ms|s)(?: step_avg:{_N}ms)?(?=\s|$)(.*)$")
+_VALUE = re.compile(rf"\b(\w+):{_N}(?= |$)")
+_BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
+_MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
 
 
 class Reader:
@@ -39,18 +39,18 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        if memory := MEMORY.match(line.text):
+        if memory := _MEMORY.match(line.text):
             rows.metric(
                 line.number, line.rank, line.location, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes"
             )
             return True
-        match = RECORD.match(line.text)
+        match = _RECORD.match(line.text)
         if not match:
-            if not BEGUN.match(line.text):
+            if not _BEGUN.match(line.text):
                 return False  # a line of the program itself
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, values = int(match[1]), {name: float(value) for name, value in VALUE.findall(match[3] + match[8])}
+        step, values = int(match[1]), {name: float(value) for name, value in _VALUE.findall(match[3] + match[8])}
         values["train_time"] = float(match[5]) / (1000 if match[6] == "ms" else 1)
         if "train_loss" in values:
             self.row(line, step, match[7], values.pop("train_loss"))

@@ -29,12 +29,12 @@ from scalelens.parsing.values import iso_time
 VERSION = 2
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
 
-HEAD = re.compile(
+_HEAD = re.compile(
     r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (?:INFO )?)?(?:Node\[(\d{1,9})\] )?"
     r"Epoch\[(\d{1,9})\] (Batch \[|Time cost=|Validation-|Train-)"
 )
-RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
-VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
+_RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
+_VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
 
 
 class Reader:
@@ -48,12 +48,12 @@ class Reader:
         self.printed: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         rank = line.rank if line.rank is not None or head[3] is None else int(head[3])
         text, epoch = line.text[head.end() :], int(head[4])
-        values = VALUE.findall(" " + head[5] + text)
+        values = _VALUE.findall(" " + head[5] + text)
         _, _, attempt = self.at.get((rank, line.location), (0, 0, 0))
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.location, "epoch": epoch}
         if head[1] and (stamp := iso_time(f"{head[1]}.{head[2]}")):
@@ -70,7 +70,7 @@ class Reader:
         return bool(values) or head[5] == "Time cost="
 
     def record(self, text: str, values: list[tuple[str, str]], row: dict[str, Any], line: Line) -> bool:
-        match = RECORD.match(text)
+        match = _RECORD.match(text)
         if not match:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True

@@ -27,15 +27,15 @@ from scalelens.parsing.stamps import line_time
 VERSION = 3
 ANCHORS = ("iter ", " | lr ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
 
-N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
-DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
-RECORD = re.compile(rf"iter (\d+): loss {N}, (?:[^,]*, )?time {N}ms(?=,|\s*$)")
-LLAMA2_C = re.compile(rf"(\d+) \| loss {N} \| lr {N} \| {N}ms(?: \| mfu {N}%)?\s*$")
-BEGUN = re.compile(r"iter \d+: loss [^|]*$")
-FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {N}(%|ms|GB)?(?=,|\s*$)")
-EVALUATION = re.compile(rf"step (\d+): train loss {N}, val loss {N}")
-TOKENS = re.compile(r"tokens per iteration will be: ([\d,]+)\s*$")
-PARAMETERS = re.compile(r"number of parameters: (\d+\.\d+)M\s*$")
+_N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
+_RECORD = re.compile(rf"iter (\d+): loss {_N}, (?:[^,]*, )?time {_N}ms(?=,|\s*$)")
+_LLAMA2_C = re.compile(rf"(\d+) \| loss {_N} \| lr {_N} \| {_N}ms(?: \| mfu {_N}%)?\s*$")
+_BEGUN = re.compile(r"iter \d+: loss [^|]*$")
+_FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {_N}(%|ms|GB)?(?=,|\s*$)")
+_EVALUATION = re.compile(rf"step (\d+): train loss {_N}, val loss {_N}")
+_TOKENS = re.compile(r"tokens per iteration will be: ([\d,]+)\s*$")
+_PARAMETERS = re.compile(r"number of parameters: (\d+\.\d+)M\s*$")
 
 
 class Reader:
@@ -48,26 +48,26 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        date = DATE.match(line.text)
+        date = _DATE.match(line.text)
         if date:
             line = line._replace(text=line.text[date.end() :])
-        if match := RECORD.match(line.text):
-            fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, match.end())}
+        if match := _RECORD.match(line.text):
+            fields = {name: (float(value), unit) for name, value, unit in _FIELD.findall(line.text, match.end())}
             self.record(
                 line, match[1], match[2], match[3], fields, date=line_time(date[1] if date else None, line, rows)
             )
-        elif match := LLAMA2_C.match(line.text):
+        elif match := _LLAMA2_C.match(line.text):
             fields = {"mfu": (float(match[5]), "%")} if match[5] else {}
             self.record(line, match[1], match[2], match[4], fields, rate=float(match[3]))
-        elif match := EVALUATION.match(line.text):
+        elif match := _EVALUATION.match(line.text):
             losses = [("train loss", float(match[2]), None), ("val loss", float(match[3]), None)]
             rows.metrics(line.number, line.rank, line.location, int(match[1]), losses)
-        elif match := TOKENS.match(line.text):
+        elif match := _TOKENS.match(line.text):
             self.tokens = float(match[1].replace(",", "").lstrip("0") or "nan")
             rows.param("tokens_per_step", int(self.tokens) if self.tokens < 1e18 else None, line.number)
-        elif match := PARAMETERS.match(line.text):
+        elif match := _PARAMETERS.match(line.text):
             rows.param("parameters", round(float(match[1]) * 1e6), line.number)
-        elif BEGUN.match(line.text) and self.step >= 0:
+        elif _BEGUN.match(line.text) and self.step >= 0:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False

@@ -23,12 +23,12 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = (" Batch (t): ",)
 
-N = r"(\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?)"
-HEAD = re.compile(r"Train Epoch: (\d{1,9}) \[ {0,15}(\d{1,15})/(\d{1,15}) \( {0,3}\d{1,3}%\)\] ")
-TIMES = re.compile(rf" Data \(t\): {N} Batch \(t\): {N}, {N}/s(?:, {N}/s/gpu)? LR: {N} Logit Scale: ")
-LOSS = re.compile(r" Loss: (-?\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?|nan|inf) \(")
-OF_ONE_STEP = 0.005  # the time has three decimals, the rate six digits
-WHOLE = 0.001  # a number of devices is whole but for such a share
+_N = r"(\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?)"
+_HEAD = re.compile(r"Train Epoch: (\d{1,9}) \[ {0,15}(\d{1,15})/(\d{1,15}) \( {0,3}\d{1,3}%\)\] ")
+_TIMES = re.compile(rf" Data \(t\): {_N} Batch \(t\): {_N}, {_N}/s(?:, {_N}/s/gpu)? LR: {_N} Logit Scale: ")
+_LOSS = re.compile(r" Loss: (-?\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?|nan|inf) \(")
+_OF_ONE_STEP = 0.005  # the time has three decimals, the rate six digits
+_WHOLE = 0.001  # a number of devices is whole but for such a share
 
 
 class Reader:
@@ -40,10 +40,10 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # epoch, and batches of it
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
-        times = TIMES.search(line.text, head.end() - 1)
+        times = _TIMES.search(line.text, head.end() - 1)
         epoch, samples, all_samples = (int(text) for text in head.groups())
         whose = (line.rank, line.location)
         if not times:
@@ -51,7 +51,7 @@ class Reader:
             self.at[whose] = epoch, samples // (self.batch or samples or 1)
             return True
         data_s, step_s, rate, per_gpu, learning_rate = (float(text) if text else None for text in times.groups())
-        if step_s and rate and abs(samples / (rate * step_s) - 1) < OF_ONE_STEP:
+        if step_s and rate and abs(samples / (rate * step_s) - 1) < _OF_ONE_STEP:
             if self.batch not in (None, samples):
                 self.rows.new_part()  # another global batch is another run
                 self.at = {}
@@ -68,7 +68,7 @@ class Reader:
         self.at[whose] = epoch, batches
         step = epoch * (all_samples // self.batch) + batches - 1
         attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
-        loss = LOSS.search(line.text)
+        loss = _LOSS.search(line.text)
         self.rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=step_s, data_s=data_s, samples=self.batch, averaged_steps=since,
@@ -84,5 +84,5 @@ class Reader:
         self.rows.param("framework", "open_clip", line.number, origin="inferred")
         self.rows.param("global_batch_size", self.batch, line.number, origin="inferred")
         devices = rate / per_gpu if per_gpu else 0.0
-        if devices >= 1 and abs(devices / round(devices) - 1) < WHOLE:
+        if devices >= 1 and abs(devices / round(devices) - 1) < _WHOLE:
             self.rows.param("devices", round(devices), line.number, origin="inferred")

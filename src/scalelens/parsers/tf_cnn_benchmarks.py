@@ -34,13 +34,13 @@ ANCHORS = (
     "Variables:   ", "Mode:        ",
 )  # fmt: skip
 
-N = r"(\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
-RECORD = re.compile(
-    rf"(?:^|\D)(\d{{1,9}})\s+images/sec: {N} \+/- {N} \(jitter = {N}\)((?:\s+(?:-?{N}|nan|-?inf))*)\s*\Z"
+_N = r"(\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
+_RECORD = re.compile(
+    rf"(?:^|\D)(\d{{1,9}})\s+images/sec: {_N} \+/- {_N} \(jitter = {_N}\)((?:\s+(?:-?{_N}|nan|-?inf))*)\s*\Z"
 )
-TOTAL = re.compile(rf"total images/sec: {N}\s*\Z")
-CUT = re.compile(r"(?:^|\s)(?:\d+|total)\s+images/sec: [\d. ]*")
-FACTS = (
+_TOTAL = re.compile(rf"total images/sec: {_N}\s*\Z")
+_CUT = re.compile(r"(?:^|\s)(?:\d+|total)\s+images/sec: [\d. ]*")
+_FACTS = (
     ("global_batch_size", re.compile(r"Batch size:  (\d{1,9}) global\s*\Z")),
     ("micro_batch_size", re.compile(r" {8}(\d{1,9}) per device\s*\Z")),
     ("model", re.compile(r"Model:       (\S+)\s*\Z")),
@@ -61,9 +61,9 @@ class Reader:
         self.totals: set[str] = set()
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.search(line.text):
+        if match := _RECORD.search(line.text):
             self.record(match, line)
-        elif match := TOTAL.search(line.text):
+        elif match := _TOTAL.search(line.text):
             if match[0] not in self.totals:  # each rank prints it
                 self.totals.add(match[0])
                 value = float(match[1])
@@ -75,9 +75,9 @@ class Reader:
                     [("total images/sec", value, "samples/s")],
                     "mean",
                 )
-        elif fact := next(((key, m) for key, pattern in FACTS if (m := pattern.search(line.text))), None):
+        elif fact := next(((key, m) for key, pattern in _FACTS if (m := pattern.search(line.text))), None):
             self.fact(fact[0], fact[1][1], line)
-        elif CUT.match(line.text):
+        elif _CUT.match(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
