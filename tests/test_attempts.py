@@ -14,7 +14,7 @@ import scalelens
 from conftest import answer, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 

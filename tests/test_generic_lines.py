@@ -14,7 +14,7 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing import dispatch
 from scalelens.parsing.format_file import heading, name_of
 from scalelens.parsing.rows import Rows

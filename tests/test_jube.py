@@ -7,7 +7,7 @@ import pytest
 import scalelens
 from conftest import FIXTURES, answer
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import stand_in
+from scalelens.ingestion.recognize import stand_in
 from scalelens.ingestion.walk import walk
 from scalelens.parsing.launcher_prefixes import pieces
 

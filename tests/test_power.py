@@ -15,7 +15,7 @@ import pytest
 from conftest import FIXTURES, answer, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import epoch, stamp_of, watts

@@ -1,7 +1,7 @@
-"""A batch of files becomes rows and one commit: hash, recognise, parse, write.
+"""A batch of files becomes rows and one commit: hash, recognize, parse, write.
 
-Whatever a file holds, reading it does not raise.  A line that its format cannot read is a problem, and a defect of a
-format costs one line.
+Reading never raises, regardless of what a file holds.  A line that its format cannot read is a problem, and a defect
+of a format costs one line.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from scalelens.ingestion.formats import Formats
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import UnreadMembersError, open_members
@@ -30,7 +30,7 @@ from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
-# Until so large a piece was freed, glibc gives each freed block of a text back to the system and takes it again.
+# Until a block of this size is freed, glibc returns each freed block of a text to the system and requests it again.
 _KEPT_BY_MALLOC = 16 << 20  # bytes
 
 
@@ -41,7 +41,7 @@ class IngestOptions(NamedTuple):
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
     mapping: tuple[str, ...] = ()  # --map
-    again: bool = False  # read all, whatever the warehouse holds of it
+    again: bool = False  # read everything, even what the warehouse holds
 
 
 Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
@@ -81,7 +81,7 @@ def read_batch(
     gathered = GatheredRows(writer.write) if writer else None
     reader = _FileReader(options, formats, contents, writer, gathered, progress)
     entries: list[Entry] = []
-    gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
+    gc.disable()  # there are many rows and no cycles among them: the collector would take a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
     bytes(_KEPT_BY_MALLOC)  # is freed at once
@@ -194,7 +194,7 @@ class _FileReader(NamedTuple):
         whole = True
         try:
             entry.status, entry.note = read_rows(source, self.formats, rows, self.options.documents)
-        except OutOfTimeError as error:  # the rows so far count, and it would not be faster another time
+        except OutOfTimeError as error:  # the rows so far count, and another try would not be faster
             entry.status, entry.note = "partial", f"not read to its end: {error}"
         except (OSError, MemoryError) as error:  # the rows so far count, and the next ingest tries again
             whole = False
@@ -209,7 +209,7 @@ class _FileReader(NamedTuple):
         return entry
 
     def read_sidecar(self, source: Source) -> Entry:
-        """Takes over the text of a sidecar.  What it means for which file is decided when the warehouse is opened."""
+        """Stores the text of a sidecar.  What it means for each file is decided when the warehouse is opened."""
         entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
         try:
             entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)

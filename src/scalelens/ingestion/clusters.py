@@ -1,8 +1,8 @@
 """Works on the workers of a Dask cluster: one that runs already, one in Slurm jobs, or one on this machine.
 
-Files are read there in batches, and large warehouses are asked there some runs at a time.  A worker commits what it
+Files are read there in batches, and large warehouses are queried there some runs at a time.  A worker commits what it
 reads, as a local process does.  A batch whose worker was lost is read by another one: what was committed is seen as a
-duplicate, what was not is read anew.
+duplicate, what was not is read again.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ def _cluster_at(where: str, workers: int) -> Iterator[Any]:
 def _slurm_cluster() -> Any:
     """A cluster in Slurm jobs, by Dask's own settings of this machine (`jobqueue.yaml`)."""
     if not shutil.which("sbatch"):
-        raise UserError("there is no sbatch here", "run it where Slurm is, or give --dask the address of a scheduler")
+        raise UserError("sbatch is not here", "run it where Slurm is, or give --dask the address of a scheduler")
     try:
         import dask
         from dask_jobqueue import SLURMCluster
@@ -129,7 +129,7 @@ _one_at_a_time = threading.Lock()  # a worker may have many threads, and a batch
 
 
 def _read_on_worker(batch: list[WalkedFile], options: IngestOptions, ingest: str) -> list[Entry]:
-    """Reads a batch and commits it; `ingest` tells one ingest from the next on the same worker."""
+    """Reads a batch and commits it; `ingest` distinguishes one ingest from the next on the same worker."""
     with _one_at_a_time:
         formats, contents, store = _prepared(options, ingest)
         try:

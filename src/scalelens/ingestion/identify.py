@@ -9,7 +9,7 @@ import polars as pl
 from scalelens.errors import UserError
 from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import load
-from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
+from scalelens.ingestion.recognize import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import UnreadMembersError, open_members

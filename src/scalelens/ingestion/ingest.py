@@ -1,7 +1,7 @@
 """Reads folders into a warehouse: finds the files, leaves out those that have not changed, reads the rest in batches.
 
 Logs come before traces.  Each batch is one commit: it can be queried while the rest is read, and an interrupted ingest
-goes on where it stopped.  Whatever a file holds, reading it does not raise.
+goes on where it stopped.  Reading never raises, regardless of what a file holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +72,7 @@ def ingest(
     `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
     mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
     `dask` the cluster that reads them: an address, `local` or `slurm`.
-    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
+    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping that makes no sense.
     """
     mapped(mapping)  # raises before anything is written
     store = Warehouse(warehouse)

@@ -134,7 +134,7 @@ def _start_worker(options: IngestOptions, counter: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends the worker when its parent is gone.  Workers of a parent that was killed would wait for work for ever."""
+    """Ends the worker when its parent is gone.  Workers of a parent that was killed would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()
@@ -147,16 +147,16 @@ def _work(batch: list[WalkedFile]) -> list[Entry]:
 
 
 def start_method() -> str:
-    """How workers begin: as a copy of this process, which saves each the imports, if it has no other thread.
+    """How workers start: as a copy of this process, which saves each the imports, if it has no other thread.
 
-    Another thread may hold a lock at the moment of the copy, and the copy would wait for that lock for ever.
+    Another thread may hold a lock at the moment of the copy, and the copy would wait for that lock forever.
     """
     alone = threading.active_count() == 1 and not _THREADED & sys.modules.keys()
     return "fork" if sys.platform == "linux" and alone else "spawn"
 
 
 def default_jobs() -> int:
-    """How many workers are fair to others: as many as cores are given to us, outside a Slurm job at most four."""
+    """How many workers are fair to others: as many as the cores available to us, outside a Slurm job at most four."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(OSError, ValueError):
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()

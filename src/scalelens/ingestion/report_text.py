@@ -1,6 +1,6 @@
-"""What an ingest did, as one line for a prompt and as tables for a notebook.
+"""The result of an ingest, as one line for a prompt and as tables for a notebook.
 
-Paths and notes come from files of strangers: they are escaped, and their control characters are visible.
+Paths and notes come from untrusted files: they are escaped, and their control characters are visible.
 """
 
 import html
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from scalelens.inert import visible
 from scalelens.warehouse.records import Entry
 
-_LISTED = 200  # entries of one list in a notebook; how many more there are is said
+_LISTED = 200  # entries of one list in a notebook; a line gives the number of the others
 
 
 def one_line(entries: Sequence[Entry], unchanged: int, faults: int) -> str:

@@ -20,7 +20,7 @@ _SCRIPT = """#!/bin/bash
 #SBATCH --array=1-{count}
 #SBATCH --cpus-per-task=4
 #SBATCH --time=01:00:00
-# Add what your centre asks for, such as --account and --partition.  A task that failed may be sent again by itself.
+# Add what your center requires, such as --account and --partition.  A task that failed may be sent again by itself.
 {command} --shard "$SLURM_ARRAY_TASK_ID/{count}" --jobs "${{SLURM_CPUS_PER_TASK:-1}}"
 """
 
@@ -43,17 +43,17 @@ def shard_of(text: str) -> Shard:
         return _shard_of_task()
     found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise UserError(f"'{text}' is no shard", _REMEDY)
+        raise UserError(f"'{text}' is not a shard", _REMEDY)
     return Shard(int(found[1]), int(found[2]))
 
 
 def _shard_of_task() -> Shard:
-    """The shard of a Slurm job array's task.  An array with gaps does not say which task of how many this one is."""
+    """The shard of a Slurm job array's task.  An array with gaps leaves open which task of how many this one is."""
     names = ("ID", "MIN", "MAX", "COUNT")
     try:
         number, first, last, count = (int(os.environ[f"SLURM_ARRAY_TASK_{name}"]) for name in names)
     except (KeyError, ValueError):
-        raise UserError("this is no task of a Slurm job array", _REMEDY) from None
+        raise UserError("this is not a task of a Slurm job array", _REMEDY) from None
     if last - first + 1 != count or not first <= number <= last:
         raise UserError(f"the job array has {count} tasks between {first} and {last}, so it has gaps", _REMEDY)
     return Shard(number - first + 1, count)

@@ -27,17 +27,17 @@ class WalkedFile(NamedTuple):
 
 
 def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
-    """All files below `paths`, each once, in order.  Warehouses, and what git and Python keep, are left out.
+    """All files below `paths`, each once, in order.  Warehouses, and the folders of git and Python, are left out.
 
     `unreadable` takes a line for each file or folder that cannot be read.
-    Raises UserError where one of `paths` itself is not there or cannot be read.
+    Raises UserError where one of `paths` itself does not exist or cannot be read.
     """
     seen: set[str] = set()
     for given in paths:
         try:
             needed = os.R_OK | os.X_OK if stat.S_ISDIR(given.stat().st_mode) else os.R_OK
         except (FileNotFoundError, NotADirectoryError):
-            raise UserError(f"there is no {given}", "give a file or a folder that exists") from None
+            raise UserError(f"no such file or folder: {given}", "check the path") from None
         except OSError as error:
             raise UserError(f"{given} cannot be read ({error.strerror})", "check its permissions") from None
         if not os.access(given, needed):
@@ -89,7 +89,7 @@ def _below(
 
 
 def sidecars_above(given: Iterable[Path], walked: set[str]) -> Iterator[WalkedFile]:
-    """Sidecars in the folders above `given`, without those in `walked`: they hold for the files below, too."""
+    """Sidecars in the folders above `given`, without those in `walked`: they apply to the files below, too."""
     for folder in dict.fromkeys(folder for path in given for folder in path.resolve().parents):
         path = folder / SIDECAR_NAME
         with contextlib.suppress(OSError):

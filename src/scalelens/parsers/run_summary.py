@@ -3,7 +3,7 @@
 Tool: any benchmark that writes its result so; pytorch-ddp-scaling-benchmark among them
 Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit
 Yields: steps, params, metrics
-Source: the user's own; columns.py says which names are recognised
+Source: the user's own; tabular/role_table.py says which names are recognized
 
 Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows `run_mean`, `median_...` and `p50_...`
 rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.

@@ -1,4 +1,4 @@
-"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source of its own, whatever the archive says of itself."""
+"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source.  Nothing that an archive claims is trusted."""
 
 import contextlib
 import shutil
@@ -86,7 +86,7 @@ def _members_of_tar(path: Path, unread: list[tuple[str, str]]) -> Iterator[Sourc
                     shutil.copyfileobj(tar.extractfile(member), content, CHUNK)
                     on_error.pop_all()  # the Source closes it
                 yield Source(f"{path}!{name}", content, content.tell(), archive.modified_ns)  # type: ignore[arg-type]
-        for _ in stream.blocks:  # to see damage behind the last member
+        for _ in stream.blocks:  # to see damage after the last member
             pass
         if archive.damage:
             raise tarfile.ReadError(archive.damage)

@@ -1,8 +1,8 @@
 """Rows as Arrow: those of one file at once, or those of many small files together.
 
 Arrow takes as long for a column of 24 values as for one of some hundreds.  So the rows of small files are gathered
-until there are many.  Only values that their columns hold for sure are gathered.  Rows with any other value become
-Arrow with their file, so that what a column cannot hold is told with its file and line.
+until there are many.  Only values that certainly fit into their columns are gathered.  Rows with any other value
+become Arrow with their file, so that what does not fit is reported with its file and line.
 """
 
 import operator
@@ -25,7 +25,7 @@ class _ColumnType(NamedTuple):
     """A column of a stored table."""
 
     kind: pa.DataType
-    held: frozenset[type]  # what it can be filled with unseen, but for whole numbers beyond `limit`
+    held: frozenset[type]  # types that certainly fit, except for integers beyond `limit`
     limit: int
 
 
@@ -52,7 +52,7 @@ class GatheredRows:
         self._counts: dict[str, int] = {}
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
-        """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
+        """Takes rows of a file, unless they are many or a value may not fit into its column."""
         if count > FEW or not _columns_fit(COLUMN_TYPES[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
@@ -78,7 +78,7 @@ class GatheredRows:
 
 
 def _columns_fit(fields: Mapping[str, _ColumnType], columns: Columns) -> bool:
-    """Whether all values fit into the columns of a table, for sure."""
+    """Whether all values certainly fit into the columns of a table."""
     for name, values in columns.items():
         field = fields.get(name)
         if field is None or not column_fits(field, values):
@@ -87,7 +87,7 @@ def _columns_fit(fields: Mapping[str, _ColumnType], columns: Columns) -> bool:
 
 
 def column_fits(field: _ColumnType, values: Sequence[Any]) -> bool:
-    """Whether values fit into a column, for sure."""
+    """Whether values certainly fit into a column."""
     kinds = {*map(type, values)}
     if not kinds <= field.held:
         return False

@@ -1,15 +1,15 @@
-"""Which launch of a run printed a record, where ranks are not labelled.
+"""Which launch of a run printed a record, where ranks are not labeled.
 
-Several ranks print one file, and a run that failed is launched again into the same file.  In both cases a step comes
-again.  A repeated or slightly older step is another rank's record.  A restart needs evidence:
+Several ranks print to one file, and a run that failed is launched again into the same file.  In both cases a step is
+repeated.  A repeated or slightly older step is another rank's record.  A restart needs evidence:
 
     a header         the launch printed its banner or its arguments since the last record
     a gap in time    ten step times or more passed, and the step is not a later one
-    the first step   it comes again after a later one, in a file that shows neither headers nor times
+    the first step   it is repeated after a later one, in a file that shows neither headers nor times
 
-A model of the writers decides what is left: each prints its steps in order, and all begin with the first step of the
-launch.  A record that no writer can have printed begins a launch.  Where launches seem to follow each other within a
-few steps, the same lines may come from ranks that are not in step: then nobody can tell, and the part is ambiguous.
+A model of the writers decides the remaining cases: each prints its steps in order, and all begin with the first step
+of the launch.  A record that no writer can have printed begins a launch.  Where launches seem to follow each other
+within a few steps, the same lines may come from ranks that are not in step: then the part is ambiguous.
 """
 
 import bisect
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-# What launches print before their first step, each rank or node of them, whatever format reads the records.
+# What each rank or node of a launch prints before its first step, regardless of the format that reads the records.
 HEADERS = (
     "[before the start of training step]",  # Megatron-LM
     "Initializing distributed: GLOBAL_RANK: ", "initializing distributed: GLOBAL_RANK: ",  # Lightning, LitGPT, NeMo
@@ -38,7 +38,7 @@ AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks 
 
 _Stream = tuple[
     Any, ...
-]  # who printed, as far as that is known: format, rank, location, and what else tells records apart
+]  # who printed, as far as that is known: format, rank, location, and what else distinguishes records
 
 
 class Position(NamedTuple):
@@ -87,7 +87,7 @@ class Launch:
         return bool(ts and self.latest and gap is not None and _seconds(self.latest, ts) >= gap)
 
     def is_late(self, step: Any, ts: datetime | None) -> bool | None:
-        """Whether a step comes later than another rank would print it; None where the times do not tell."""
+        """Whether a step comes later than another rank would print it; None where the times do not show that."""
         shown, skew = self.shown.get(step), self.span_of(_SKEW)
         return None if ts is None or shown is None or skew is None else _seconds(shown, ts) > skew
 
@@ -165,12 +165,12 @@ class Writers:
         self._streams: dict[_Stream, _History] = {}
 
     def launched(self, rank: int | None = None) -> None:
-        """The file shows the header of a launch: a banner, arguments, the start of a process."""
+        """Notes the header of a launch: a banner, arguments, the start of a process."""
         self.headers += 1
         self._headers_by_rank[rank] += 1
 
     def headers_for(self, rank: int | None) -> int:
-        """Headers that concern a rank: its own, where it prints them, and those that nobody is named for."""
+        """Headers that concern a rank: its own, where it prints them, and those that name no rank."""
         if rank is None or rank not in self._headers_by_rank:
             return self.headers
         return self._headers_by_rank[rank] + self._headers_by_rank[None]
@@ -213,8 +213,8 @@ class Writers:
             return None
         return history.attempt, history.launch
 
-    def begins_anew(self, whose: _Stream, rank: int | None, step: Any) -> bool:
-        """Whether a step is that of a new launch, where it is known that the one before ended."""
+    def begins_launch(self, whose: _Stream, rank: int | None, step: Any) -> bool:
+        """Whether a step belongs to a new launch, where it is known that the previous one ended."""
         history = self._streams.get((*whose, rank))
         launch = history.launch if history else None
         return launch is not None and (step == launch.first or launch.later(step) > _SKEW)
@@ -226,21 +226,21 @@ class Writers:
             return late
         if step == launch.top or launch.has_writer_for(step):
             return False
-        behind = launch.later(step)
-        if history.headed and behind <= _SKEW and step in launch.shown:
+        steps_behind = launch.later(step)
+        if history.headed and steps_behind <= _SKEW and step in launch.shown:
             return False
-        near = behind <= (1 if step == launch.first else _SKEW)
+        near = steps_behind <= (1 if step == launch.first else _SKEW)
         may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < _SURE)
         between = not history.proven and launch.distinct <= _SKEW and step > launch.first and step not in launch.shown
         if may_be_a_rank or between or history.doubted:
             history.doubted += 1
-            if history.doubted > _SKEW:  # they are ranks or launches side by side: counting them says nothing
+            if history.doubted > _SKEW:  # ranks or launches are interleaved: counting them shows nothing
                 self._say(line)
                 return False
         return True
 
     def _resolve(self, history: _History, launch: Launch, step: Any, line: int) -> None:
-        """One writer alone for some time: the step before it was a restart.  Several: it may have been a rank."""
+        """One writer alone for some time: the doubtful step was a restart.  Several: it may have been a rank."""
         if step <= launch.top:
             self._say(line)
         elif launch.distinct >= _SURE and history.doubted <= _SKEW:

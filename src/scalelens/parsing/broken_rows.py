@@ -1,7 +1,7 @@
 """Rows of a table that are printed in pieces, with lines of NCCL between the pieces.
 
-A program prints a piece, NCCL prints whole lines, the program prints the next piece.  Cells have fixed widths, and the
-heading of the table tells them.  So the place where a piece ends is known even where the name of a host follows at
+A program prints a piece, NCCL prints whole lines, the program prints the next piece.  Cells have fixed widths, which
+follow from the heading of the table.  So the end of a piece is known even where the name of a host follows at
 once: `-1` and `17a2:40:40 [0] NCCL INFO` are not `-117a2`.
 """
 
@@ -18,7 +18,7 @@ _FIRST_CELL = re.compile(r"\s*\S+")
 
 
 class Piece(NamedTuple):
-    """What the heading says of one piece: its number of cells, and where its first cell and the piece end."""
+    """What the heading shows of one piece: its number of cells, and where its first cell and the piece end."""
 
     cells: int
     first_end: int

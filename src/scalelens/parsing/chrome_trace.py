@@ -18,8 +18,8 @@ from msgspec import Meta
 from scalelens.parsing.source import Source
 
 _SLICE = 1 << 20  # bytes decoded at once
-_LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
-LONGEST_HEAD = 64 << 20  # bytes of metadata before or behind the events
+_LARGEST = 1 << 18  # bytes of an event that is found where its neighbors are damaged
+LONGEST_HEAD = 64 << 20  # bytes of metadata before or after the events
 _DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
@@ -131,7 +131,7 @@ class Trace:
                 return
 
     def metadata(self) -> dict[str, Any]:
-        """What stands before and behind the events, once they were read."""
+        """What stands before and after the events, once they have been read."""
         metadata: dict[str, Any] = {}
         tail = self.tail.strip(SEPARATORS) if self.head.strip() else b"}"  # an array has no metadata
         for text in (b"{" + self.head.strip(SEPARATORS + b"{") + b"}", b"{" + tail):
@@ -178,7 +178,7 @@ class Trace:
     def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
         """Events of a damaged text, and what is left of it."""
         items: Items = []
-        at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
+        at, bad = 0, None  # up to where the text is done; where damage began that lasts until the next event
         while (start := text.find(b"{", at)) >= 0:
             if bad is None and text[at:start].strip(SEPARATORS):
                 bad = at
@@ -218,8 +218,8 @@ def _decoded(text: bytes, first: Any = _EVENTS) -> tuple[Items, int | None]:
         except msgspec.ValidationError:
             continue
         except msgspec.DecodeError as error:
-            behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-            end = text.rfind(b"]", 0, int(behind[1]) if behind else 0)
+            trailing = re.search(r"trailing characters \(byte (\d+)\)", str(error))
+            end = text.rfind(b"]", 0, int(trailing[1]) if trailing else 0)
             if end < 0 or not _CLOSED.match(text, end):
                 raise
             return decoder.decode(b"[" + text[: end + 1]), end + 1
@@ -232,7 +232,7 @@ def _holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
 
 
 def _boundary(text: bytes) -> tuple[int, int] | None:
-    """Where the last event but one ends, and where the last begins."""
+    """Where the second to last event ends, and where the last begins."""
     for window in (1 << 14, len(text)):
         gaps = [*_NEXT.finditer(text, max(len(text) - window, 0))]
         for before, last in zip(gaps[-2::-1], gaps[:0:-1], strict=True):
@@ -256,7 +256,7 @@ def _closing(text: bytes, start: int) -> int | None:
 
 
 def _tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
-    """A text as it is, and mended."""
+    """A text as it is, then repaired."""
     yield text, False
     yield mend(text), True
 

@@ -2,7 +2,7 @@
 
 The text is searched for the literal anchors of all formats at once (Aho-Corasick).  Only lines that hold one, or that
 a format has claimed, become Python strings.  ANSI codes, carriage returns and the prefixes of launchers are taken
-off a line; the rank that a prefix names is kept.  Memory stays bounded, whatever the size of the text.
+off a line; the rank that a prefix names is kept.  Memory use is bounded, regardless of the size of the text.
 """
 
 import bisect
@@ -82,7 +82,7 @@ def clean(raw: bytes, number: int) -> Line:
     if "\x1b" in text:
         text = ANSI.sub("", text)
     if text.startswith(" ["):
-        return Line(text, number)  # most lines are Megatron's records, and no prefix begins like them
+        return Line(text, number)  # most lines are Megatron's records, and no prefix begins this way
     text, rank, location = without_prefix(text)
     return Line(text, number, rank, location)
 
@@ -167,7 +167,7 @@ class LineDispatcher:
         for gap in [*np.flatnonzero(hit).tolist(), len(hit)]:
             taken += self._take_records(reader, block, records.part(min(begin, count), min(gap, count)))
             position, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
-            if self._claiming:  # which lines are claimed is told by looking at each
+            if self._claiming:  # each line must be looked at to see whether it is claimed
                 break
             if gap < len(hit):  # with the next record, which ends what the lines may have claimed
                 end = int(block.gaps[gap + 1, 0]) if gap < count else len(block.text)
@@ -305,7 +305,7 @@ class LineDispatcher:
         return next(name for name, known in self._readers.items() if known is reader)
 
     def _note_form(self, reader: ColumnReader, form: RecordForm, line: Line, raw: bytes) -> None:
-        """Notes by whom, and behind which prefix, the records of a form are read."""
+        """Notes which reader takes the records of a form, and which prefix stands before them."""
         if form is not self._noted and raw.endswith(text := line.text.encode()):
             self._by_columns, self._noted = reader, form
             self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.location)

@@ -1,8 +1,8 @@
-"""What a format file says of itself: its name, and the headings and samples of its docstring.
+"""What a format file says about itself: its name, and the headings and samples of its docstring.
 
-Beside them it has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST`
+It also has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST`
 of a file format that is asked after all others.  `LATER` names the columns of a row that a later line may still fill:
-reading never looks at it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
+reading ignores it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
 """
 
 import re

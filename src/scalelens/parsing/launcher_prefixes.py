@@ -7,7 +7,7 @@ import re
 import string
 
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
-SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
+SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
 
 _FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a _TIME_BEFORE_LINE may begin with
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")

@@ -1,4 +1,4 @@
-"""What a record of MLPerf's logs leaves open, and a later line tells: rows are kept back until then.
+"""What a record of MLPerf's logs leaves open until a later line shows it: rows are kept back until then.
 
 CountedSteps      whether `step` counts steps or samples
 DerivedEpochs     whether the time of an epoch is logged, too

@@ -126,20 +126,20 @@ class Capture:
         if not any(domains) and not any(", " in text for text in {*texts} if text):
             return args
         for k, (text, domain) in enumerate(zip(texts, domains, strict=True)):
-            said: dict[str, str] = {}
+            arguments: dict[str, str] = {}
             if domain:
-                said["domain"] = self.domains.get((int(owners[k]) >> 24, domain)) or str(domain)
+                arguments["domain"] = self.domains.get((int(owners[k]) >> 24, domain)) or str(domain)
             if text and ", " in text and (operator := _OPERATOR.match(text)):
-                texts[k], said["text"] = operator[1], text
-            if said:
-                args[k] = msgspec.json.encode(said).decode()
+                texts[k], arguments["text"] = operator[1], text
+            if arguments:
+                args[k] = msgspec.json.encode(arguments).decode()
         return args
 
     def _session_start(self, first: int) -> int:
         """Nanoseconds since 1970 at which times of the capture begin; 0 where that is not known."""
         known = "utcEpochNs" in self.database.columns.get("TARGET_INFO_SESSION_START_TIME", set())
-        said = self.database.rows("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1") if known else []
-        base = 0 if first > _SINCE_1970 or not said else int(said[0][0] or 0)
+        starts = self.database.rows("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1") if known else []
+        base = 0 if first > _SINCE_1970 or not starts else int(starts[0][0] or 0)
         self.rows.param("trace_clock", "unix" if base or first > _SINCE_1970 else "relative")
         return base
 
@@ -153,8 +153,8 @@ class Capture:
     def _device_names(self) -> dict[tuple[int, int], str]:
         """The GPU by process id and by the number that the process gives it.
 
-        A process that sees one GPU calls it 0.  Without the table that tells which it is, GPUs of several processes
-        that have the same number are told apart by the process.
+        A process that sees one GPU calls it 0.  Without the table that shows which it is, GPUs of several processes
+        that have the same number are distinguished by the process.
         """
         used: set[tuple[int, int]] = set()
         for table in DEVICE_TABLES:

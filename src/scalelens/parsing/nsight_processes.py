@@ -1,8 +1,8 @@
 """The processes of a capture of Nsight Systems: which rank each is, and which part of the file its events are.
 
-A file may hold all ranks of a node.  Ranks come from MPI, else from what the launcher told the one process that works,
-else from the file's name, else from torchrun with one node, which gives device k to rank k.  Where nothing says the
-ranks of several processes, each process is a part, and so a run, of its own: their times must not be added up.
+A file may hold all ranks of a node.  Ranks come from MPI, else from the environment of the one process that works,
+else from the file's name, else from torchrun with one node, which gives device k to rank k.  Where the ranks of
+several processes are not known, each process is a part, and so a run, of its own: their times must not be added up.
 """
 
 import re
@@ -51,7 +51,7 @@ def processes_of(database: Database, environment: dict[str, str], name: str) -> 
 def _ranks_of(
     database: Database, environment: dict[str, str], name: str, workers: list[int], devices: dict[int, set[int]]
 ) -> dict[int, int]:
-    """Ranks by vm and pid; empty where nothing tells them."""
+    """Ranks by vm and pid; empty where they are not known."""
     ranks: dict[int, int] = {}
     if {"globalTid", "rank"} <= database.columns.get("MPI_RANKS", set()):
         ranks = dict(database.rows("SELECT globalTid >> 24, rank FROM MPI_RANKS WHERE rank >= 0"))
@@ -63,8 +63,8 @@ def _ranks_of(
     if ranks:
         return ranks
     if len(workers) == 1:
-        told = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
-        only = int(told) if told else rank_in_name(name)
+        from_launcher = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
+        only = int(from_launcher) if from_launcher else rank_in_name(name)
         return {} if only is None else {workers[0]: only}
     each = [min(devices[key]) for key in workers if len(devices.get(key, ())) == 1]
     if _launched_on_one_node(database) and sorted(each) == list(range(len(workers))):
@@ -73,7 +73,7 @@ def _ranks_of(
 
 
 def _launched_on_one_node(database: Database) -> bool:
-    """Whether torchrun was told that the job has one node."""
+    """Whether torchrun was started for a job of one node."""
     if "META_DATA_CAPTURE" not in database.columns:
         return False
     words = "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND' OR name LIKE 'PROCESS_0:ARGUMENT%'"

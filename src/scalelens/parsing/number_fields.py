@@ -1,10 +1,10 @@
 """Numbers in texts of one form, as columns: the texts between delimiters become an array at once.
 
 Texts of one shape have their digits at the same positions.  So a shape is understood once, by a pattern, and the digits
-of all texts that have it are weighted together.  A number of at most 15 digits and a scale of at most 10^22 is exact
+of all texts that have it are converted together.  A number of at most 15 digits and a scale of at most 10^22 is exact
 that way (Clinger, How to read floating point numbers accurately, 1990); others are read one by one.
 
-Eight bytes of a text are one word of 64 bits, so that one operation looks at eight letters.
+Eight bytes of a text are one word of 64 bits, so that one operation handles eight letters.
 """
 
 import re
@@ -17,12 +17,12 @@ Integers = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
 
 _WORD = 8  # bytes
-LONGEST_FIELD = 64  # bytes behind the text of a field
+LONGEST_FIELD = 64  # bytes after the text of a field
 MOST_SHAPES = 200  # of one field
 _MOST_DIGITS = 15  # 10^15 is below 2^53
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])
 _NUMBER = rb" *([-+]?)(0+)(?:\.(0*))?(?:[eE]([-+]?)(0+))?"
-FRACTION = rb"(?(3)(?<=0)|(?!))"  # as what follows a number: it has a point, and digits behind it
+FRACTION = rb"(?(3)(?<=0)|(?!))"  # as what follows a number: it has a point, and digits after it
 _EACH = 0x0101010101010101  # a byte times this is a word of that byte
 _BLANKS, _ZEROS, _LOW_BITS, _TOP_BITS = (np.uint64(_EACH * byte) for byte in (ord(" "), ord("0"), 0x7F, 0x80))
 _PAST_NINE = np.uint64(_EACH * (0x80 - 10))  # added to a byte below 0x80, it sets the top bit from 10 on
@@ -41,12 +41,12 @@ def stands_at(letters: _Letters, starts: Integers, text: bytes) -> bool:
 
 
 def numbers_between(
-    letters: _Letters, starts: Integers, ends: Integers, behind: bytes = b"", count: int = 1
+    letters: _Letters, starts: Integers, ends: Integers, after: bytes = b"", count: int = 1
 ) -> npt.NDArray[np.float64] | None:
     """The numbers at the beginning of each text between two positions, a row for the first of each, one for the second.
 
-    None where a text has other than `count` numbers with commas between them, or something else follows.  `behind` is
-    a pattern of what follows, in which every digit is a 0.  Behind the last text there are LONGEST_FIELD more letters.
+    None where a text has other than `count` numbers with commas between them, or something else follows.  `after` is
+    a pattern of what follows, in which every digit is a 0.  After the last text there are LONGEST_FIELD more letters.
     """
     lengths = ends - starts
     longest = int(lengths.max())
@@ -57,7 +57,7 @@ def numbers_between(
         inside = _UNTIL[np.clip(lengths - k * _WORD, 0, _WORD)]
         column[:] = column & inside | _BLANKS & ~inside
     shapes = shapes_of(texts)
-    pattern = re.compile(b",".join([_NUMBER] * count) + behind + rb" *")
+    pattern = re.compile(b",".join([_NUMBER] * count) + after + rb" *")
     numbers, left = np.empty((count, len(texts))), np.arange(len(texts))
     for _ in range(MOST_SHAPES):
         found = pattern.fullmatch(shapes[0].tobytes())
@@ -98,7 +98,7 @@ def _numbers_of_shape(words: _Words, shape: re.Match[bytes], which: int) -> npt.
 
 
 def _digits_at(texts: _Letters, columns: range | list[int]) -> npt.NDArray[np.float64]:
-    """The whole number that the digits in some columns of the texts make."""
+    """The integer that the digits in some columns of the texts make."""
     number: npt.NDArray[np.float64] = np.zeros(len(texts))
     for column in columns:
         number = number * 10 + (texts[:, column] - np.uint8(ord("0")))

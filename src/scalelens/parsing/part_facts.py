@@ -1,4 +1,4 @@
-"""What a part of a file tells about its run, gathered while the file is read and kept in the commit record.
+"""What a part of a file says about its run, gathered while the file is read and kept in the commit record.
 
 With these facts, parts are joined to runs without reading their rows again.
 """
@@ -18,7 +18,7 @@ _TRACES = ("events",)  # tables whose ranks were traced
 _RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 
 _Row = dict[str, Any]
-# Whole numbers as the tables hold them: a record with any other is damaged.
+# Integers as the tables hold them: a record with any other is damaged.
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 

@@ -35,7 +35,7 @@ class FieldForm(NamedTuple):
     """What stands around the number of a field."""
 
     before: str  # with the blanks, which may be fewer before a longer number
-    behind: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
+    after: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
     numbers: int = 1  # how many, with commas between them
 
 
@@ -78,7 +78,7 @@ class RecordForm:
         self.head = head
         self.delimiter = delimiter
         self.fields = fields
-        self.closed = closed  # whether a delimiter stands behind the last field too
+        self.closed = closed  # whether a delimiter follows the last field too
         self.above: RecordForm | None = None  # the form of the line above that belongs to the record
         text = np.frombuffer(head.encode(), np.uint8)
         self._literal = ~_DIGITS_AND_BLANKS[text] | (text == _BLANK) & ~_next_to_digit(text)
@@ -93,12 +93,12 @@ class RecordForm:
         """Which lines of a block have the head and the delimiters of the form."""
         letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
-        behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
+        counts = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
         count = len(self.fields) + self.closed
         within_prefix = prefix.text.count(self.delimiter.encode())
-        indexes = np.flatnonzero(np.diff(behind, prepend=0) == within_prefix + count)
+        indexes = np.flatnonzero(np.diff(counts, prepend=0) == within_prefix + count)
         width = len(prefix.text) + len(self._head)
-        first = behind[indexes] - count
+        first = counts[indexes] - count
         fits = delimiters[first] - starts[indexes] == width
         if self.closed:
             fits &= delimiters[first + count - 1] == ends[indexes] - 1
@@ -117,7 +117,7 @@ class RecordForm:
         return _Found(indexes[these], delimiters[these], _Found(above.indexes[those], above.delimiters[those]))
 
     def read(self, block: "Block", found: _Found, prefix: Prefix) -> Records | None:
-        """The records of some lines; None where one of them has other texts between its numbers, or no number."""
+        """The records of some lines; None where one of them has other texts between its numbers, or lacks a number."""
         above = self.above.read(block, found.above, prefix) if self.above and found.above else None
         if self.above and not above:
             return None
@@ -131,7 +131,7 @@ class RecordForm:
             starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
             if not stands_at(letters, starts, before):
                 return None
-            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.behind, field.numbers)
+            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.after, field.numbers)
             if numbers is None:
                 return None
             fields += map(pa.array, numbers)
@@ -145,17 +145,17 @@ class RecordForm:
         return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(texts))
 
     def times_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """The times of the heads, by their position.  Raises ArrowInvalid where one is no time."""
+        """The times of the heads, by their position.  Raises ArrowInvalid where one is not a time."""
         texts = pc.replace_substring(pc.utf8_slice_codeunits(records.heads, begin, end), ",", ".")
         return pc.cast(texts, pa.timestamp("us"))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """A whole number of the heads, by its position in the head of the form."""
+        """An integer of the heads, by its position in the head of the form."""
         return pc.cast(pc.ascii_trim_whitespace(pc.utf8_slice_codeunits(records.heads, begin, end)), pa.int64())
 
 
 class Block:
-    """A text, and the records of one form in it.  `gaps` are the texts before each of them, and behind the last."""
+    """A text, and the records of one form in it.  `gaps` are the texts before each of them, and after the last."""
 
     def __init__(self, text: bytes, first: int) -> None:
         self.text = text
@@ -216,7 +216,7 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
 def form_of_named(text: str) -> RecordForm | None:
     """The form of a record of `name=number` and `name=[number, number]`; None where one has no number.
 
-    Behind the numbers of a field stands the name of the next one.
+    The numbers of a field are followed by the name of the next one.
     """
     head, *fields = text.split("=")
     matches = [_NUMBERS_FIRST.fullmatch(field) for field in fields]
@@ -247,7 +247,7 @@ def rising(values: npt.NDArray[np.int64], above: int) -> int:
 
 
 def extend(launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
-    """Tells a launch of records that go on with it."""
+    """Adds to a launch the records that continue it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
     whole = ts is None or (_whole_seconds(ts.slice(0, FEWEST_RECORDS)) and _whole_seconds(ts))

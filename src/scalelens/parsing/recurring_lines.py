@@ -1,10 +1,10 @@
 """Lines that recur with other numbers, counted by skeleton while a text is read; which of them look like training.
 
 A skeleton is a line whose numbers, dates and progress bars are masked.  It looks like training where it counts steps or
-epochs, where the count rises from line to line, and where it tells a time or a rate.  A record may fill several lines:
+epochs, where the count rises from line to line, and where it has a time or a rate.  A record may fill several lines:
 then the count stands in the first, and a time or a rate in one that follows.
 
-Only lines with a word of training are looked at, and memory is bounded, whatever the text holds.  Past ALL_LINES or
+Only lines with a word of training are looked at, and memory use is bounded.  Past ALL_LINES or
 _ALL_BYTES only a sample of each block is looked at, so that a long log is not read more slowly.
 """
 
@@ -95,7 +95,7 @@ class Recurring(NamedTuple):
 
 
 class _Traits(NamedTuple):
-    """What a skeleton tells."""
+    """What a skeleton shows."""
 
     counts: tuple[int, ...]  # which of its numbers count steps or epochs
     by_word: bool
@@ -245,7 +245,7 @@ def _without_times(text: str) -> str:
 
 
 def _traits_of(skeleton: str) -> _Traits:
-    """What a skeleton tells: no count where it is of something else than training."""
+    """What a skeleton shows; no count where it is about something other than training."""
     by_word = [match.start(1) for match in _COUNT_BY_WORD.finditer(skeleton)]
     of_all = [match.start(match.lastindex or 1) for match in _COUNT_OF_ALL.finditer(skeleton)]
     positions = sorted({*by_word, *(of_all if by_word or _WORK.search(skeleton) else ())})
@@ -256,5 +256,5 @@ def _traits_of(skeleton: str) -> _Traits:
         return _Traits((), False, False)
     without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))
     timed = bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", without_counts)))
-    timed = timed or bool("@" in skeleton[:40] and training)  # a time of day at each step tells how long steps take
+    timed = timed or bool("@" in skeleton[:40] and training)  # a time of day at each step shows how long steps take
     return _Traits(tuple(skeleton.count("#", 0, position) for position in positions), bool(by_word), timed)

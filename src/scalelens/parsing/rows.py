@@ -1,4 +1,4 @@
-"""What a parser hands over: rows of the warehouse's tables, and problems.
+"""What a parser produces: rows of the warehouse's tables, and problems.
 
 A reader of a format gets one `Rows` per file and calls
 
@@ -45,8 +45,8 @@ class Rows:
     """Rows of one file, gathered by table and handed over as Arrow in batches.
 
     `params` holds the facts of the current part, whichever format gave them: a record of one format may need the
-    sequence length from the argument dump of another.  Facts that count something are whole numbers there: text such
-    as `4k` or `None` is a row, but nothing to reckon with.
+    sequence length from the argument dump of another.  Facts that count something are integers there: text such as
+    `4k` or `None` becomes a row, but cannot be calculated with.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Rows:
     ) -> Position:  # fmt: skip
         """The attempt of a record of training, and whether it is the first of it; see `Writers.position_of`."""
         whose = (self.format, place)
-        if self._job_over and self.writers.begins_anew(whose, rank, step):
+        if self._job_over and self.writers.begins_launch(whose, rank, step):
             self.new_part()
         position = self.writers.position_of(whose, step, line, rank, ts, step_s, once)
         self.attempt = max(self.attempt, position.attempt)

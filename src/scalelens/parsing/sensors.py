@@ -52,7 +52,7 @@ class Sensor(NamedTuple):
 
 
 class Samples:
-    """Samples and counters of one file, on their way to `power` and `energy`.  What says the same twice is flagged."""
+    """Samples and counters of one file, on their way to `power` and `energy`.  A sample that is repeated is flagged."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -163,7 +163,7 @@ def epoch(text: str) -> tuple[int | None, str | None]:
 
 
 def watts(text: str, scale: float = 1.0) -> float | None:
-    """Watts; nan where no value is available, None for other text.  A unit behind the number beats `scale`."""
+    """Watts; nan where no value is available, None for other text.  A unit after the number overrides `scale`."""
     if _PLAIN.fullmatch(text):
         return float(text) * scale
     text = text.strip()

@@ -25,7 +25,7 @@ FED = 1 << 14  # compressed bytes given to a decompressor at once
 _FED_ZSTD = 1 << 10  # it has no limit on what it returns, at most 128 KB for four bytes
 _PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
 _XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
-MOST_RATIO = 2000  # what unpacks to more times its size is no log: gzip cannot pass 1,032
+MOST_RATIO = 2000  # what unpacks to more times its size is not a log: gzip cannot pass 1,032
 RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
 _MOST_UNPACKED = 1 << 40
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
@@ -87,7 +87,7 @@ class Source:
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
         """The content in blocks of about `size` bytes, decompressed.
 
-        Raises OutOfTimeError where what was done with the blocks before took too long.
+        Raises OutOfTimeError where the work on earlier blocks took too long.
         """
         if self._began_s is None:
             self._began_s = time.thread_time()
@@ -137,7 +137,7 @@ class Source:
             yield block
 
     def _inflate(self, new: Callable[[], Any], magic: bytes, size: int, fed: int = FED) -> Iterator[bytes]:
-        """The content of a compressed stream, up to its end, its damage, or what no log unpacks to."""
+        """The content of a compressed stream, up to its end, to damage, or to a size that no log unpacks to."""
         out: list[bytes] = []
         out_bytes = all_bytes = 0
         try:
@@ -172,7 +172,7 @@ class Source:
                     engine, ended = new(), False
                 taken, block = block[:fed], block[fed:]
                 read_bytes += len(taken)
-                if hasattr(engine, "needs_input"):  # xz and bzip2 unpack to any size, and can be asked for a piece
+                if hasattr(engine, "needs_input"):  # xz and bzip2 unpack to any size, and can return a piece at a time
                     yield engine.decompress(taken, _PIECE), read_bytes
                     while not (engine.eof or engine.needs_input):
                         yield engine.decompress(b"", _PIECE), read_bytes

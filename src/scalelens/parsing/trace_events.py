@@ -207,7 +207,7 @@ def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
 
 
 def _strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:
-    """A column of texts that lie one behind the other in `joined`; NULL for those of length 0."""
+    """A column of texts that lie one after the other in `joined`; NULL for those of length 0."""
     offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)))
     _, given = pa.array(lengths > 0).buffers()
     return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined), given)

@@ -6,7 +6,7 @@
     integer_valued(value)  64, 64.0 or "64"
     iso_time(text)         as_utc(time, zone)   clock_span(text)
 
-JSON is what Python's reader makes of it: it may hold NaN, infinities, and integers of any length.
+JSON means what Python's reader returns: it may hold NaN, infinities, and integers of any length.
 """
 
 import re
@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1)
 YEARS_2000_TO_2100 = (946_684_800, 4_102_444_800)  # seconds since 1970
 _LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
 LARGEST_AMOUNT = 1e15
-UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
+UNREADABLE_TIME = "unreadable timestamp"  # the reason that every format gives
 _SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
 _NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ def integer(value: Any, digits: int = 9) -> int | None:
 
 
 def rank_in_name(name: str) -> int | None:
-    """The rank that a file's name tells, as rank0 and rank-12 do; a local rank is none."""
+    """The rank in a file's name, such as rank0 or rank-12; a local rank does not count."""
     found = _NAME_RANK.search(name)
     return int(found[1]) if found else None
 

@@ -1,6 +1,6 @@
-"""The files inside a `.zip`, each unpacked by itself, whatever the archive says of itself.
+"""The files inside a `.zip`, each unpacked by itself.  Nothing that the archive claims is trusted.
 
-Members are stored or deflated: what zipfile unpacks of other methods has no bound.  A member that is damaged gives
+Members are stored or deflated: what zipfile unpacks by other methods is not bounded.  A member that is damaged gives
 nothing, because its checksum stands for all of it.
 """
 
@@ -42,7 +42,7 @@ class _ZipBytes(io.BufferedReader):
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence == 0 and offset < 0:  # an OSError of the system would look like a fault of the disk
-            raise zipfile.BadZipFile("a place before its begin")
+            raise zipfile.BadZipFile("a position before its start")
         return super().seek(offset, whence)
 
 
@@ -57,7 +57,7 @@ def zip_members(path: Path) -> Iterator[tuple[str, BinaryIO | NotReadError]]:
         try:
             archive = files.enter_context(zipfile.ZipFile(stored))
         except _DAMAGES as error:
-            raise NotReadError(f"is cut, or no zip file ({error})") from None
+            raise NotReadError(f"is cut, or not a zip file ({error})") from None
         for info in archive.infolist():
             if info.filename.endswith("/") or stat.S_ISLNK(info.external_attr >> 16):
                 continue

@@ -1,6 +1,6 @@
 """Tables of per-step metrics: CSV, JSON lines, or the lines of a log.
 
-A format file for such a table (a preset) needs three names, and finds them here:
+A format file for such a table (a preset) needs these functions:
 
     from scalelens import tabular
 
@@ -8,7 +8,7 @@ A format file for such a table (a preset) needs three names, and finds them here
     tabular.read_as(source, rows, COLUMNS)
     tabular.read(source, rows, records)
 
-and one for lines of a log
+and one for the lines of a log these:
 
     tabular.is_text(head)
     tabular.read_lines_as(source, rows, SHAPE, COLUMNS)

@@ -42,7 +42,7 @@ _NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
 
 
 def _form_of(cell: str) -> tuple[int, str] | None:
-    """Digits behind the point of a number without a unit, or the unit; None for another cell and for a bare integer."""
+    """Digits after the point of a number without a unit, or the unit; None for another cell and for a bare integer."""
     match = _NUMBER_AND_UNIT.fullmatch(cell)
     if not match or not (match[1] or match[2]):
         return None
@@ -50,7 +50,7 @@ def _form_of(cell: str) -> tuple[int, str] | None:
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that are not empty, with their number and whether they are whole: each that ends in a line break is."""
+    """Lines that are not empty, with their number and whether they are whole: a line that ends in a line break is."""
     number, rest = 0, b""
     above: deque[bytes] = deque(maxlen=_ROWS_ABOVE)
     for block in source.utf8():
@@ -69,7 +69,7 @@ def is_whole(text: str, above: list[str]) -> bool:
     """Whether a last line without a line break must be whole, judged by the lines above it.
 
     A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
-    digits behind the point as each number above it, or with the unit of each, for then a cut would have left less.
+    digits after the point as each number above it, or with the unit of each, because a cut would have left less.
     That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
     """
     form = _form_of(_last_cell(text))
@@ -80,7 +80,7 @@ def is_whole(text: str, above: list[str]) -> bool:
 
 
 def _last_cell(text: str) -> str:
-    """What stands behind the last delimiter of a line; behind the last blank where that is no number."""
+    """The text after the last delimiter of a line; after the last blank where that is not a number."""
     cell = _LAST_CELL.split(text)[-1].strip().strip('"')
     return cell if _form_of(cell) else text.rsplit(None, 1)[-1] if text.strip() else ""
 
@@ -116,14 +116,14 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
 
 
 def head_lines(head: bytes) -> Iterator[str]:
-    """Lines of a file's first bytes that hold something."""
+    """Lines of a file's first bytes that are not blank."""
     for raw in io.BytesIO(head.removeprefix(b"\xef\xbb\xbf")):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if line and not line.isspace():
             yield line
 
 
-@functools.lru_cache(maxsize=1)  # many formats ask it of one file
+@functools.lru_cache(maxsize=1)  # many formats ask for it
 def first_lines(head: bytes) -> list[str]:
     """The first of these lines."""
     return [*itertools.islice(head_lines(head), _FIRST_LINES)]
@@ -136,7 +136,7 @@ def first_cells(head: bytes, delimiter: str = ",") -> tuple[str, ...]:
 
 
 def below_comments(head: bytes) -> list[str]:
-    """The first three lines that are no comments."""
+    """The first three lines that are not comments."""
     return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3)]
 
 
@@ -162,7 +162,7 @@ def csv_header(head: bytes) -> tuple[str, ...]:
 
 
 def csv_records(source: Source) -> Iterator[TableRecord]:
-    """Records of a CSV.  The header may come again, where a restart wrote into the same file."""
+    """Records of a CSV.  The header may be repeated, where a restart wrote into the same file."""
     names: list[str] = []
     delimiter = ","
     for line, text, whole in lines_of(source):
@@ -215,7 +215,7 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
 def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts of nested objects, under their names joined by dots.
 
-    An object that has the key `marker` stands for something else, as a table or a picture, and is passed over.
+    An object that has the key `marker` stands for something else, such as a table or a picture, and is skipped.
     """
     for name, value in record.items():
         if isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
@@ -229,12 +229,12 @@ def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "")
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a cell holds no value.  Infinity and not-a-number count as none: nothing measures them."""
+    """Whether a cell holds no value.  Infinity and not-a-number count as none: they are not measurements."""
     return value is None or value != value or str(value).strip().lower() in _WITHOUT_VALUE
 
 
 def time_stamp(value: Any) -> tuple[datetime, str] | None:
-    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size tells its unit."""
+    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size shows its unit."""
     seconds = number(value)
     if seconds is not None:
         for scale in (1.0, 1e3, 1e6, 1e9):

@@ -1,4 +1,4 @@
-"""What the name of a column says: its role, and the unit of its numbers.
+"""What the name of a column means: its role, and the unit of its numbers.
 
 A name is taken apart into words and a unit (`stepTime (ms)`, `iter_time_us`, `ms_per_step`, `img/s/gpu`).  The words
 that are left are looked up in the table of roles.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 
-# Names that only say "a time": the values decide which time it is, or the user does.
+# Names that only mean "a time": the values decide which time it is, or the user does.
 _ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 _STEMS = {
@@ -41,14 +41,14 @@ _RATE = re.compile(
 
 
 class _NameReading(NamedTuple):
-    """What a name says.  The role is `time` where the name does not say which time it is."""
+    """What a name means.  The role is `time` where the name leaves open which time it is."""
 
     role: str | None
     unit: str | None = None
 
 
 def words_of(name: str) -> tuple[str, str | None]:
-    """A name as words joined by `_`, and its unit if it says one: `stepTime (ms)` is `step_time`, `ms`."""
+    """A name as words joined by `_`, and its unit if it has one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
     text = _CAMEL.sub("_", name.strip()).lower()
     if match := _BRACKETS.search(text):
@@ -70,9 +70,9 @@ def words_of(name: str) -> tuple[str, str | None]:
     return "_".join(words), unit
 
 
-@functools.lru_cache(maxsize=4096)  # each line of a log says the same names again
+@functools.lru_cache(maxsize=4096)  # each line of a log repeats the same names
 def read_name(name: str) -> _NameReading:
-    """The role that a name claims, and the unit that it says."""
+    """The role that a name claims, and its unit."""
     stem, unit = words_of(name)
     if rate := _RATE.fullmatch(stem):
         scope = "rank" if rate["per"] or rate["before"] == "local" else None

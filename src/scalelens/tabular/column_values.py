@@ -7,9 +7,9 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
-_SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
-RISING = 20  # so many values in a row do not all rise by chance: that is one case in 20!
-_WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
+_SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
+RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
+_WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
 
 class ColumnValues:
@@ -42,11 +42,11 @@ class ColumnValues:
 
     @property
     def rises(self) -> bool:
-        """Whether it grows from row to row, over so many rows that it cannot be chance."""
+        """Whether it grows from row to row, over too many rows for chance."""
         return self.numbers >= RISING and not self.falls and not self.stays
 
     def take(self, value: Any, before: float | None) -> float | None:
-        """Takes up a value; `before` is the last number of the same series.  Returns the number that it is."""
+        """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""
         amount = number(value)
         if amount is None and is_blank(value):
             return None

@@ -1,4 +1,4 @@
-"""Records of a JSON array of objects, as scripts write the points of a sweep: `[{"nodes": 1, "step_time_s": 0.31}]`."""
+"""Records of a JSON array of objects, as scripts write them: `[{"nodes": 1, "step_time_s": 0.31}]`."""
 
 import codecs
 import functools
@@ -17,7 +17,7 @@ _BETWEEN = re.compile(r"\s*,\s*")
 _SOMETHING = re.compile(r"\S")
 _END = re.compile(r"\s*\]\s*\Z")
 _DECODER = json.JSONDecoder()
-_CUT = "the array is cut or damaged here: what stands before is kept"
+_CUT = "the array is cut or damaged here: everything before is kept"
 
 
 @functools.lru_cache(maxsize=1)
@@ -41,7 +41,7 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def array_records(source: Source) -> Iterator[TableRecord]:
-    """Records of an array, each with the line in which it begins.  A block, or one object, is held at once."""
+    """Records of an array, each with the line in which it begins.  One block or object is held in memory."""
     blocks = codecs.iterdecode(source.utf8(), "utf-8", "replace")
     text = next(blocks, "")
     while not (begin := _BEGIN.match(text)) and len(text) < HEAD and (following := next(blocks, None)) is not None:
@@ -63,10 +63,10 @@ def array_records(source: Source) -> Iterator[TableRecord]:
             return
         record, end = found
         yield TableRecord(line, dict(nested_values(record)), None, text[at:end])
-        behind = _BETWEEN.match(text, end)
-        if behind is None:
+        separator = _BETWEEN.match(text, end)
+        if separator is None:
             if not _END.match(text, end):
                 yield TableRecord(line + text.count("\n", at, end), {}, _CUT, text[end : end + 200])
             return
-        line += text.count("\n", at, behind.end())
-        at = behind.end()
+        line += text.count("\n", at, separator.end())
+        at = separator.end()

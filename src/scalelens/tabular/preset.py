@@ -9,7 +9,7 @@ from scalelens.tabular.roles import ColumnReading
 
 
 def preset_text(name: str, header: Sequence[str], readings: Sequence[ColumnReading]) -> str:
-    """A format file for tables of these columns, with the roles that were found, to be edited."""
+    """A format file for tables of these columns, with the roles that were found, for the user to edit."""
     shown = "".join(f"    {_string_literal(column)},\n" for column in header)
     return _PRESET.format(name=name, header=shown, columns=column_lines(readings), roles=role_lines())
 
@@ -56,7 +56,7 @@ VERSION = 1  # raise it with every edit: what was read is then read again
 HEADER = (
 {header})
 
-# What a column is: "role": "column", with its unit behind a colon where a role has several.  All other numbers are
+# What a column is: "role": "column", with its unit after a colon where a role has several.  All other numbers are
 # metrics under their own names.  The roles:
 {roles}
 COLUMNS = {{

@@ -39,7 +39,7 @@ def mapped(texts: Iterable[str]) -> dict[str, tuple[str, str | None]]:
         role = ROLE.get(name.strip())
         if role is None or not equals or not column.strip():
             raise UserError(
-                f"--map {text} names no role", f"say ROLE=COLUMN[:UNIT], with a role of {', '.join(ROLE)}"
+                f"--map {text} does not name a role", f"use ROLE=COLUMN[:UNIT], with a role of {', '.join(ROLE)}"
             ) from None
         if role.name in columns:
             raise UserError(f"--map gives {role.name} two columns", "name one")
@@ -56,7 +56,7 @@ def column_and_unit(role: Role, text: str) -> tuple[str, str | None]:
     in_name = read_name(text).unit or words_of(text)[1]
     unit_in_name = in_name if in_name in units and in_name not in UNSURE else None
     if unit_in_name is None and units and role.kind != "rate":
-        raise UserError(f"{role.name}={text} says no unit", f"say {role.name}={text}:UNIT, of {', '.join(units)}")
+        raise UserError(f"{role.name}={text} has no unit", f"use {role.name}={text}:UNIT, of {', '.join(units)}")
     return text, unit_in_name
 
 
@@ -92,12 +92,12 @@ def _settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) 
         return [reading._replace(unit="global") if reading in of_job else reading for reading in readings]
     names = " and ".join(reading.column for reading in claimants)
     choices = tuple(as_map(role, reading) for reading in claimants)
-    refusal = f"{names} both claim to be {role}: say {options(choices)}"
+    refusal = f"{names} both claim to be {role}: use {options(choices)}"
     return [refused(reading, refusal, *choices) if reading in claimants else reading for reading in readings]
 
 
 def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
-    """Takes away roles that another one makes needless: a place beside a rank, a batch beside a step."""
+    """Removes roles that another one makes needless: a place beside a rank, a batch beside a step."""
     roles = {reading.role for reading in readings}
     idle = {
         role
@@ -110,7 +110,7 @@ def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     readings = [reading._replace(role=None) if reading.role in idle else reading for reading in readings]
     if not roles & {"batch_time", "interval_time"}:
         return readings
-    # The time of the step is known: nobody needs to say whether another column holds it.
+    # The time of the step is known: whether another column holds it no longer matters.
     of_step = ("batch_time=", "elapsed=")
     return [
         reading._replace(refusal=None, choices=())
@@ -151,15 +151,15 @@ def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         units = ", ".join(UNITS_OF_KIND[kind])
         return refused(
             reading,
-            f"the unit of {name} is not said: say --map {shlex.quote(f'{role}={name}:UNIT')}, of {units}",
+            f"the unit of {name} is unknown: use --map {shlex.quote(f'{role}={name}:UNIT')}, of {units}",
             *choices,
         )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
     either = options(choices)
     if role == "elapsed" and values.falls:
-        return refused(reading, f"{name} goes back, which no time since the start does: say {either}", *choices)
+        return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
-        return refused(reading, f"{name} grows with each row as a time since the start does: say {either}", *choices)
+        return refused(reading, f"{name} grows with each row as a time since the start does: use {either}", *choices)
     return reading
 
 
@@ -178,7 +178,7 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnR
         for role in roles.get(row, ("batch_time", "epoch_time", "elapsed"))
     )
     return refused(
-        reading, f"it is not said which time {reading.column!r} is, and in which unit: say {options(choices)}",
+        reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
         *choices,
     )  # fmt: skip
 
@@ -188,7 +188,7 @@ def refused(reading: ColumnReading, why: str, *choices: str) -> ColumnReading:
 
 
 def options(choices: Iterable[str]) -> str:
-    """What to say on the command line: one of these."""
+    """The options of the command line, one of which is to be given."""
     return " or ".join(f"--map {shlex.quote(choice)}" for choice in choices)
 
 
@@ -208,7 +208,7 @@ def listing(readings: Iterable[ColumnReading]) -> list[str]:
     lines = [f"  {label:20}{text}" for label, text in shown]
     for reading in readings:
         if reading.choices:
-            question = f"what {reading.column} is, is not said: say {options(reading.choices)}"
+            question = f"it is unclear what {reading.column} is: use {options(reading.choices)}"
             lines.append(f"  {reading.refusal or question}")
     return list(dict.fromkeys(lines))
 

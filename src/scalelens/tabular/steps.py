@@ -1,8 +1,8 @@
 """Tables of per-step metrics, CSV or JSONL, as rows of `steps` and `metrics`.
 
 A file is read several times: first to see what its columns hold, which decides between the meanings of a name, then to
-see how it counts its steps, then for the rows.  A user's format file hands its mapping to `read_as`; without one,
-`read_table` guesses.
+see how it counts its steps, then for the rows.  A user's format file passes its mapping to `read_as`; without
+one, `read_table` guesses.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
     survey = Survey(records(source))
     for role, (column, _) in mapping.items():
         if column not in survey.columns:
-            rows.problem(1, f"there is no column {column}, which is to be {role}")
+            rows.problem(1, f"there is no column {column} for the role {role}")
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
     write_rows(source, rows, records, survey, readings)
@@ -125,7 +125,7 @@ def write_rows(
 
 
 class _EpochStep(NamedTuple):
-    """Where the records of one rank and phase stand."""
+    """How far the records of one rank and phase have come."""
 
     epoch: float
     step: int | None
@@ -178,12 +178,12 @@ class _RowWriter:
         rows.attempt, rows.step = attempt, step
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
-        if named:  # without steps, the number of the epoch tells the rows apart
+        if named:  # without steps, the number of the epoch distinguishes the rows
             of_epochs = not {"step", "batch"} & set(table.columns)
             rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
 
     def measured(self, record: TableRecord) -> dict[str, Any]:
-        """What the columns of a row of `steps` hold, but for the time of the step."""
+        """The columns of a row of `steps`, except the time of the step."""
         table = self.table
         values: dict[str, Any] = {
             column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
@@ -215,7 +215,7 @@ class _RowWriter:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0 and not self.counting.repeats
             # The batches between the last record of an epoch and the first of the next are not counted.
-            held = held and not (self.counting.anew and now.epoch != before.epoch)
+            held = held and not (self.counting.restarts and now.epoch != before.epoch)
             time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
             kind = "interval_mean"
         else:

@@ -56,14 +56,14 @@ class StepTable:
 
 
 class Counting:
-    """How a table counts its steps: through the run, or anew with each epoch."""
+    """How a table counts its steps: through the run, or from the start in each epoch."""
 
     def __init__(self, table: StepTable, records: Iterator[TableRecord]) -> None:
-        self.anew, self.lowest, self.batches = "batch" in table.columns, 0, 0
+        self.restarts, self.lowest, self.batches = "batch" in table.columns, 0, 0
         self.repeats = False  # whether most steps have several records
-        counts = self.anew or "step" in table.columns
+        counts = self.restarts or "step" in table.columns
         in_epochs = counts and "epoch" in table.columns
-        self.anew = self.anew and in_epochs
+        self.restarts = self.restarts and in_epochs
         if not in_epochs and not (counts and "elapsed" in table.columns):
             return
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
@@ -76,7 +76,7 @@ class Counting:
             least, most = (step, step) if least is None else (min(least, step), max(most, step))
             batches = max(batches, table.count(record, "batches") or 0)
             before = last.get(whose := (table.run(record), *table.whose(record)))
-            self.anew |= before is not None and epoch > before[0] and step <= before[1]
+            self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
         self.repeats = 2 * again > seen
@@ -89,6 +89,6 @@ class Counting:
 
     def step(self, step: int | None, epoch: float | None) -> int | None:
         """The step counted through the run."""
-        if not self.anew or step is None or epoch is None:
+        if not self.restarts or step is None or epoch is None:
             return step
         return int(epoch) * self.batches + step - self.lowest

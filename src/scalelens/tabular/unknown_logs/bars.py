@@ -30,7 +30,7 @@ class _Bar(NamedTuple):
 
 
 def written_out(text: str) -> _Bar | None:
-    """A line with its bar written out; None where there is no bar of tqdm."""
+    """A line with its bar written out; None where there is no tqdm bar."""
     bar = _TQDM.search(text)
     if bar is None:
         return None

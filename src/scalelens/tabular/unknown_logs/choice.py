@@ -11,12 +11,12 @@ _MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
-_SAME = 0.01  # two views of the same steps have as many lines, but for such a share
+_SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _SURE = "batch_time with its unit"
 
 
 def _roles_of(shape: Shape) -> set[str]:
-    """What the names of a shape claim to be, beside its counts."""
+    """What the names of a shape claim to be, apart from its counts."""
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
@@ -38,7 +38,7 @@ def is_record(shape: Shape) -> bool:
 
 
 def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
-    """The larger, the more a shape tells of steps."""
+    """How much a shape says about steps, as a key for sorting."""
     roles = _roles_of(shape)
     timed = bool(roles & {"batch_time", "running_time", "time"})
     clear = timed or bool(shape.with_stamp)
@@ -46,7 +46,7 @@ def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
 
 
 def chosen(shapes: Sequence[Shape]) -> Shape | str:
-    """The shape that records steps, or why there is none: nothing to say of a text without such lines."""
+    """The shape that records steps, or why there is none; empty for a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
         return ""
@@ -61,7 +61,7 @@ def chosen(shapes: Sequence[Shape]) -> Shape | str:
 
 
 def _is_rival(best: Shape, other: Shape) -> bool:
-    """Whether another shape makes it doubtful what a record is: it tells of other steps, or of epochs more often."""
+    """Whether another shape makes it doubtful what a record is: it is about other steps, or about epochs more often."""
     if other is best or other.bar or best.bar or not best.counts_steps:
         return False
     if not other.counts_steps:

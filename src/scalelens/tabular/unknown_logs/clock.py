@@ -1,6 +1,6 @@
 """The time stamp of a line of a log: when it was printed, and to which fraction of a second.
 
-A stamp without a year, or with a day and a month in an order that nobody can know, still tells the time between two
+A stamp without a year, or with a day and a month in an unknown order, still shows the time between two
 lines that follow one another within half a day.
 """
 
@@ -52,7 +52,7 @@ def stamp_in(text: str) -> Stamp | None:
 
 
 def _iso_of(match: re.Match[str]) -> str | None:
-    """A stamp with a whole date in ISO 8601; None where the date is not whole, or no calendar has it."""
+    """A stamp with a whole date in ISO 8601; None where the date is not whole, or does not exist."""
     if not match["date"]:
         return None
     time = match["time"].replace(",", ".")
@@ -79,7 +79,7 @@ class Clock:
         self.now = 0.0
 
     def seconds(self, stamp: Stamp) -> float:
-        """Seconds of a stamp.  Without a whole date, one that goes back by more than half a day is of the next day."""
+        """Seconds of a stamp.  Without a whole date, a step back of more than half a day means the next day."""
         if self.last is not None:
             passed = stamp.seconds - self.last.seconds
             if not (stamp.iso and self.last.iso):

@@ -2,8 +2,8 @@
 
     Epoch: [3][20/391]  Time 0.31 (0.35)  Loss 8.9      Epoch 3, step 20 of 391, Time 0.31 (mean 0.35), Loss 8.9
 
-A name is what stands between a number and the one before it, behind the last separator.  What counts (`12/391`,
-`[12:391]`) is told from what is measured.  Nothing is decided here about what a name means.
+A name is what stands between a number and the one before it, after the last separator.  What counts (`12/391`,
+`[12:391]`) is distinguished from what is measured.  Nothing is decided here about what a name means.
 """
 
 import re
@@ -23,7 +23,7 @@ _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
-_NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is no unit
+_NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
@@ -43,7 +43,7 @@ _SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
-_UNIT_BEHIND = {**SPELT, "min": "min"}  # "min" in a name is a minimum; behind a number it is minutes
+_UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
@@ -54,7 +54,7 @@ class Field(NamedTuple):
     value: float | None  # None where it is not known what number it is, as `0,5` may be
     unit: str | None
     total: int | None = None  # of `12/391`
-    is_mean: bool = False  # stands in brackets behind another number: a running mean of it
+    is_mean: bool = False  # stands in brackets after another number: a running mean of it
     is_integer: bool = False
     start: int = 0  # where the name begins
 
@@ -66,8 +66,8 @@ class Parsed(NamedTuple):
     fields: list[Field]
     stamp: Stamp | None
     left_s: float | None  # time that is still to come, as the line says
-    tail: str  # what stands behind the last number
-    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that counts no steps, or none
+    tail: str  # what stands after the last number
+    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that does not count steps, or none
     rounding: int = 1  # a bar's count is a multiple of it
 
 
@@ -146,9 +146,9 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
     return fields, done
 
 
-def _value_of(text: str, point: bool, behind: str) -> float | None:
+def _value_of(text: str, point: bool, after: str) -> float | None:
     """A number as printed.  A comma groups thousands only where another number of the line has a decimal point."""
-    if behind[:1] == "," and behind[1:].isdigit():
+    if after[:1] == "," and after[1:].isdigit():
         return None
     if "," in text and not (point and not text.startswith("0")):
         return None
@@ -166,8 +166,8 @@ def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
     for word, must in ((match["unit"], True), (match["apart"], False)):
         if not word:
             continue
-        if word.lower() in _UNIT_BEHIND:
-            return _UNIT_BEHIND[word.lower()], 1.0, match.end()
+        if word.lower() in _UNIT_AFTER:
+            return _UNIT_AFTER[word.lower()], 1.0, match.end()
         if must:
             return (None, _SCALES[word], match.end()) if word in _SCALES else ("?", 1.0, match.end())
     return None, 1.0, match.end("number")

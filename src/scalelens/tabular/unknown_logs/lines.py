@@ -9,7 +9,7 @@ from scalelens.parsing.source import Source
 
 
 def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
-    """Lines, and pieces of lines, that hold a word of training, and whether each is whole: the last one may be cut.
+    """Lines, and pieces of lines, that hold a word of training, with whether each is whole: the last one may be cut.
 
     `other` is called with each line that holds none.
     """

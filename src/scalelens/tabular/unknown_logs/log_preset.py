@@ -72,7 +72,7 @@ SECOND_READ = True
 # and the kind of progress bar.
 SHAPE = {shape}
 {others}
-# What a number is: "role": "name beside it", with its unit behind a colon where a role has several.  All other numbers
+# What a number is: "role": "name beside it", with its unit after a colon where a role has several.  All other numbers
 # are metrics under their own names.  The roles:
 {roles}
 COLUMNS = {{

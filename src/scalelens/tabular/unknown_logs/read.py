@@ -52,21 +52,21 @@ def _read_shape(
     source: Source, rows: Rows, table: LineTable, mapping: Mapping[str, tuple[str, str | None]] | None = None
 ) -> str | None:
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
-    told = {**(mapping or {}), **rows.mapping}
-    if why := _unclear(table, rows.part, told):
+    stated = {**(mapping or {}), **rows.mapping}
+    if why := _unclear(table, rows.part, stated):
         return why
     role = "step" if "step" in table.columns else "batch"
-    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(told)
+    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
     times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
-    readings = _read_columns(table, survey, times, told, guess=mapping is None)
+    readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, table.records, survey, readings)
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
-        said = options((f"{role}={table.columns[role]}",))
-        rows.problem(table.shape.first, _SAMPLES.format(said, role), table.shape.example)
+        choice = options((f"{role}={table.columns[role]}",))
+        rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
@@ -75,38 +75,40 @@ def _read_shape(
     return None
 
 
-def _unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
+def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
     if part:
         return f"{such}, but the file holds several runs"
-    if "?" in columns and not {"step", "batch"} & set(told):
+    if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
-        return f"{such}, and two of their numbers count steps: say {choices}"
+        return f"{such}, and two of their numbers count steps: use {choices}"
     if any(2 * changes > shape.lines for changes in shape.totals):
-        return f"{such}, but the number behind / changes from line to line: it is no total"
-    anew = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
-    if anew and "epoch" not in columns and not shape.bar:
-        return f"{such}, but nothing tells the epoch in which they count"
+        return f"{such}, but the number after / changes from line to line: it is not a total"
+    restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
+    if restarting and "epoch" not in columns and not shape.bar:
+        return f"{such}, but nothing shows the epoch in which they count"
     return None
 
 
 def _read_columns(
-    table: LineTable, survey: Survey, times: LineTimes, told: Mapping[str, tuple[str, str | None]], guess: bool
+    table: LineTable, survey: Survey, times: LineTimes, stated: Mapping[str, tuple[str, str | None]], guess: bool
 ) -> list[ColumnReading]:
-    """What each column is read as: by what the user says, by what the lines count, by their times, by its name."""
+    """What each column is read as: by what the user states, by what the lines count, by their times, by its name."""
     columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK or not table.resolution_s}
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
-    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(told):
+    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         name, unit = proven
         known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
-    readings = assign(columns, {**known, **told}, guess)
+    readings = assign(columns, {**known, **stated}, guess)
     readings = [
         refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
-        if reading.role in _OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
+        if reading.role in _OF_A_STEP
+        and reading.role not in stated
+        and times.is_too_long(reading.column, reading.factor)
         else reading
         for reading in readings
     ]
@@ -114,17 +116,17 @@ def _read_columns(
         reading._replace(role="interval_time")
         if reading.role == "batch_time"
         and "/" in reading.column
-        and reading.role not in told
+        and reading.role not in stated
         and not _is_of_one_step(reading.column, columns, known)
         else reading
         for reading in readings
     ]
     counted = {"step", "batch"} & set(table.columns)
-    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in told:
+    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
-    asked = (guess and not table.mostly_paused) or "elapsed" in told
-    if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
+    wanted = (guess and not table.mostly_paused) or "elapsed" in stated
+    if wanted and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
 

@@ -42,8 +42,8 @@ class LineTable:
             names[MASK.sub("#", name)] += lines
         self.usual = [name for name, lines in names.items() if lines >= _USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
-        self.left_out = 0  # lines of the shape that are no records
-        self.taken = self.paused = 0  # records, and those before which a line tells of validation or saving
+        self.left_out = 0  # lines of the shape that are not records
+        self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self._units: dict[str, str] = {}  # of times, by name
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
@@ -68,7 +68,7 @@ class LineTable:
                 self.columns["?"] = label
             labels.append(label)
         if not epoch and any(self.shape.falls[k] for k, role in enumerate(roles) if role == "of_all"):
-            self.columns["epoch"] = "epoch"  # as lines before say it
+            self.columns["epoch"] = "epoch"  # from the lines before
         elif self.epoch_name is not None:
             self.columns["epoch"] = "epoch"
         return labels
@@ -80,12 +80,12 @@ class LineTable:
 
     @property
     def mostly_paused(self) -> bool:
-        """Whether validation or saving stands between most records: the time between them is no time of steps."""
+        """Whether validation or saving stands between most records: the time between them is not a time of steps."""
         return self.shape.of_epochs or 2 * self.paused > self.taken
 
     @property
     def epoch_name(self) -> str | None:
-        """The name of a number ahead of the count that grows where the count begins anew."""
+        """The name of a number ahead of the count that grows where the count restarts."""
         if "epoch" in self.shape.roles:
             return None
         return next((name for name, grows in self.shape.epochs.items() if grows and self.cycles), None)
@@ -95,7 +95,7 @@ class LineTable:
         return any(self.shape.falls)
 
     def records(self, source: Source) -> Iterator[TableRecord]:
-        """The records of a log.  A record that is printed twice, or drawn again by a bar, counts once."""
+        """The records of a log.  A record that is printed twice, or redrawn by a bar, counts once."""
         if self._kept is not None:
             yield from self._kept
             return
@@ -145,7 +145,7 @@ class LineTable:
             yield last[1]._replace(damage=_CUT if last[0] else last[1].damage)
 
     def is_of_shape(self, parts: Shaped) -> bool:
-        """Whether a line is a record.  Something else may stand before it, printed without a line end."""
+        """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
         lead, *others = self.shape.key
         if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
             return False
@@ -220,13 +220,13 @@ def column_of(name: str, unit: str | None) -> str:
 
 
 def mean_of(column: str) -> str:
-    """The column of the mean that stands in brackets behind a number."""
+    """The column of the mean that stands in brackets after a number."""
     name, bracket, unit = column.partition(" [")
     return f"{name} mean{bracket}{unit}"
 
 
 def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
-    """Records without those that say the same again.
+    """Records without repetitions.
 
     Of the drawings of a bar at one count the last counts, and only those with a rate; of Keras' bars the full ones, as
     their times are means over the epoch.

@@ -33,15 +33,15 @@ _WORK = re.compile(
     re.IGNORECASE,
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
-# [640/60000 (1%)] of PyTorch's examples counts samples, and some who took the line over count batches there.
+# [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-_OF_BATCHES = 32  # most batches have a multiple of it, and few who log each n-th step
+_OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
 class _Count(NamedTuple):
     """A number of a line that counts."""
 
-    role: str  # step, batch or epoch; `of_all` where only `12/391` tells that it counts
+    role: str  # step, batch or epoch; `of_all` where only `12/391` shows that it counts
     field: int  # its index in the line
 
 
@@ -114,9 +114,9 @@ class Shape:
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
-        self.nested = True  # whether the first of two counts grows where the second begins anew, and only there
+        self.nested = True  # whether the first of two counts grows where the second restarts, and only there
         self.rounding = 1  # the counts are multiples of it
-        self.totals = [0] * 4  # how often the number behind `/` is another than in the line before
+        self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # what all growths of its count have as a factor
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self._totals: list[int | None] = []
@@ -165,7 +165,7 @@ class Shape:
             self._before[whose] = values, numbers
 
     def name_epochs(self) -> None:
-        """Of two counts that only `3/10` tells, the first is the epoch where the second begins anew with it."""
+        """Of two counts like `3/10`, both without a name, the first is the epoch where the second restarts with it."""
         if self.roles[:2] == ["of_all", "of_all"] and self.nested:
             self.roles[0] = "epoch"
 

@@ -1,4 +1,4 @@
-"""What a time of a line is of, and in which unit, where its name does not say: the time stamps or the time left tell.
+"""Which time a number of a line is, and its unit, where its name does not say so: time stamps or the time left do.
 
     2026-01-02 03:04:05 Iter [20/400] eta: 0:03:10, time: 0.487      time: seconds per step, for 380 * 0.487 = 185 s
 
@@ -18,7 +18,7 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, TIMES, TOTAL,
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 _AS_TIME_LEFT = (0.8, 1.25)
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
-_FINE = 10  # resolutions of the stamps that lie between records, where each of them tells a time
+_FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _SMOOTHED = 0.02  # between a time and the mean beside it
 _KEPT = 20_000
@@ -27,7 +27,7 @@ _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "
 
 
 class LineTimes:
-    """What stamps and the time left say of the time of a step, and the columns that it is held against."""
+    """What stamps and the time left show about the time of a step, and the columns compared with it."""
 
     def __init__(self, step: str | None, resolution_s: float) -> None:
         self.step, self.resolution_s = step, resolution_s
@@ -37,7 +37,7 @@ class LineTimes:
         self._last: dict[Any, tuple[float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
-        """Hands records on, and looks at their times."""
+        """Passes records on, and looks at their times."""
         for record in records:
             if self.step and len(self.by_clock) < _KEPT:
                 self._take(record.cells)

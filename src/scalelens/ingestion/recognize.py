@@ -1,7 +1,7 @@
-"""Finds out what a file is and reads its rows: by a file format, by line formats, or by none and then why.
+"""Finds out what a file is and reads its rows by a file format or by line formats, or says why neither can.
 
-File formats are asked first, by the file's first bytes.  Then each line is offered to the line formats.  If none takes
-anything, the formats that come last are asked.  A log whose training lines no format took is read a second time, for
+File formats are tried first, with the file's first bytes.  Then each line is offered to the line formats.  If none
+takes anything, the formats with `LAST` are tried.  A log whose training lines no format took is read a second time, for
 those lines alone.  The status and the note of a file are decided here.
 """
 
@@ -92,7 +92,7 @@ def _read_training_lines(
 
 
 def _read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Reads a file by the format that recognised it."""
+    """Reads a file by the format that recognized it."""
     rows.format = name_of(format)
     rows.taken[rows.format] = 1
     note = None
@@ -113,13 +113,13 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
         if head.startswith(magic):
             return "unknown", reason
     if _is_binary(head):
-        return "unknown", "not text, and no known file format"
+        return "unknown", "not text, and not a known file format"
     if _MLFLOW_VALUE.search(source.path):
         return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
     if not documents and _MLPERF_REVIEW.search(source.path):
         return (
             "document",
-            "what MLPerf's review says of the results beside it, not a log; --documents reads it as a log",
+            "what MLPerf's review says about the results beside it, not a log; --documents reads it as a log",
         )
     name = source.name.lower()
     is_document = name.endswith(_DOCUMENT_SUFFIXES) or name.startswith("readme")
@@ -143,7 +143,7 @@ def _read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, r
 def _read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
     """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it.
 
-    That may be an empty text: there is nothing worth a word.
+    That may be an empty text: there is nothing to report.
     """
     try:
         lacking: str | None = format.read(source, rows)
@@ -158,7 +158,7 @@ def _read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
 
 
 def _report_training(recurring: RecurringLines, rows: Rows) -> str | None:
-    """A problem for each pattern of lines that look like training and that no format took; a note on all of them.
+    """Adds a problem for each pattern of lines that look like training and that no format took; returns a note.
 
     Where other lines gave steps with a time or a rate, such a pattern may be a second view of the same steps.  Then it
     counts only where its lines are apart from theirs, as those of another job in the same file are.
@@ -197,7 +197,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[ModuleType]:
-    """The file formats that say that a file is theirs."""
+    """The file formats that recognize a file."""
     for format in formats:
         try:
             takes = format.recognise(head, name)
@@ -208,7 +208,7 @@ def _owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[Modul
 
 
 def stand_in(head: bytes) -> str | None:
-    """A note on a file that stands for another one, and what to read instead; None for any other file."""
+    """A note on a file that stands for another one, and what to read instead; None for other files."""
     if pointer := _LFS_POINTER.match(head):
         return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
     if link := _LINK.fullmatch(head):
