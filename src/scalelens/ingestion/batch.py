@@ -132,7 +132,7 @@ class _FileReader(NamedTuple):
     def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
         """The entries of an archive's members, then that of the archive itself.
 
-        A fault that may pass, of the disk or the folder of temporary files, leaves an archive that is tried again.
+        After a fault of the disk or the folder of temporary files the next ingest tries the archive again.
         """
         entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
         entry.parser_version = self.version([], file.zone)
@@ -228,7 +228,7 @@ class _FileReader(NamedTuple):
 
 
 def _take_over(entry: Entry, rows: Rows) -> None:
-    """Copies into an entry what its rows tell about the file."""
+    """Copies into an entry what its rows show about the file."""
     entry.formats = sorted(rows.taken)
     entry.parts = rows.parts
     entry.rows, entry.problems = sum(rows.rows_by_format.values()), sum(rows.problems_by_format.values())

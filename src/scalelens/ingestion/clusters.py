@@ -30,7 +30,7 @@ _Result = TypeVar("_Result")
 _RETRIES = 3  # of a part of the work that failed, perhaps because of its node
 CONNECT_S = 30
 # Workers that are copies of one prepared process start sooner; `fork` would copy the threads of this one.  Dask makes
-# them give back each freed block of memory at once, and looks fifty times a second how they are: each costs a tenth of
+# them give back each freed block of memory at once, and checks on them fifty times a second: each costs a tenth of
 # their time.
 _LOCAL_WORKERS = {
     "distributed.worker.multiprocessing-method": "forkserver",

@@ -31,7 +31,7 @@ _TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.g
 
 
 class IngestReport(NamedTuple):
-    """What an ingest did: new entries, and how many files needed nothing."""
+    """The result of an ingest: new entries, and how many files were unchanged."""
 
     entries: list[Entry]
     unchanged: int
@@ -70,9 +70,9 @@ def ingest(
     `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
     `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
     `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
-    mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
+    repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
     `dask` the cluster that reads them: an address, `local` or `slurm`.
-    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping that makes no sense.
+    Raises UserError for a path that does not exist, a warehouse that cannot be written, or a meaningless mapping.
     """
     mapped(mapping)  # raises before anything is written
     store = Warehouse(warehouse)
@@ -137,7 +137,7 @@ def with_lost_contents(
     formats: Formats,
     progress: Progress,
 ) -> list[Entry]:
-    """Reads files again that were duplicates of a content which another process has meanwhile taken out."""
+    """Rereads files that were duplicates of content that another process has removed in the meantime."""
     live, _ = store.read()
     lost = live.without_rows()
     files = [file for file in files if file.path in lost]

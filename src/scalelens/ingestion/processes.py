@@ -57,7 +57,7 @@ def in_parallel(
             manager: Any = pool._executor_manager_thread
             pool.shutdown(wait=False, cancel_futures=True)
             if manager is not None:
-                manager.join(_MOST_WAITED_S)  # else it closes its pipe while Python writes to it at its own end
+                manager.join(_MOST_WAITED_S)  # else it closes its pipe while Python writes to it on exit
             if isinstance(error, concurrent.futures.process.BrokenProcessPool):
                 raise UserError(
                     "a worker process was ended from outside, perhaps for its memory",
@@ -116,7 +116,7 @@ _worker: tuple[IngestOptions, Formats, Contents, Progress, Warehouse]
 
 
 def _start_worker(options: IngestOptions, counter: Any) -> None:
-    """Begins a worker: loads the formats and the list of known contents, and makes it end when its parent ends."""
+    """Starts a worker: loads the formats and the list of known contents, and makes it end with its parent."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

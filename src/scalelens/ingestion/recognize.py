@@ -27,7 +27,7 @@ _DOCUMENT_SUFFIXES = (
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
-_UNREAD = (  # first bytes of files that are known and not read, and what to say of them
+_UNREAD = (  # first bytes of files that are known and not read, with the reason
     (
         b"SQLite format 3\0",
         "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",

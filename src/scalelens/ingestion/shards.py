@@ -1,4 +1,4 @@
-"""Divides the files of an ingest among processes that know nothing of each other, such as the tasks of a job array.
+"""Divides the files of an ingest among processes that know nothing about each other, such as the tasks of a job array.
 
 A file goes to a shard by a hash of its path below the ingested folder, so every process finds the same division by
 itself.  The files of one run may go to different shards: runs are put together when the warehouse is opened.

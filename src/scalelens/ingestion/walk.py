@@ -17,7 +17,7 @@ _JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 
 
 class WalkedFile(NamedTuple):
-    """A file that the walk came to."""
+    """A file that the walk found."""
 
     root: str
     path: str

@@ -18,7 +18,7 @@ FEW = 1000  # rows of one table and file, at most, that are gathered
 MANY = 4000  # gathered rows of one table become Arrow
 
 Write = Callable[[str, pa.RecordBatch], None]
-Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
+Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, equally many in each
 
 
 class _ColumnType(NamedTuple):

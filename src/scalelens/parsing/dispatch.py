@@ -36,11 +36,11 @@ from scalelens.parsing.rows import Rows
 
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
-_PIECES = 16  # of a text that is not so long: the first in which a format takes lines shows how many may come
-_SHORT_PIECE = 1 << 10  # bytes of it, from which forms are learned then
+_PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
+_SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
-_LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns, then twice as many
+_LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
 _CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
 _LINE_FEED = ord("\n")
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
@@ -73,7 +73,7 @@ class ColumnReader(Reader, Protocol):
     form: RecordForm | None  # of the record that it took last; None where only `take` can read it
 
     def take_records(self, records: Records) -> int:
-        """Takes the first of some records, as many as need no look at a single one.  Returns how many."""
+        """Takes as many of the first records as need no look at each one.  Returns how many."""
 
 
 def clean(raw: bytes, number: int) -> Line:
@@ -111,7 +111,7 @@ class LineDispatcher:
         self._by_columns: ColumnReader | None = None  # the reader that named the form of its records last
         self._noted: RecordForm | None = None
         self._prefix = Prefix()  # of that record
-        self._poor_blocks = 0  # in which most records had to be read line by line all the same
+        self._poor_blocks = 0  # in which most records nevertheless had to be read line by line
         self.recurring = RecurringLines()
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -174,7 +174,7 @@ class LineDispatcher:
                 self.lines = block.number_at(position) - 1
                 self._read_whole_lines(block.text[position:end])
                 position = end
-        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= position)  # most often few are looked at
+        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= position)  # usually few are looked at
         self.recurring.look(block.text, untaken, block.first)
         self._poor_blocks += taken < count / 2
         self.lines = block.first - 1 + len(block.ends)
@@ -345,7 +345,7 @@ class LineDispatcher:
                     self._failed(error)
 
     def _failed(self, error: Exception, line: Line | None = None) -> bool:
-        """A defect of a format costs one line and becomes a problem with its place in the code; it ends no ingest."""
+        """A defect of a format costs one line and becomes a problem with its place in the code; the ingest goes on."""
         if isinstance(error, UserError):  # the rows that it handed over cannot be written
             raise error
         too_large = isinstance(error, OverflowError) or "integer string conversion" in str(error)

@@ -1,7 +1,7 @@
 """What a format file says about itself: its name, and the headings and samples of its docstring.
 
 It also has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST`
-of a file format that is asked after all others.  `LATER` names the columns of a row that a later line may still fill:
+of a file format that is tried after all others.  `LATER` names the columns of a row that a later line may still fill:
 reading ignores it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
 """
 

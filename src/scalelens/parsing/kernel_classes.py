@@ -1,6 +1,6 @@
 """What a device does in an event: computation, communication or movement of memory.  Only this file knows kernel names.
 
-The category of an event says whether it is work of a device.  If it is a kernel, its name says of which class.  Calls
+The category of an event says whether it is work of a device.  If it is a kernel, its name decides the class.  Calls
 of the host, annotations and waits have no class.  So has a host operator with a `stream` among its arguments
 (Triton's): its kernel is a row of its own.
 """

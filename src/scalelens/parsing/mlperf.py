@@ -20,8 +20,9 @@ _Row = dict[str, Any]
 class CountedSteps:
     """Rows of steps, written as soon as it is known what `step` counts.
 
-    AMD and others write the number of samples into the field of the step.  A record alone does not tell.  So rows are
-    kept back until a count of samples comes: in the record itself, or at the ends of a block or an evaluation.
+    AMD and others write the number of samples into the field of the step.  A single record does not show which it
+    is.  So rows are kept back until a count of samples comes: in the record itself, or at the end of a block or an
+    evaluation.
     """
 
     def __init__(self, rows: Rows) -> None:

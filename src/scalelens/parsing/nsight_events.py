@@ -177,7 +177,7 @@ class Capture:
         if not {"text", "textId", "end"} <= self.database.columns.get("NVTX_EVENTS", set()):
             return {}
         ids = ", ".join(str(number) for number, text in self.texts.items() if text and _STEP.match(text)) or "NULL"
-        # A text that is NULL is three calls of GLOB for nothing.
+        # Leaving out NULL first saves three calls of GLOB for each row without a text.
         globs = " OR ".join(f"text GLOB '{glob}'" for glob in _STEP_GLOBS)
         named = f"(text IS NOT NULL AND ({globs}) OR textId IN ({ids}))"
         ranges = 'SELECT globalTid >> 24, start, "end", coalesce(text, textId) FROM NVTX_EVENTS'

@@ -1,4 +1,4 @@
-"""The tables that are read of an export of Nsight Systems, and the SQL that reads them."""
+"""The tables that are read from an export of Nsight Systems, and the SQL that reads them."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ KERNEL_TABLE, GRAPH_TABLE = _CUPTI + "KERNEL", _CUPTI + "GRAPH_TRACE"
 
 
 class Selection(NamedTuple):
-    """What is read of a table.  The name is an expression of its columns, or the number of a text."""
+    """What is read from a table.  The name is an expression of its columns, or the number of a text."""
 
     category: str
     table: str

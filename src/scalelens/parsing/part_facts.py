@@ -41,13 +41,13 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     ended_at: datetime | None = None
 
     def add(self, table: str, rows: Sequence[_Row]) -> None:
-        """Takes over the facts that rows of `table` hold."""
+        """Adds the facts that rows of `table` hold."""
         self.count(table, len(rows))
         for take in _TAKEN_FROM.get(table, ()):
             take(self, rows)
 
     def add_columns(self, table: str, rows: pa.Table) -> None:
-        """Takes over the facts of rows that come as Arrow columns."""
+        """Adds the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
         if table in _TRACES:
             self.add_traced(rows["rank"].unique().to_pylist())
@@ -55,7 +55,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
             columns = {name: rows[name] for name in ("rank", "step", "attempt") if name in rows.column_names}
             ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
             if "ts" in rows.column_names:  # a clock may go back
-                import pyarrow.compute as pc  # a question has no use for it
+                import pyarrow.compute as pc  # queries do not need it
 
                 ends[0]["ts"], ends[1]["ts"] = pc.min_max(rows["ts"]).as_py().values()
             for take in _TAKEN_FROM[table]:

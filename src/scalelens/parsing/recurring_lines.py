@@ -4,7 +4,7 @@ A skeleton is a line whose numbers, dates and progress bars are masked.  It look
 epochs, where the count rises from line to line, and where it has a time or a rate.  A record may fill several lines:
 then the count stands in the first, and a time or a rate in one that follows.
 
-Only lines with a word of training are looked at, and memory use is bounded.  Past ALL_LINES or
+Only lines with a word of training are looked at, and memory use is bounded.  After ALL_LINES or
 _ALL_BYTES only a sample of each block is looked at, so that a long log is not read more slowly.
 """
 
@@ -22,7 +22,7 @@ _SAMPLE_LINES = 20  # of a block
 _SAMPLE_BYTES = 1 << 16  # of a block
 _LONGEST = 800  # bytes of a line that are looked at
 _MOST_PIECES = 200  # of one line that carriage returns divide
-KEPT = 1_000  # patterns at once, and four times as many skeletons that are none
+KEPT = 1_000  # patterns at once, and four times as many skeletons of other lines
 RECURS = 5  # lines of a pattern, at least
 _RECORD = 100  # lines that one record fills, at most
 _MOST_REPORTED = 20  # patterns of one text
@@ -117,7 +117,7 @@ class _Pattern:
         self.falls = [0] * len(traits.counts)
 
     def take(self, number: int, values: list[str]) -> None:
-        """Takes over a line of this skeleton, with its number and the numbers in it."""
+        """Counts a line of this skeleton, with its number and the numbers in it."""
         self.count += 1
         self.last = number
         counters = [float(values[index]) for index in self.traits.counts]
@@ -224,7 +224,7 @@ class RecurringLines:
         self._others.add(skeleton)
 
     def _new_pattern(self, skeleton: str, pattern: _Pattern) -> _Pattern:
-        """Keeps a pattern.  Where there are too many, the rare half goes, of equally rare ones those longest unseen."""
+        """Keeps a pattern.  Of too many, the rarer half is dropped, of equally rare ones those unseen for longest."""
         if len(self._patterns) >= KEPT:
             by_use = sorted(self._patterns.items(), key=lambda item: (item[1].count, item[1].last))
             self._patterns = dict(by_use[KEPT // 2 :])

@@ -1,8 +1,8 @@
-"""Tokens and passwords in what files say, masked on the way in: a warehouse is passed on, and a dump of the environment
-should not pass on its owner's accounts.
+"""Masks tokens and passwords while files are read: a warehouse is shared, and a dump of the environment in it must not
+share its owner's accounts.
 
-What is masked looks like a token of a known service, or is the value of a variable whose name says so.  A secret of
-another look is not found.
+What is masked looks like a token of a known service, or is the value of a variable whose name says so.  Secrets
+of other forms are not found.
 """
 
 import re

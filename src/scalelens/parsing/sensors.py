@@ -30,13 +30,13 @@ UNAVAILABLE = re.compile(
     re.IGNORECASE,
 )
 _ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
-_DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
+_DCGM_BLANK = 2.0**47  # numbers from this one on are DCGM's way to say that it has no value
 
 Moment = datetime | int  # a time of microseconds, or nanoseconds since 1970
 
 
 class _Reading(NamedTuple):
-    """What a counter of energy stands at."""
+    """A reading of an energy counter."""
 
     ns: int | None
     line: int
@@ -44,7 +44,7 @@ class _Reading(NamedTuple):
 
 
 class Sensor(NamedTuple):
-    """Whose power it is."""
+    """What a power sample belongs to."""
 
     node: str | None
     device: str | None
@@ -62,7 +62,7 @@ class Samples:
     def power(
         self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float = 1.0
     ) -> float | None:
-        """A sample, as the file writes it; `scale` makes watts of it where it names no unit itself."""
+        """A sample, as the file writes it; `scale` converts it to watts where it has no unit of its own."""
         number = watts(text, scale)
         if number is None:
             self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
@@ -81,7 +81,7 @@ class Samples:
         return number
 
     def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float) -> None:
-        """A reading of a counter of energy; `scale` makes joules of it."""
+        """A reading of a counter of energy; `scale` converts it to joules."""
         try:
             joules = float(text) * scale
         except ValueError:
@@ -179,7 +179,7 @@ def watts(text: str, scale: float = 1.0) -> float | None:
 
 
 def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:
-    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as milliwatts are."""
+    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as with milliwatts."""
     if math.isnan(power_w):
         return "na"
     if scope in _ACCELERATORS and power_w > 2 * _largest_tdp_w() * max(devices, 1):

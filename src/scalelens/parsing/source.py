@@ -35,7 +35,7 @@ COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
 
 class OutOfTimeError(OSError):
-    """A content takes far longer than its size allows: it was made to, or a format has a defect."""
+    """A content takes far longer than its size allows: it was made for that, or a format has a defect."""
 
 
 class Source:

@@ -73,7 +73,7 @@ class Events:
             for k in np.flatnonzero(~timed):
                 self.rows.problem(int(lines[k]), UNREADABLE_TIME, text_of(events[k].name) or "")
             events, lines, starts = [events[k] for k in np.flatnonzero(timed)], lines[timed], starts[timed]
-        if not self.dated and len(events):  # before there was a base, Kineto wrote microseconds since 1970
+        if not self.dated and len(events):  # without a base, Kineto wrote microseconds since 1970
             self.dated, clock = True, "unix" if self.base is not None or starts[0] > 1e18 else "relative"
             origin = "inferred" if self.base is None else "log"
             self.rows.param("trace_clock", clock, int(lines[0]), origin=origin)

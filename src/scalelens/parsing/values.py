@@ -79,7 +79,7 @@ def json_count(value: Any, bits: int = 64) -> int | None:
 
 
 def iso_time(text: str | None) -> datetime | None:
-    """A time of ISO 8601, with the zone if the text names one.  Refuses days that no calendar has."""
+    """A time of ISO 8601, with the zone if the text names one.  Refuses days that do not exist."""
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from scalelens.parsing.source import CHUNK
 
 IN_MEMORY = 32 << 20  # members up to this size are not written to disk
-MOST_MEMBER = 32 << 30  # a member above is not unpacked to the folder of temporary files
+MOST_MEMBER = 32 << 30  # a larger member is not unpacked to the folder of temporary files
 MOST_DIRECTORY = 16 << 20  # the list of members, some 150,000; zipfile takes it into memory
 _ENCRYPTED = 1  # bit of a member's flags
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

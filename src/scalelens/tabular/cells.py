@@ -36,7 +36,7 @@ RecordReader = Callable[[Source], Iterator[TableRecord]]
 
 MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
 _PROOF_ROWS = 5  # rows above that show how a number is written
-_ROWS_ABOVE = 64  # as many are looked at
+_ROWS_ABOVE = 64  # rows above that are looked at
 _LAST_CELL = re.compile(r"[,;\t]")
 _NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
 

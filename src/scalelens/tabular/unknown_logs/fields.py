@@ -51,7 +51,7 @@ class Field(NamedTuple):
     """A number with what stands beside it."""
 
     name: str
-    value: float | None  # None where it is not known what number it is, as `0,5` may be
+    value: float | None  # None where the number is ambiguous, such as `0,5`
     unit: str | None
     total: int | None = None  # of `12/391`
     is_mean: bool = False  # stands in brackets after another number: a running mean of it
@@ -65,7 +65,7 @@ class Parsed(NamedTuple):
     text: str
     fields: list[Field]
     stamp: Stamp | None
-    left_s: float | None  # time that is still to come, as the line says
+    left_s: float | None  # time left, as the line states it
     tail: str  # what stands after the last number
     bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that does not count steps, or none
     rounding: int = 1  # a bar's count is a multiple of it
@@ -93,7 +93,7 @@ def parsed(text: str) -> Parsed:
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:
-    """A line in which times such as 0:05:25 are masked, and what it says is left of the work."""
+    """A line in which times such as 0:05:25 are masked, and the time left that it states."""
     left_s: float | None = None
     if ":" not in text:
         return text, None

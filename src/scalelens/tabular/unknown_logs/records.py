@@ -57,7 +57,7 @@ class LineTable:
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
-                if role in roles:  # (2/8) beside `batch 50` is a rank of all
+                if role in roles:  # (2/8) beside `batch 50` is a rank and the number of ranks
                     labels.append(f"{name or role} {k + 1}")
                     continue
             taken = role in self.columns and k in self.shape.differing
@@ -228,8 +228,8 @@ def mean_of(column: str) -> str:
 def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
     """Records without repetitions.
 
-    Of the drawings of a bar at one count the last counts, and only those with a rate; of Keras' bars the full ones, as
-    their times are means over the epoch.
+    Where a bar is drawn several times at one count, the last drawing counts, and only with a rate; of Keras' bars only
+    the full ones, because their times are means over the epoch.
     """
     last: dict[Any, TableRecord] = {}
     for record in records:

@@ -79,7 +79,7 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 def shaped(text: str) -> Shaped | None:
     """The shape of a line that counts something; None for others."""
     if '{"' in text:
-        return None  # JSON within a line: of a program that means it for programs
+        return None  # JSON within a line is meant for programs
     line = parsed(text)
     if line.bar == "other":
         return None
@@ -117,7 +117,7 @@ class Shape:
         self.nested = True  # whether the first of two counts grows where the second restarts, and only there
         self.rounding = 1  # the counts are multiples of it
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
-        self.leap = 0  # what all growths of its count have as a factor
+        self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self._totals: list[int | None] = []
 
@@ -140,7 +140,7 @@ class Shape:
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field])
 
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
-        """Takes over what a line counts, and the numbers ahead of its counts."""
+        """Notes what a line counts, and the numbers ahead of its counts."""
         values = [field.value or 0.0 for field in counts]
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             self.totals[i] += field.total != before_all
@@ -194,7 +194,7 @@ class Shape:
 
 
 def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
-    """The shapes of whole lines that count something; of too many only the first."""
+    """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     for line, whole in lines:
         if not whole or (parts := shaped(line.text)) is None:
