@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT
 from ranks import start_ranks
 from scalelens.parsers import scalelens_run
-from scalelens.parsing.lines import LineDispatcher
+from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.rows import Rows
 
 RUNNERS = ROOT / "src/scalelens/runners"

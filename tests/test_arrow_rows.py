@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from scalelens.parsing.arrow_rows import FEW, FIELDS, MANY, GatheredRows, batch_of, columns_of, holds
+from scalelens.parsing.arrow_rows import COLUMN_TYPES, FEW, MANY, GatheredRows, batch_of, column_fits, columns_of
 from scalelens.parsing.rows import Rows
 
 NAIVE = datetime(2026, 1, 2, 3, 4, 5, 678901)
@@ -29,14 +29,14 @@ UNFIT = {
 
 @pytest.mark.parametrize("name", FIT)
 def test_what_a_column_holds_for_sure_arrow_takes(name: str) -> None:
-    field = FIELDS["steps"][name]
-    assert holds(field, FIT[name])
+    field = COLUMN_TYPES["steps"][name]
+    assert column_fits(field, FIT[name])
     pa.array(FIT[name], field.kind)
 
 
 @pytest.mark.parametrize(("name", "values"), [(name, values) for name, many in UNFIT.items() for values in many])
 def test_other_values_are_left_to_their_file(name: str, values: list[Any]) -> None:
-    assert not holds(FIELDS["steps"][name], [None, *values])
+    assert not column_fits(COLUMN_TYPES["steps"][name], [None, *values])
 
 
 def files() -> Iterator[tuple[str, list[dict[str, Any]]]]:

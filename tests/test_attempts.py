@@ -15,7 +15,7 @@ from asking import answer
 from conftest import as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 

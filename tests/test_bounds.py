@@ -23,8 +23,8 @@ from scalelens.parsers import jube
 from scalelens.parsing import archives, chrome_trace
 from scalelens.parsing import source as sources
 from scalelens.parsing.archives import open_members
+from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import name_of, samples
-from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import MOST_RATIO, RATIO_FROM, Source, open_source
 from test_warehouse import write_log

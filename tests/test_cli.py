@@ -148,7 +148,7 @@ def test_a_missing_path_is_said(run: Run, tmp_path: Path, command: str) -> None:
 
 
 def test_a_file_below_a_file_is_missing(run: Run, logs: Path, tmp_path: Path) -> None:
-    one_line(run("ingest", logs / "0.log" / "x", "-w", tmp_path / "w"), "there is no")
+    one_line(run("ingest", logs / "0.log" / "x", "-w", tmp_path / "w"), "no such file or folder")
 
 
 def test_a_folder_that_may_not_be_read_is_said(

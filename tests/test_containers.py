@@ -144,7 +144,7 @@ def test_a_cut_zip_and_a_damaged_tar_are_problems(tmp_path: Path) -> None:
     (tmp_path / "logs" / "b.tar.xz").write_bytes(lzma.compress(b"no archive " * 100))
     ingest([tmp_path / "logs"], tmp_path / "w")
     zip_problem, tar_problem = sorted(asked(tmp_path / "w", PROBLEMS))
-    assert zip_problem[0] == "a.zip" and "it is cut, or no zip file" in zip_problem[1]
+    assert zip_problem[0] == "a.zip" and "it is cut, or not a zip file" in zip_problem[1]
     assert tar_problem[0] == "b.tar.xz" and "archive is damaged" in tar_problem[1]
     assert asked(tmp_path / "w", "SELECT count(*) FROM runs") == [(0,)]
 

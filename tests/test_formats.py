@@ -15,8 +15,8 @@ import pytest
 
 from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
-from scalelens.ingestion.format_check import recognisers, takers
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.format_check import recognizers, takers
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.format_file import heading, name_of, samples, title
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
@@ -73,26 +73,26 @@ def test_sample_is_taken_by_its_format_alone(name: str, sample: str) -> None:
 
 
 @pytest.mark.parametrize("module", LOADED.of_files, ids=name_of)
-def test_file_of_the_samples_is_recognised_by_its_format_alone(module) -> None:
+def test_file_of_the_samples_is_recognized_by_its_format_alone(module) -> None:
     lines = samples(module)
-    recognised = recognisers("\n".join(lines) + "\n", LOADED)
+    recognized = recognizers("\n".join(lines) + "\n", LOADED)
     if not lines:
         heads = [path.read_bytes()[:64] for path in CASES if path.parent.name == name_of(module)]
         assert heads and all(b"\0" in head for head in heads), "a format of text shows how its files begin"
-        assert recognised == []
+        assert recognized == []
     elif module in LOADED.second:  # it reads what no other format took
-        assert module.recognise("\n".join(lines).encode(), "") and recognised == []
+        assert module.recognise("\n".join(lines).encode(), "") and recognized == []
     elif module in LOADED.last:  # readers of tables are asked in turn, after all others
-        assert name_of(module) in recognised and set(recognised) <= set(map(name_of, LOADED.last))
+        assert name_of(module) in recognized and set(recognized) <= set(map(name_of, LOADED.last))
     else:
-        assert recognised == [name_of(module)]
+        assert recognized == [name_of(module)]
 
 
 OF_FILES = [path for path in CASES if path.parent.name in {name_of(module) for module in LOADED.of_files}]
 
 
 @pytest.mark.parametrize("path", OF_FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_fixture_is_recognised_by_its_format_alone(path: Path) -> None:
+def test_fixture_is_recognized_by_its_format_alone(path: Path) -> None:
     """A table that only readers of tables know may suit several of them: they are asked in turn."""
     source = open_source(path)
     found = [module for module in LOADED.of_files if module.recognise(source.head(), source.name)]

@@ -324,11 +324,11 @@ def test_columns_are_printed_once_for_each_header_before_anything_is_written(run
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("nothing=x", "names no role"),
-        ("batch_time", "names no role"),
-        ("batch_time=", "names no role"),
-        ("batch_time=dt", "says no unit"),
-        ("accuracy=acc", "says no unit"),
+        ("nothing=x", "does not name a role"),
+        ("batch_time", "does not name a role"),
+        ("batch_time=", "does not name a role"),
+        ("batch_time=dt", "has no unit"),
+        ("accuracy=acc", "has no unit"),
     ],
 )
 def test_a_mapping_that_says_nothing_is_wrong_use(run: Run, tmp_path: Path, said: str, told: str) -> None:
@@ -417,7 +417,7 @@ def test_a_preset_with_a_wrong_role_or_column_says_so(tmp_path: Path) -> None:
     (folder / "mine.py").write_text(text.replace('"step": "step"', '"step": "it"'))
     ingest([path], tmp_path / "w", jobs=1, format_folders=(folder,))
     found = answer(tmp_path / "w", "SELECT reason FROM problems").fetchall()
-    assert found == [("there is no column it, which is to be step",)]
+    assert found == [("there is no column it for the role step",)]
     (folder / "mine.py").write_text(text.replace('"step": "step"', '"stride": "step"'))
     with pytest.raises(UserError, match="stride is not a role"):
         ingest([path], tmp_path / "v", jobs=1, format_folders=(folder,))

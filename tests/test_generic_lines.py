@@ -15,13 +15,13 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
-from scalelens.parsing import lines as line_dispatch
+from scalelens.ingestion.recognize import read_rows
+from scalelens.parsing import dispatch
 from scalelens.parsing.format_file import heading, name_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
-from scalelens.tabular.line_fields import parsed
-from scalelens.tabular.line_stamps import Clock, stamp_of
+from scalelens.tabular.unknown_logs.clock import Clock, stamp_in
+from scalelens.tabular.unknown_logs.fields import parsed
 
 LOADED = load()
 FILES = FIXTURES / "generic_lines"
@@ -113,15 +113,15 @@ def test_what_counts_is_told_from_its_total_and_a_value_from_its_mean() -> None:
     ],
 )
 def test_a_time_stamp_and_its_resolution(text: str, iso: str | None, resolution_s: float) -> None:
-    stamp = stamp_of(text)
+    stamp = stamp_in(text)
     assert stamp and (stamp.iso, stamp.resolution_s) == (iso, pytest.approx(resolution_s))
 
 
 def test_a_time_that_something_took_is_no_stamp_and_midnight_is_no_leap() -> None:
-    assert stamp_of("step 3 elapsed 00:05:10") is None
-    assert stamp_of("2026-13-45 03:04:05 x") is None
+    assert stamp_in("step 3 elapsed 00:05:10") is None
+    assert stamp_in("2026-13-45 03:04:05 x") is None
     clock = Clock()
-    assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_of(f"10-0{t[0]} {t} x"))] == [0, 20]
+    assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_in(f"10-0{t[0]} {t} x"))] == [0, 20]
 
 
 # Which lines are records
@@ -287,7 +287,7 @@ def verdicts(corpus: Path, share: int) -> dict[str, list[str]]:
 def test_no_format_is_needed_for_most_real_logs_and_nothing_is_wrong(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    monkeypatch.setattr(line_dispatch, "FEWEST_RECORDS", 1 << 30)  # the rows are taken one by one
+    monkeypatch.setattr(dispatch, "FEWEST_RECORDS", 1 << 30)  # the rows are taken one by one
     said = verdicts(corpus, share)
     assert said["count wrong"] == said["time wrong"] == []
     assert len(said["count right"]) >= 0.7 * len(said["files"]) >= 50 / share

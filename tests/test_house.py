@@ -1,7 +1,9 @@
 """The house: the map in ARCHITECTURE.md leads to what is there, functions are short, names that users import stay."""
 
 import ast
+import contextlib
 import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from conftest import ROOT
 from recipes import code_blocks
 from scalelens.ingestion.ingest import ingest
+from scalelens.old_names import OLD_NAMES, keep_old_names
 from scalelens.tabular.preset import preset_text
 
 PACKAGE = ROOT / "src" / "scalelens"
@@ -175,6 +178,135 @@ def test_a_broken_promise_is_named() -> None:
         "import scalelens.nowhere",
     ]
     assert broken_promises("from scalelens.tables import NOTHING\n") == ["from scalelens.tables import NOTHING"]
+
+
+# Names that are private to a module
+
+UNDERSCORED = ("ingestion", "parsers", "parsing", "tabular")  # packages whose private names begin with an underscore
+# What a format file defines for those that read it, and the classes that describe such a file.
+PROTOCOL = {
+    "ANCHORS",
+    "GUESSES",
+    "LAST",
+    "LATER",
+    "SECOND_READ",
+    "VERSION",
+    "recognise",
+    "read",
+    "Reader",
+    "ColumnReader",
+}
+PRESET = {"COLUMNS", "HEADER", "SHAPE"}
+
+
+def module_name(path: Path, source: Path) -> str:
+    return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
+
+
+def uses_of(text: str) -> set[str]:
+    """What a file uses of others, by dotted names: imports, attributes of what it imports, and names in strings."""
+    tree, known = ast.parse(text), dict[str, str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            known |= {alias.asname or alias.name: alias.name for alias in node.names}
+    used = {*known.values()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (owner := known.get(ast.unparse(node.value))):
+            used.add(f"{owner}.{node.attr}")
+        elif isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            used.add(f"{known.get(ast.unparse(node.args[0]))}.{node.args[1].value}")  # setattr(module, "NAME", ...)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "scalelens" in node.value:
+            used |= {*re.findall(r"\bscalelens(?:\.\w+)+", node.value)}
+            with contextlib.suppress(SyntaxError):  # code that another process runs
+                used |= uses_of(node.value)
+    return used
+
+
+def misnamed(package: Path, others: list[Path], pages: list[str]) -> list[str]:
+    """Names of modules in UNDERSCORED: public ones that nobody else uses, and private ones that somebody does."""
+    texts = {path: path.read_text() for path in [*package.rglob("*.py"), *others]}
+    modules = {module_name(path, package.parent): path for path in package.rglob("*.py")}
+    used = set[str]().union(*map(uses_of, texts.values()))
+    for file, name in (pair for page in pages for pair in re.findall(r"([\w/]+)\.py:\s?(\w+)", page)):
+        used.add(f"{package.name}.{file.replace('/', '.')}.{name}")
+    faults = []
+    for module, path in modules.items():
+        if path.name == "__init__.py" or module.split(".")[1] not in UNDERSCORED:
+            continue
+        names = {name for name in defined(texts[path]) if "." not in name and not name.startswith("__")} - PROTOCOL
+        names -= PRESET if "parsers" in module else set()
+        faults += [f"{module}.{name}" for name in names if name.startswith("_") == (f"{module}.{name}" in used)]
+    return sorted(faults)
+
+
+def test_a_name_begins_with_an_underscore_where_only_its_module_uses_it() -> None:
+    others = [path for folder in ("tests", "benchmarks", "docs") for path in (ROOT / folder).glob("*.py")]
+    pages = [path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]]
+    assert misnamed(PACKAGE, others, pages) == []
+
+
+def test_a_misnamed_name_is_told(tmp_path: Path) -> None:
+    package = tmp_path / "scalelens"
+    (package / "parsing").mkdir(parents=True)
+    (package / "charts").mkdir()
+    (package / "parsing" / "__init__.py").write_text("")
+    defines = "READ = _LIMIT = 1\nclass Rows: ...\ndef _cut(): ...\ndef alone(): return _LIMIT\ndef shown(): ...\n"
+    (package / "parsing" / "rows.py").write_text(defines)
+    (package / "charts" / "bars.py").write_text("from scalelens.parsing import rows\nALONE = rows.READ\n")
+    test = tmp_path / "test_rows.py"
+    test.write_text("from scalelens.parsing.rows import Rows, _cut\n")
+    page = "`parsing/rows.py:shown`"
+    assert misnamed(package, [test], [page]) == ["scalelens.parsing.rows._cut", "scalelens.parsing.rows.alone"]
+
+
+# Old names, for one version
+
+OLD_FORMAT = """'''An old format.'''
+import re
+from scalelens.parsing import lines
+from scalelens.parsing.line_times import line_time
+from scalelens.parsing.lines import Line
+
+VERSION = 1
+ANCHORS = ("step ",)
+LINE = re.compile(r"(.+?) step ([0-9]+)")
+
+
+class Reader:
+    claims = None
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def take(self, line: Line):
+        assert isinstance(line, lines.Line)
+        found = LINE.fullmatch(line.text)
+        ts = line_time(found[1], line, self.rows)
+        self.rows.add("steps", line.number, place=line.place, step=int(found[2]), ts=ts)
+        return True
+"""
+
+
+@pytest.mark.parametrize(("kind", "old"), [(kind, old) for kind, names in OLD_NAMES.items() for old in names])
+def test_an_old_name_leads_to_what_has_a_new_one(kind: str, old: str) -> None:
+    keep_old_names(kind)
+    assert pkgutil.resolve_name(old) is pkgutil.resolve_name(OLD_NAMES[kind][old])
+
+
+def test_a_format_with_old_names_reads_as_before(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(OLD_FORMAT)
+    code = (
+        "import sys; from pathlib import Path; from scalelens.ingestion.formats import load; "
+        "from scalelens.parsing.dispatch import LineDispatcher; from scalelens.parsing.rows import Rows; "
+        "rows = Rows('', lambda table, batch: print(table, batch.to_pylist()[0])); "
+        "old = [f for f in load((Path(sys.argv[1]),)).of_lines if f.__name__.endswith('.old')]; "
+        "LineDispatcher(old, rows).read([b'node7: 2026-01-02T03:04:05 step 12\\n']); rows.flush()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("steps ") and "problems" not in done.stdout
+    assert "'place': 'node7'" in done.stdout and "'step': 12" in done.stdout and "2026, 1, 2, 3, 4, 5" in done.stdout
 
 
 # Starting

@@ -8,7 +8,7 @@ import scalelens
 from asking import answer
 from conftest import FIXTURES
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import stand_in
+from scalelens.ingestion.recognize import stand_in
 from scalelens.ingestion.walk import walk
 from scalelens.parsing.launcher_prefixes import pieces
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from conftest import FIXTURES
 from scalelens.ingestion import formats
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsers import kineto
 from scalelens.parsing import trace_events as events
 from scalelens.parsing.rows import Rows
@@ -134,12 +134,12 @@ def test_every_trace_of_the_corpus_is_read_as_the_standard_library_reads_it(corp
     assert checked >= 50
 
 
-def test_real_files_are_recognised_by_content(corpus: Path) -> None:
+def test_real_files_are_recognized_by_content(corpus: Path) -> None:
     assert [name for name in REAL if not kineto.recognise(content(corpus / name)[: 1 << 16], "x")] == []
     assert [name for name in NO_TRACES if kineto.recognise(content(corpus / name)[: 1 << 16], "x.json")] == []
 
 
-def test_metadata_longer_than_the_head_is_recognised() -> None:
+def test_metadata_longer_than_the_head_is_recognized() -> None:
     groups = [{"pg_name": str(k), "ranks": list(range(500))} for k in range(100)]
     long = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 7, "pg_config": groups}})[:-1]
     text = f'{long}, "traceEvents": [{EVENT % ("a", 1)}]}}'

@@ -16,7 +16,7 @@ from asking import answer
 from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import epoch, stamp_of, watts

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from scalelens.ingestion import formats, recognise
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion import formats, recognize
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsers import deepspeed_pipeline, deepspeed_timer, megatron, pytorch_imagenet
-from scalelens.parsing import lines, record_forms
+from scalelens.parsing import dispatch, record_forms
 from scalelens.parsing.record_forms import Prefix
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
@@ -178,15 +178,16 @@ def test_columns_give_the_rows_of_line_by_line(
         return count
 
     monkeypatch.setattr(format.Reader, "take_records", counted)
-    monkeypatch.setattr(lines, "MANY_RECORDS", 30)
+    monkeypatch.setattr(dispatch, "MANY_RECORDS", 30)
     chance = random.Random(3)
     for case in range(CASES):
-        monkeypatch.setattr(lines, "LEARNED_FROM", chance.choice((1500, 1 << 16)))  # as of a long text, or a short one
+        learned_from = chance.choice((1500, 1 << 16))  # as of a long text, or a short one
+        monkeypatch.setattr(dispatch, "LEARNED_FROM", learned_from)
         path.write_text("\n".join(write(chance)) + chance.choice(("", "\n")))
-        monkeypatch.setattr(recognise, "TEXT_BLOCK", chance.choice((3000, 9000, 1 << 20)))
+        monkeypatch.setattr(recognize, "TEXT_BLOCK", chance.choice((3000, 9000, 1 << 20)))
         read = []
         for fewest in (chance.choice((2, 5, 16)), 1 << 30):
-            monkeypatch.setattr(lines, "FEWEST_RECORDS", fewest)
+            monkeypatch.setattr(dispatch, "FEWEST_RECORDS", fewest)
             monkeypatch.setattr(record_forms, "FEWEST_RECORDS", fewest)
             read.append(everything(path))
         assert read[0] == read[1], case

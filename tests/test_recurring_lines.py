@@ -12,7 +12,7 @@ from conftest import FIXTURES
 from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import load
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.recurring_lines import ALL_LINES, KEPT, Recurring, RecurringLines
 from scalelens.parsing.source import open_source
 

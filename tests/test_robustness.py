@@ -26,11 +26,11 @@ from hypothesis import strategies as st
 from conftest import FIXTURES, as_dicts
 from logs import megatron_line
 from scalelens.ingestion import formats
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.archives import open_members
+from scalelens.parsing.dispatch import Line, clean
 from scalelens.parsing.format_file import name_of
 from scalelens.parsing.launcher_prefixes import SRUN_CUT
-from scalelens.parsing.lines import Line, clean
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS
@@ -311,7 +311,7 @@ def test_records_that_must_be_exported_first_are_named(head: bytes, said: str) -
 
 
 def test_what_is_not_text_is_said() -> None:
-    assert read(bytes(random.Random(1).randbytes(5000))).note == "not text, and no known file format"
+    assert read(bytes(random.Random(1).randbytes(5000))).note == "not text, and not a known file format"
     assert read(b"").status == "empty"
     assert read(b"hello\n").status == "unknown"
 
@@ -647,7 +647,7 @@ MEASURED = """
 import sys
 from pathlib import Path
 from scalelens.ingestion import formats
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 

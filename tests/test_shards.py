@@ -77,7 +77,7 @@ def task(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
 
 
 def test_a_task_of_a_job_array_is_a_shard(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="no task of a Slurm job array"):
+    with pytest.raises(UserError, match="not a task of a Slurm job array"):
         shard_of("slurm")
     task(monkeypatch, ID=0, MIN=0, MAX=3, COUNT=4)
     assert shard_of("slurm") == Shard(1, 4)
@@ -90,7 +90,7 @@ def test_a_task_of_a_job_array_is_a_shard(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4", "1/4/2", ""])
 def test_what_is_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="no shard"):
+    with pytest.raises(UserError, match="not a shard"):
         shard_of(text)
 
 

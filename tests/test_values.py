@@ -14,14 +14,14 @@ from scalelens.parsing.values import (
     amount,
     as_utc,
     clock_span,
+    integer,
     iso_time,
     json_count,
+    json_integer,
     json_number,
     json_number_or_nan,
-    json_whole,
     nanoseconds_since_1970,
     number,
-    whole,
 )
 
 MICROSECONDS = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1))
@@ -63,14 +63,14 @@ def test_each_kind_of_number_refuses_what_it_says() -> None:
 
 @given(st.integers() | st.sampled_from([2**31 - 1, 2**31, -(2**31), 2**63 - 1, 2**63, -(2**63)]))
 def test_whole_numbers_of_json_fit_their_column(value: int) -> None:
-    assert json_whole(value) == (value if -(2**63) <= value < 2**63 else None)
-    assert json_whole(value, 32) == (value if -(2**31) <= value < 2**31 else None)
+    assert json_integer(value) == (value if -(2**63) <= value < 2**63 else None)
+    assert json_integer(value, 32) == (value if -(2**31) <= value < 2**31 else None)
     assert json_count(value, 32) == (value if 0 <= value < 2**31 else None)
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None])
 def test_what_is_not_a_whole_number_of_json(value: Any) -> None:
-    assert json_whole(value) is json_count(value) is None
+    assert json_integer(value) is json_count(value) is None
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_what_is_not_a_whole_number_of_json(value: Any) -> None:
      ("²", None), ("1_000", None), (None, None), (True, None), ("9" * 9, 999_999_999), ("9" * 10, None), ("9" * 5000, None)],
 )  # fmt: skip
 def test_digits_are_a_whole_number(value: Any, expected: int | None) -> None:
-    assert whole(value) == expected
+    assert integer(value) == expected
 
 
 def test_more_digits_where_they_are_asked_for() -> None:
-    assert whole("9" * 18, digits=18) == 10**18 - 1
+    assert integer("9" * 18, digits=18) == 10**18 - 1
 
 
 @pytest.mark.parametrize("text", [None, "", "Unknown", "2024-02-30T10:00:00", "2024-13-01", "10:00:00"])

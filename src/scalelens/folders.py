@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from scalelens.errors import UserError
+from scalelens.old_names import keep_old_names
 
 
 def user_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path]:
@@ -56,6 +57,7 @@ def user_module(path: Path, kind: str) -> ModuleType:
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    keep_old_names(kind)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -81,7 +81,7 @@ def print_not_understood(entries: Iterable["Entry"]) -> None:
 
 def note_and_columns(entry: "Entry") -> tuple[str, str]:
     """The note of an entry without the part on its columns, and that part."""
-    from scalelens.ingestion.recognise import COLUMNS_NOTE
+    from scalelens.ingestion.recognize import COLUMNS_NOTE
 
     note, _, columns = (entry.note or "").partition(COLUMNS_NOTE)
     return note, columns

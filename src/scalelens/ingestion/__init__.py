@@ -1,1 +1,1 @@
-"""From files to the warehouse: walk, recognise, read, over several processes."""
+"""From files to the warehouse: walk, recognize, read, over several processes."""

@@ -1,7 +1,7 @@
-"""A batch of files becomes rows and one commit: hash, recognise, parse, write.
+"""A batch of files becomes rows and one commit: hash, recognize, parse, write.
 
-Whatever a file holds, reading it does not raise.  A line that its format cannot read is a problem, and a defect of a
-format costs one line.
+Reading never raises, regardless of what a file holds.  A line that its format cannot read is a problem, and a defect
+of a format costs one line.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from scalelens.ingestion.formats import Formats
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import UnreadMembersError, open_members
@@ -30,8 +30,8 @@ from scalelens.warehouse.records import Entry
 from scalelens.warehouse.writer import BatchWriter
 
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
-# Until so large a piece was freed, glibc gives each freed block of a text back to the system and takes it again.
-KEPT_BY_MALLOC = 16 << 20  # bytes
+# Until a block of this size is freed, glibc returns each freed block of a text to the system and requests it again.
+_KEPT_BY_MALLOC = 16 << 20  # bytes
 
 
 class IngestOptions(NamedTuple):
@@ -41,7 +41,7 @@ class IngestOptions(NamedTuple):
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
     mapping: tuple[str, ...] = ()  # --map
-    again: bool = False  # read all, whatever the warehouse holds of it
+    again: bool = False  # read everything, even what the warehouse holds
 
 
 Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
@@ -79,12 +79,12 @@ def read_batch(
     """
     writer = BatchWriter(store) if store else None
     gathered = GatheredRows(writer.write) if writer else None
-    reader = FileReader(options, formats, contents, writer, gathered, progress)
+    reader = _FileReader(options, formats, contents, writer, gathered, progress)
     entries: list[Entry] = []
-    gc.disable()  # there are many rows and no cycles among them: the collector would cost a tenth of the time
+    gc.disable()  # there are many rows and no cycles among them: the collector would take a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
-    bytes(KEPT_BY_MALLOC)  # is freed at once
+    bytes(_KEPT_BY_MALLOC)  # is freed at once
     try:
         for file in batch:
             for entry in reader.read(file):
@@ -103,7 +103,7 @@ def read_batch(
     return entries
 
 
-class FileReader(NamedTuple):
+class _FileReader(NamedTuple):
     """Reads files, one after the other, and makes the entry of each."""
 
     options: IngestOptions
@@ -132,7 +132,7 @@ class FileReader(NamedTuple):
     def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
         """The entries of an archive's members, then that of the archive itself.
 
-        A fault that may pass, of the disk or the folder of temporary files, leaves an archive that is tried again.
+        After a fault of the disk or the folder of temporary files the next ingest tries the archive again.
         """
         entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
         entry.parser_version = self.version([], file.zone)
@@ -170,7 +170,7 @@ class FileReader(NamedTuple):
         for name, reason in unread:
             rows.problem(None, reason, name)
         rows.flush()
-        take_over(entry, rows)
+        _take_over(entry, rows)
         if self.writer:
             entry.batch = self.writer.id
             self.contents.add((entry.file_id, zone))
@@ -194,13 +194,13 @@ class FileReader(NamedTuple):
         whole = True
         try:
             entry.status, entry.note = read_rows(source, self.formats, rows, self.options.documents)
-        except OutOfTimeError as error:  # the rows so far count, and it would not be faster another time
+        except OutOfTimeError as error:  # the rows so far count, and another try would not be faster
             entry.status, entry.note = "partial", f"not read to its end: {error}"
         except (OSError, MemoryError) as error:  # the rows so far count, and the next ingest tries again
             whole = False
             entry.status, entry.note = "partial", f"cannot be read to its end: {error or 'it does not fit into memory'}"
         rows.flush()
-        take_over(entry, rows)
+        _take_over(entry, rows)
         entry.parser_version = self.version(entry.formats, zone) if whole else ""
         if self.writer and entry.status != "document":  # the same content under another name may be read as a log
             entry.batch = self.writer.id
@@ -209,7 +209,7 @@ class FileReader(NamedTuple):
         return entry
 
     def read_sidecar(self, source: Source) -> Entry:
-        """Takes over the text of a sidecar.  What it means for which file is decided when the warehouse is opened."""
+        """Stores the text of a sidecar.  What it means for each file is decided when the warehouse is opened."""
         entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
         try:
             entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)
@@ -227,8 +227,8 @@ class FileReader(NamedTuple):
         return reader_version(self.formats, taken_by, self.options, zone)
 
 
-def take_over(entry: Entry, rows: Rows) -> None:
-    """Copies into an entry what its rows tell about the file."""
+def _take_over(entry: Entry, rows: Rows) -> None:
+    """Copies into an entry what its rows show about the file."""
     entry.formats = sorted(rows.taken)
     entry.parts = rows.parts
     entry.rows, entry.problems = sum(rows.rows_by_format.values()), sum(rows.problems_by_format.values())

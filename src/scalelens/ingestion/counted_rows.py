@@ -9,7 +9,7 @@ from scalelens.parsing.rows import Rows
 
 
 @dataclass
-class RowCount:
+class _RowCount:
     """Rows of one format for one table."""
 
     rows: int
@@ -23,7 +23,7 @@ class CountedRows(Rows):
 
     def __init__(self, mapping: Mapping[str, tuple[str, str | None]] | None = None) -> None:
         super().__init__(mapping=mapping)
-        self.counts: dict[tuple[str, str], RowCount] = {}
+        self.counts: dict[tuple[str, str], _RowCount] = {}
 
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         self.note(table, line, 1)
@@ -44,7 +44,7 @@ class CountedRows(Rows):
 
     def note(self, table: str, line: int | None, rows: int, example: str = "") -> None:
         """Adds rows to the count of the format that reads now."""
-        count = self.counts.setdefault((self.format or "", table), RowCount(0, line, line, example))
+        count = self.counts.setdefault((self.format or "", table), _RowCount(0, line, line, example))
         count.rows += rows
         if line is not None:
             count.first_line = min(count.first_line or line, line)

@@ -7,9 +7,9 @@ from types import ModuleType
 
 from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import Formats, load
-from scalelens.ingestion.recognise import read_rows
+from scalelens.ingestion.recognize import read_rows
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.format_file import FORMAT_HEADINGS, defect, heading, name_of, samples
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 
@@ -23,8 +23,8 @@ def takers(sample: str, loaded: Formats) -> list[str]:
     return names
 
 
-def recognisers(head: str, loaded: Formats) -> list[str]:
-    """Names of the file formats that take a file by its beginning.  Those asked last count where no other takes it."""
+def recognizers(head: str, loaded: Formats) -> list[str]:
+    """Names of the file formats that take a file by its beginning, those with `LAST` where no other takes it."""
     owning = [format for format in loaded.of_files if format not in loaded.second]
     matching = [format for format in owning if format.recognise(head.encode(), "")]
     asked_first = [format for format in matching if format not in loaded.last]
@@ -43,14 +43,14 @@ def check_formats(folder: Path) -> list[str]:
     complaints: list[str] = []
     for format in (*loaded.of_lines, *loaded.of_files):
         if name_of(format) in own:
-            complaints += wrong_headings(format)
-            complaints += wrong_samples(format, loaded)
-            complaints += wrong_fixtures(format, folder / "fixtures" / name_of(format), loaded)
+            complaints += _wrong_headings(format)
+            complaints += _wrong_samples(format, loaded)
+            complaints += _wrong_fixtures(format, folder / "fixtures" / name_of(format), loaded)
     return complaints
 
 
-def wrong_headings(format: ModuleType) -> Iterator[str]:
-    """Complaints about headings that a docstring lacks."""
+def _wrong_headings(format: ModuleType) -> Iterator[str]:
+    """Complaints about missing headings of a docstring."""
     for name in FORMAT_HEADINGS[:4]:
         if not heading(format, name):
             yield f"{name_of(format)}: the docstring has no '{name}:' line"
@@ -58,22 +58,22 @@ def wrong_headings(format: ModuleType) -> Iterator[str]:
         yield f"{name_of(format)}: the docstring has no lines below 'Samples:'; add one that the format takes"
 
 
-def wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
-    """Complaints about samples that their format does not take, or not alone."""
+def _wrong_samples(format: ModuleType, loaded: Formats) -> Iterator[str]:
+    """Complaints about samples that are not taken by their format, or not by it alone."""
     name, lines, by_line = name_of(format), samples(format), hasattr(format, "ANCHORS")
     for sample in lines if by_line else ["\n".join(lines) + "\n"] if lines else []:
         try:
-            takes = takers(sample, loaded) if by_line else recognisers(sample, loaded)
+            takes = takers(sample, loaded) if by_line else recognizers(sample, loaded)
         except Exception as error:
             yield f"{defect(name, error)}: {sample.strip()[:80]}"
             continue
-        if takes != [name] and not (format in loaded.last and name in takes):  # of those asked last, the first takes it
+        if takes != [name] and not (format in loaded.last and name in takes):  # with LAST, the first takes it
             by = " and ".join(takes) if takes else "no format"
             yield f"{name}: the sample is taken by {by}, not by {name} alone: {sample.strip()[:80]}"
 
 
-def wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterator[str]:
-    """Complaints about files of which the format takes nothing, or at which it fails."""
+def _wrong_fixtures(format: ModuleType, folder: Path, loaded: Formats) -> Iterator[str]:
+    """Complaints about files from which the format takes nothing, or at which it fails."""
     for fixture in sorted(folder.glob("*")):
         rows = CountedRows()
         with contextlib.closing(open_source(fixture)) as source:

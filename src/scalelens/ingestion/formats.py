@@ -18,21 +18,21 @@ class Formats:
         self.of_lines = of_lines
         self.of_files = of_files
 
-    # What each file asks for is worked out once.
+    # These are needed for each file, and computed once.
 
     @functools.cached_property
     def first(self) -> list[ModuleType]:
-        """File formats that are asked before the lines of a file are read."""
+        """File formats that are tried before the lines of a file are read."""
         return [format for format in self.of_files if not getattr(format, "LAST", False)]
 
     @functools.cached_property
     def last(self) -> list[ModuleType]:
-        """File formats that are asked when no other format takes anything of a file."""
+        """File formats that are tried when no other format takes anything from a file."""
         return [format for format in self.of_files if getattr(format, "LAST", False)]
 
     @functools.cached_property
     def owning(self) -> list[ModuleType]:
-        """Of those asked last, the ones that own a whole file."""
+        """Of those tried last, the ones that own a whole file."""
         return [format for format in self.last if not vars(format).get("SECOND_READ")]
 
     @functools.cached_property
@@ -42,7 +42,7 @@ class Formats:
         return sorted(formats, key=lambda format: bool(vars(format).get("GUESSES")))
 
     def is_last(self, taken_by: list[str]) -> bool:
-        """Whether no format took a file, or only one of those asked last: a new format may want such a file."""
+        """Whether no format took a file, or only one of those tried last: a new format may want such a file."""
         return not taken_by or any(name_of(format) == taken_by[0] for format in self.last)
 
     def version(self, taken_by: str | None = None) -> str:

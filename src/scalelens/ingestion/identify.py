@@ -9,7 +9,7 @@ import polars as pl
 from scalelens.errors import UserError
 from scalelens.ingestion.counted_rows import CountedRows
 from scalelens.ingestion.formats import load
-from scalelens.ingestion.recognise import COLUMNS_NOTE, read_rows
+from scalelens.ingestion.recognize import COLUMNS_NOTE, read_rows
 from scalelens.ingestion.walk import is_sidecar, sidecar_text
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.archives import UnreadMembersError, open_members
@@ -17,11 +17,11 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.cells import header_of
-from scalelens.tabular.line_preset import line_listing, line_preset_text
 from scalelens.tabular.preset import preset_text
 from scalelens.tabular.roles import listing, mapped
+from scalelens.tabular.unknown_logs.log_preset import line_listing, line_preset_text
 
-COUNTS_SCHEMA = pl.Schema(
+_COUNTS_SCHEMA = pl.Schema(
     {
         "format": pl.String, "table": pl.String, "rows": pl.Int64,
         "first_line": pl.Int64, "last_line": pl.Int64, "example": pl.String,
@@ -45,18 +45,18 @@ def identify(
             try:
                 for member in open_members(path):
                     with contextlib.closing(member):
-                        names.append(f"{member.name}: {status_of(read_rows(member, loaded, rows))}")
+                        names.append(f"{member.name}: {_status_of(read_rows(member, loaded, rows))}")
             except UnreadMembersError as error:
                 names.append(str(error))
-            return "archive of " + "; ".join(names), pl.DataFrame(schema=COUNTS_SCHEMA)
+            return "archive of " + "; ".join(names), pl.DataFrame(schema=_COUNTS_SCHEMA)
         with contextlib.closing(open_source(path)) as source:
             if is_sidecar(str(path.resolve())):
-                return identified_sidecar(path, sidecar_text(source))
+                return _identified_sidecar(path, sidecar_text(source))
             status = read_rows(source, loaded, rows)
             header = header_of(source)
             lines = [] if header or "generic_lines" not in rows.taken else line_listing(source)
             if preset:
-                write_preset(preset, path, preset_for(preset.stem, source, header, rows))
+                _write_preset(preset, path, _preset_for(preset.stem, source, header, rows))
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{path} cannot be read ({error})", "check its permissions, and that it is whole") from None
     for role, (column, _) in rows.mapping.items():
@@ -71,12 +71,12 @@ def identify(
     ]
     note_without_columns = (status[1] or "").partition(COLUMNS_NOTE)[0].rstrip("; ") or None
     sentence = "\n".join(
-        [f"{path.name}: {status_of((status[0], note_without_columns))}", *lines, *listing(rows.assigned)]
+        [f"{path.name}: {_status_of((status[0], note_without_columns))}", *lines, *listing(rows.assigned)]
     )
-    return sentence, pl.DataFrame(counts, schema=COUNTS_SCHEMA, orient="row")
+    return sentence, pl.DataFrame(counts, schema=_COUNTS_SCHEMA, orient="row")
 
 
-def preset_for(name: str, source: Source, header: tuple[str, ...], rows: Rows) -> str:
+def _preset_for(name: str, source: Source, header: tuple[str, ...], rows: Rows) -> str:
     """A format file for a table or a log like this one, with what was guessed; empty where it needs none."""
     if header:
         return preset_text(name, header, rows.assigned) if rows.assigned else ""
@@ -85,7 +85,7 @@ def preset_for(name: str, source: Source, header: tuple[str, ...], rows: Rows) -
     return line_preset_text(name, source, rows.assigned) if needs_one else ""
 
 
-def write_preset(preset: Path, path: Path, text: str) -> None:
+def _write_preset(preset: Path, path: Path, text: str) -> None:
     """Writes a format file, for the user to edit."""
     if not text:
         raise UserError(
@@ -103,13 +103,13 @@ def write_preset(preset: Path, path: Path, text: str) -> None:
         ) from None
 
 
-def identified_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
+def _identified_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:
     """A sentence about a scalelens.toml, and a row for each mistake in it."""
     _, faults = sidecar_of(str(path), text)
     mistakes = [("sidecar", "problems", 1, fault.line, fault.line, fault.reason) for fault in faults]
     status = f"{path.name}: a sidecar; to see what it says about each file: scalelens label {path.parent}"
-    return status, pl.DataFrame(mistakes, schema=COUNTS_SCHEMA, orient="row")
+    return status, pl.DataFrame(mistakes, schema=_COUNTS_SCHEMA, orient="row")
 
 
-def status_of(status: tuple[str, str | None]) -> str:
+def _status_of(status: tuple[str, str | None]) -> str:
     return f"{status[0]} ({status[1]})" if status[1] else status[0]

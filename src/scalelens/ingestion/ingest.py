@@ -1,7 +1,7 @@
 """Reads folders into a warehouse: finds the files, leaves out those that have not changed, reads the rest in batches.
 
 Logs come before traces.  Each batch is one commit: it can be queried while the rest is read, and an interrupted ingest
-goes on where it stopped.  Whatever a file holds, reading it does not raise.
+goes on where it stopped.  Reading never raises, regardless of what a file holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,15 +23,15 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 from scalelens.warehouse.stored_records import Damage
 
-UNPACKED_BATCH_BYTES = 64 << 20
-SMALLEST_BATCH_BYTES = 8 << 20
+_UNPACKED_BATCH_BYTES = 64 << 20
+_SMALLEST_BATCH_BYTES = 8 << 20
 BATCH_FILES = 400
-EXPANSION = 10  # of compressed logs and traces, a low estimate
-TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz", ".zip")
+_EXPANSION = 10  # of compressed logs and traces, a low estimate
+_TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst", ".pt.trace", ".pb", ".tar.gz", ".tgz", ".zip")
 
 
 class IngestReport(NamedTuple):
-    """What an ingest did: new entries, and how many files needed nothing."""
+    """The result of an ingest: new entries, and how many files were unchanged."""
 
     entries: list[Entry]
     unchanged: int
@@ -70,9 +70,9 @@ def ingest(
     `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
     `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
     `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
-    mends a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
+    repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
     `dask` the cluster that reads them: an address, `local` or `slurm`.
-    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
+    Raises UserError for a path that does not exist, a warehouse that cannot be written, or a meaningless mapping.
     """
     mapped(mapping)  # raises before anything is written
     store = Warehouse(warehouse)
@@ -83,15 +83,15 @@ def ingest(
         store.sweep()
     given = list(paths)
     unreadable: list[str] = []
-    files, sidecars = files_and_sidecars(given, unreadable, zone)
+    files, sidecars = _files_and_sidecars(given, unreadable, zone)
     if shard:
         files = [file for file in files if shard.holds(file)]
     live, damages = store.read() if store.exists() else (Live({}, {}, {}, []), [])
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
-    todo = files if again else changed(files, live, formats, options)
-    todo.sort(key=lambda file: (file.path.lower().endswith(TRACE_SUFFIXES), file.path))
-    progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else ignore
+    todo = files if again else _changed(files, live, formats, options)
+    todo.sort(key=lambda file: (file.path.lower().endswith(_TRACE_SUFFIXES), file.path))
+    progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else _ignore
     jobs = jobs or default_jobs()
     batches = list(batched(todo, 1 if dry_run else jobs))
     entries: list[Entry] = []
@@ -101,17 +101,17 @@ def ingest(
             for batch in batches:
                 entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
         elif batches:
-            for entries_of_batch in elsewhere(batches, options, dask, jobs, progress):
+            for entries_of_batch in _elsewhere(batches, options, dask, jobs, progress):
                 entries += entries_of_batch
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
-        damages = after_ingest(store, given, again, whole=shard is None)
+        damages = _after_ingest(store, given, again, whole=shard is None)
     faults = [str(fault) for fault in sidecars.faults]
     return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
 
 
-def elsewhere(
+def _elsewhere(
     batches: list[list[WalkedFile]], options: IngestOptions, dask: str | None, jobs: int, progress: Progress
 ) -> Iterator[list[Entry]]:
     """Entries of each batch, read by other processes: those of a cluster, or of this machine."""
@@ -121,7 +121,7 @@ def elsewhere(
     return in_parallel(batches, options, workers, progress)
 
 
-def changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
+def _changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
     """Files whose rows the warehouse does not hold as they are now."""
     lost = live.without_rows()
     return [
@@ -137,7 +137,7 @@ def with_lost_contents(
     formats: Formats,
     progress: Progress,
 ) -> list[Entry]:
-    """Reads files again that were duplicates of a content which another process has meanwhile taken out."""
+    """Rereads files that were duplicates of content that another process has removed in the meantime."""
     live, _ = store.read()
     lost = live.without_rows()
     files = [file for file in files if file.path in lost]
@@ -148,7 +148,7 @@ def with_lost_contents(
     return [entry for entry in entries if entry.path not in read_again] + entries_again
 
 
-def after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) -> list[Damage]:
+def _after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) -> list[Damage]:
     """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again.
 
     A shard is not `whole`: what it did not read may still be lost.
@@ -158,18 +158,20 @@ def after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) 
         store.fold(0)  # so that segments which may be damaged are no longer named
     elif not damages:
         store.fold()
-    elif again and whole and holds_all(given, live):
+    elif again and whole and _holds_all(given, live):
         store.fold(0, accept_damage=True)
         return []
     return damages
 
 
-def holds_all(given: list[Path], live: Live) -> bool:
+def _holds_all(given: list[Path], live: Live) -> bool:
     """Whether all folders that were ever ingested are in those given now."""
     return all(any(Path(root).is_relative_to(path.resolve()) for path in given) for root in roots(live))
 
 
-def files_and_sidecars(given: list[Path], unreadable: list[str], zone: str | None) -> tuple[list[WalkedFile], Sidecars]:
+def _files_and_sidecars(
+    given: list[Path], unreadable: list[str], zone: str | None
+) -> tuple[list[WalkedFile], Sidecars]:
     """Files below `given` with the zone of their naive times, and the sidecars in and above these folders."""
     walked = list(walk(given, unreadable))
     walked += sidecars_above(given, {file.path for file in walked})
@@ -190,7 +192,7 @@ def is_current(entry: Entry | None, file: WalkedFile, formats: Formats, options:
 
 def batched(files: list[WalkedFile], workers: int) -> Iterator[list[WalkedFile]]:
     """Files in groups of about 64 MB as they are unpacked, the last ones smaller, so that all workers end together."""
-    sizes = [file.size_bytes * (EXPANSION if file.path.endswith(COMPRESSED) else 1) for file in files]
+    sizes = [file.size_bytes * (_EXPANSION if file.path.endswith(COMPRESSED) else 1) for file in files]
     left, room = sum(sizes), 0
     batch: list[WalkedFile] = []
     for file, size in zip(files, sizes, strict=True):
@@ -198,7 +200,9 @@ def batched(files: list[WalkedFile], workers: int) -> Iterator[list[WalkedFile]]
             yield batch
             batch = []
         if not batch:
-            room = min(UNPACKED_BATCH_BYTES, max(SMALLEST_BATCH_BYTES, left // (2 * workers) if workers > 1 else left))
+            room = min(
+                _UNPACKED_BATCH_BYTES, max(_SMALLEST_BATCH_BYTES, left // (2 * workers) if workers > 1 else left)
+            )
         batch.append(file)
         room -= size
         left -= size
@@ -206,5 +210,5 @@ def batched(files: list[WalkedFile], workers: int) -> Iterator[list[WalkedFile]]
         yield batch
 
 
-def ignore(_: int) -> None:
+def _ignore(_: int) -> None:
     """Progress that is not shown."""

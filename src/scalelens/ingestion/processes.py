@@ -20,9 +20,9 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
 
 # Libraries with threads, which a copy of the process lacks.
-THREADED = {"duckdb", "polars", "torch", "scalelens.warehouse.bucket"}
-POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
-MOST_WAITED_S = 5  # for the thread of a pool whose workers were ended
+_THREADED = {"duckdb", "polars", "torch", "scalelens.warehouse.bucket"}
+_POLITE_JOBS = 4  # most workers outside a Slurm job, on a login node
+_MOST_WAITED_S = 5  # for the thread of a pool whose workers were ended
 
 
 def in_parallel(
@@ -31,12 +31,12 @@ def in_parallel(
     """Entries of each batch, in the order in which the batches end."""
     context = multiprocessing.get_context(start_method())
     counter = context.Value("q", 0)
-    with concurrent.futures.ProcessPoolExecutor(workers, context, start_worker, (options, counter)) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, _start_worker, (options, counter)) as pool:
         reported = 0
         try:
             with undisturbed():
                 try:
-                    pending = {pool.submit(work, batch) for batch in batches}
+                    pending = {pool.submit(_work, batch) for batch in batches}
                 except concurrent.futures.process.BrokenProcessPool:
                     raise
                 except RuntimeError as error:  # no memory for the pool's threads
@@ -57,7 +57,7 @@ def in_parallel(
             manager: Any = pool._executor_manager_thread
             pool.shutdown(wait=False, cancel_futures=True)
             if manager is not None:
-                manager.join(MOST_WAITED_S)  # else it closes its pipe while Python writes to it at its own end
+                manager.join(_MOST_WAITED_S)  # else it closes its pipe while Python writes to it on exit
             if isinstance(error, concurrent.futures.process.BrokenProcessPool):
                 raise UserError(
                     "a worker process was ended from outside, perhaps for its memory",
@@ -115,11 +115,11 @@ def undisturbed() -> Iterator[None]:
 _worker: tuple[IngestOptions, Formats, Contents, Progress, Warehouse]
 
 
-def start_worker(options: IngestOptions, counter: Any) -> None:
-    """Begins a worker: loads the formats and the list of known contents, and makes it end when its parent ends."""
+def _start_worker(options: IngestOptions, counter: Any) -> None:
+    """Starts a worker: loads the formats and the list of known contents, and makes it end with its parent."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if "SLURM_JOB_ID" not in os.environ:
         os.nice(5)
 
@@ -133,32 +133,32 @@ def start_worker(options: IngestOptions, counter: Any) -> None:
     _worker = (options, formats, known_contents(live, formats, options), progress, store)
 
 
-def end_with_parent() -> None:
-    """Ends the worker when its parent is gone.  Workers of a parent that was killed would wait for work for ever."""
+def _end_with_parent() -> None:
+    """Ends the worker when its parent is gone.  Workers of a parent that was killed would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()
         os._exit(1)
 
 
-def work(batch: list[WalkedFile]) -> list[Entry]:
+def _work(batch: list[WalkedFile]) -> list[Entry]:
     options, formats, contents, progress, store = _worker
     return read_batch(batch, options, formats, contents, progress, store)
 
 
 def start_method() -> str:
-    """How workers begin: as a copy of this process, which saves each the imports, if it has no other thread.
+    """How workers start: as a copy of this process, which saves each the imports, if it has no other thread.
 
-    Another thread may hold a lock at the moment of the copy, and the copy would wait for that lock for ever.
+    Another thread may hold a lock at the moment of the copy, and the copy would wait for that lock forever.
     """
-    alone = threading.active_count() == 1 and not THREADED & sys.modules.keys()
+    alone = threading.active_count() == 1 and not _THREADED & sys.modules.keys()
     return "fork" if sys.platform == "linux" and alone else "spawn"
 
 
 def default_jobs() -> int:
-    """How many workers are fair to others: as many as cores are given to us, outside a Slurm job at most four."""
+    """How many workers are fair to others: as many as the cores available to us, outside a Slurm job at most four."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(OSError, ValueError):
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         cores = max(1, min(cores, round(int(quota) / int(period))))
-    return cores if "SLURM_JOB_ID" in os.environ else min(cores, POLITE_JOBS)
+    return cores if "SLURM_JOB_ID" in os.environ else min(cores, _POLITE_JOBS)

@@ -1,6 +1,6 @@
-"""What an ingest did, as one line for a prompt and as tables for a notebook.
+"""The result of an ingest, as one line for a prompt and as tables for a notebook.
 
-Paths and notes come from files of strangers: they are escaped, and their control characters are visible.
+Paths and notes come from untrusted files: they are escaped, and their control characters are visible.
 """
 
 import html
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from scalelens.inert import visible
 from scalelens.warehouse.records import Entry
 
-LISTED = 200  # entries of one list in a notebook; how many more there are is said
+_LISTED = 200  # entries of one list in a notebook; a line gives the number of the others
 
 
 def one_line(entries: Sequence[Entry], unchanged: int, faults: int) -> str:
@@ -23,15 +23,15 @@ def one_line(entries: Sequence[Entry], unchanged: int, faults: int) -> str:
 
 def page(entries: Sequence[Entry], headline: str, faults: Sequence[str]) -> str:
     """HTML: rows by format, then the files that were not read in full with the reason, then what else is wrong."""
-    not_read = [(entry.path, entry.status, entry.note or "") for entry in entries if is_doubtful(entry)]
-    parts = [f"<p><b>{safe(headline)}</b></p>"]
-    parts += table("Read", ("format", "files", "rows", "problems"), by_format(entries))
-    parts += table("Not read in full", ("file", "status", "why"), not_read)
-    parts += table("Faults", ("what",), [(fault,) for fault in faults])
+    not_read = [(entry.path, entry.status, entry.note or "") for entry in entries if _is_doubtful(entry)]
+    parts = [f"<p><b>{_safe(headline)}</b></p>"]
+    parts += _table("Read", ("format", "files", "rows", "problems"), by_format(entries))
+    parts += _table("Not read in full", ("file", "status", "why"), not_read)
+    parts += _table("Faults", ("what",), [(fault,) for fault in faults])
     return "".join(parts)
 
 
-def is_doubtful(entry: Entry) -> bool:
+def _is_doubtful(entry: Entry) -> bool:
     """Whether a file was not read, or has lines that were not understood."""
     return entry.status != "ok" or entry.problems > 0
 
@@ -49,16 +49,18 @@ def by_format(entries: Iterable[Entry]) -> list[tuple[str, int, int, int]]:
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """An HTML table, or nothing where there are no rows."""
     if not rows:
         return []
-    head = "".join(f"<th>{safe(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{safe(str(value))}</td>" for value in row) + "</tr>" for row in rows[:LISTED])
-    more = f"<p>and {len(rows) - LISTED} more</p>" if len(rows) > LISTED else ""
-    return [f"<p>{safe(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"]
+    head = "".join(f"<th>{_safe(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_safe(str(value))}</td>" for value in row) + "</tr>" for row in rows[:_LISTED]
+    )
+    more = f"<p>and {len(rows) - _LISTED} more</p>" if len(rows) > _LISTED else ""
+    return [f"<p>{_safe(title)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"]
 
 
-def safe(text: str) -> str:
+def _safe(text: str) -> str:
     """A text that HTML shows as it is."""
     return html.escape(visible(text))

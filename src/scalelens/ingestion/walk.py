@@ -13,11 +13,11 @@ from scalelens.parsing.source import Source, open_source
 from scalelens.runs.sidecar import SIDECAR_LIMIT_BYTES, SIDECAR_NAME
 from scalelens.warehouse.records import Entry
 
-JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
+_JUBE_WORK = re.compile(r"/\d{6,}_[^/]+(?:/work)?\Z")  # folder of a workpackage
 
 
 class WalkedFile(NamedTuple):
-    """A file that the walk came to."""
+    """A file that the walk found."""
 
     root: str
     path: str
@@ -27,23 +27,23 @@ class WalkedFile(NamedTuple):
 
 
 def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
-    """All files below `paths`, each once, in order.  Warehouses, and what git and Python keep, are left out.
+    """All files below `paths`, each once, in order.  Warehouses, and the folders of git and Python, are left out.
 
     `unreadable` takes a line for each file or folder that cannot be read.
-    Raises UserError where one of `paths` itself is not there or cannot be read.
+    Raises UserError where one of `paths` itself does not exist or cannot be read.
     """
     seen: set[str] = set()
     for given in paths:
         try:
             needed = os.R_OK | os.X_OK if stat.S_ISDIR(given.stat().st_mode) else os.R_OK
         except (FileNotFoundError, NotADirectoryError):
-            raise UserError(f"there is no {given}", "give a file or a folder that exists") from None
+            raise UserError(f"no such file or folder: {given}", "check the path") from None
         except OSError as error:
             raise UserError(f"{given} cannot be read ({error.strerror})", "check its permissions") from None
         if not os.access(given, needed):
             raise UserError(f"{given} cannot be read", "check its permissions")
         root = given.resolve()
-        for path in [root] if root.is_file() else below(root, unreadable):
+        for path in [root] if root.is_file() else _below(root, unreadable):
             try:
                 status = path.stat()
             except OSError as error:
@@ -52,7 +52,7 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
             if not stat.S_ISREG(status.st_mode):
                 unreadable.append(f"{path}: a pipe, socket or device, not a file")
                 continue
-            if not encodable(str(path)):
+            if not _encodable(str(path)):
                 unreadable.append(f"{str(path)!a}: its name is not UTF-8, rename it")
             elif str(path) not in seen:
                 seen.add(str(path))
@@ -61,7 +61,7 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
                 )
 
 
-def below(
+def _below(
     root: Path, unreadable: list[str], top: Path | None = None, followed: set[Path] | None = None
 ) -> Iterator[Path]:
     """Files below a folder in order of name.
@@ -81,15 +81,15 @@ def below(
             continue
         yield from (Path(folder, name) for name in sorted(names))
         for name in folders:
-            place = os.path.join(folder, name)
-            target = Path(os.path.realpath(place)) if os.path.islink(place) else None
-            if target and JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
+            path = os.path.join(folder, name)
+            target = Path(os.path.realpath(path)) if os.path.islink(path) else None
+            if target and _JUBE_WORK.search(str(target)) and target not in followed and not target.is_relative_to(top):
                 followed.add(target)
-                yield from below(target, unreadable, top, followed)
+                yield from _below(target, unreadable, top, followed)
 
 
 def sidecars_above(given: Iterable[Path], walked: set[str]) -> Iterator[WalkedFile]:
-    """Sidecars in the folders above `given`, without those in `walked`: they hold for the files below, too."""
+    """Sidecars in the folders above `given`, without those in `walked`: they apply to the files below, too."""
     for folder in dict.fromkeys(folder for path in given for folder in path.resolve().parents):
         path = folder / SIDECAR_NAME
         with contextlib.suppress(OSError):
@@ -137,6 +137,6 @@ def sidecar_text(source: Source) -> str:
     return text[: SIDECAR_LIMIT_BYTES + 1].decode("utf-8", "replace")
 
 
-def encodable(name: str) -> bool:
+def _encodable(name: str) -> bool:
     """Whether a name can be written as UTF-8: file systems allow any bytes."""
     return name.encode("utf-8", "replace").decode() == name

@@ -30,41 +30,41 @@ from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 5
 
-POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
-ENERGY = "total_energy_consumption"
-CLOCKS = ("gfx_clock", "gfx_clk")
-TABLE = re.compile(r"\s*(?:TIMESTAMP +)?GPU +(?:XCP +)?POWER +[A-Z]")
-TABLE_CELL = re.compile(r"\S+(?: (?:W|°?C|%|MHz|[KMGT]?B(?:/s)?|[KMG]b/s)(?!\S))?")
-JSON = re.compile(rb'\s*[\[{].{0,200}?"gpu"\s*:', re.DOTALL)
-CUT = "the line is cut, or has other columns than the header"
-DOCUMENT = re.compile(r"[^\[{]*")
-Record = tuple[int, str, dict[str, str] | None]  # a line, its text, and its values by name where it has as many
+_POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
+_ENERGY = "total_energy_consumption"
+_CLOCKS = ("gfx_clock", "gfx_clk")
+_TABLE = re.compile(r"\s*(?:TIMESTAMP +)?GPU +(?:XCP +)?POWER +[A-Z]")
+_TABLE_CELL = re.compile(r"\S+(?: (?:W|°?C|%|MHz|[KMGT]?B(?:/s)?|[KMG]b/s)(?!\S))?")
+_JSON = re.compile(rb'\s*[\[{].{0,200}?"gpu"\s*:', re.DOTALL)
+_CUT = "the line is cut, or has other columns than the header"
+_DOCUMENT = re.compile(r"[^\[{]*")
+_Record = tuple[int, str, dict[str, str] | None]  # a line, its text, and its values by name where it has as many
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if JSON.match(head):
-        return b'"socket_power"' in head or f'"{ENERGY}"'.encode() in head
+    if _JSON.match(head):
+        return b'"socket_power"' in head or f'"{_ENERGY}"'.encode() in head
     first = first_lines(head)[:1]
     if not first or len(first[0]) > 20_000:
         return False
-    names = {*cells_of(first[0])} if "gpu" in first[0] else set()
-    return bool(TABLE.match(first[0])) or ("gpu" in names and bool(names & {*POWERS, ENERGY}))
+    names = {*_cells_of(first[0])} if "gpu" in first[0] else set()
+    return bool(_TABLE.match(first[0])) or ("gpu" in names and bool(names & {*_POWERS, _ENERGY}))
 
 
 def read(source: Source, rows: Rows) -> None:
     devices: set[str] = set()
     powered: set[str] = set()
-    for _, _, values in records(source):
+    for _, _, values in _records(source):
         if values:
             devices.add(values["gpu"])
-            if any((watts(values.get(name, "")) or 0) > 0 for name in POWERS):
+            if any((watts(values.get(name, "")) or 0) > 0 for name in _POWERS):
                 powered.add(values["gpu"])
     packages = whole_packages(devices, powered)
     samples = Samples(rows)
     timeless = 0
-    for number, text, values in records(source):
+    for number, text, values in _records(source):
         if values is None:
-            cut = "the JSON is cut, damaged or of no device" if text[:1] in ("[", "{") else CUT
+            cut = "the JSON is cut, damaged or of no device" if text[:1] in ("[", "{") else _CUT
             rows.problem(number, cut, text)
             continue
         stamp = stamp_of(values["timestamp"]) if "timestamp" in values else None
@@ -73,41 +73,41 @@ def read(source: Source, rows: Rows) -> None:
             continue
         timeless = timeless or (0 if stamp else number)
         sensor = Sensor(None, values["gpu"], "oam" if values["gpu"] in packages else "gpu")
-        if power := next((name for name in POWERS if name in values), None):
+        if power := next((name for name in _POWERS if name in values), None):
             samples.power(number, sensor, values[power], stamp)
-        if clock := next((name for name in CLOCKS if name in values), None):
+        if clock := next((name for name in _CLOCKS if name in values), None):
             samples.clock(number, sensor, values[clock])
-        if ENERGY in values:
-            samples.counter(number, sensor, values[ENERGY].removesuffix(" J"), stamp, 1.0)
-    samples.finish(ENERGY)
+        if _ENERGY in values:
+            samples.counter(number, sensor, values[_ENERGY].removesuffix(" J"), stamp, 1.0)
+    samples.finish(_ENERGY)
     if timeless:
         rows.problem(timeless, "the samples have no time (amd-smi without -w): no energy follows from their powers")
 
 
-def records(source: Source) -> Iterator[Record]:
+def _records(source: Source) -> Iterator[_Record]:
     """Records of a table, a CSV or JSON; the values are None where the line cannot be read."""
     header: list[str] = []
     in_table = False
     for number, text, whole in lines_of(source):
         if not header and text.lstrip()[:1] in ("[", "{"):
-            yield from of_json(source)
+            yield from _of_json(source)
             return
-        if TABLE.match(text):
+        if _TABLE.match(text):
             header, in_table = ["power_usage" if name == "POWER" else name.lower() for name in text.split()], True
             continue
-        cells = cells_of(text)
-        if "gpu" in cells and {*cells} & {*POWERS, ENERGY}:
+        cells = _cells_of(text)
+        if "gpu" in cells and {*cells} & {*_POWERS, _ENERGY}:
             header, in_table = cells, False
             continue
-        cells = TABLE_CELL.findall(text) if in_table else cells
+        cells = _TABLE_CELL.findall(text) if in_table else cells
         fits = whole and len(cells) == len(header)
         yield number, text, dict(zip(header, cells, strict=True)) if fits else None
 
 
-def of_json(source: Source) -> Iterator[Record]:
+def _of_json(source: Source) -> Iterator[_Record]:
     text = b"".join(source.utf8()).decode("utf-8", "replace")
     decoder, end, number = json.JSONDecoder(), 0, 1
-    while (start := DOCUMENT.match(text, end).end()) < len(text):  # type: ignore[union-attr]
+    while (start := _DOCUMENT.match(text, end).end()) < len(text):  # type: ignore[union-attr]
         number += text.count("\n", end, start)
         try:
             document, stop = decoder.raw_decode(text, start)
@@ -116,21 +116,21 @@ def of_json(source: Source) -> Iterator[Record]:
             return
         listed = document.get("gpu_data", [document]) if isinstance(document, dict) else document
         for record in listed if isinstance(listed, list) else ():
-            values = {name: text_of(value) for name, value in inner(record)}
+            values = {name: _text_of(value) for name, value in _inner(record)}
             yield number, json.dumps(record)[:200], values if "gpu" in values else None
         number, end = number + text.count("\n", start, stop), stop
 
 
-def inner(record: Any) -> Iterator[tuple[str, Any]]:
+def _inner(record: Any) -> Iterator[tuple[str, Any]]:
     """What a record says of its device, its power and its energy."""
     for name, value in record.items() if isinstance(record, dict) else ():
         if name in ("power", "energy"):
-            yield from inner(value)
-        elif name in ("timestamp", "gpu", ENERGY, *POWERS):
+            yield from _inner(value)
+        elif name in ("timestamp", "gpu", _ENERGY, *_POWERS):
             yield name, value
 
 
-def text_of(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """A value that may stand beside its unit."""
     if isinstance(value, dict):
         unit = value.get("unit", "")
@@ -138,7 +138,7 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def cells_of(text: str) -> list[str]:
+def _cells_of(text: str) -> list[str]:
     """Cells of a line; commas within brackets are of the cell."""
     cells: list[list[str]] = []
     inside = 0

@@ -25,44 +25,44 @@ from scalelens.parsing.kernel_classes import kernel_class
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import decimal_nanoseconds
-from scalelens.parsing.values import rank_in_name, whole
+from scalelens.parsing.values import integer, rank_in_name
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
 
-NEEDED = {"Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)"}
-IN_COLUMNS = {"Step Id", "Device_id", "Stream ID", "Name", "Start Time(us)", "Duration(us)"}
-OF_COLLECTIVES = {"HCCL", "COMMUNICATION"}
-SINCE_1970 = 10**18  # nanoseconds; a clock that began with the node is below it for thirty years
-BITS = 18  # digits that a column holds
+_NEEDED = {"Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)"}
+_IN_COLUMNS = {"Step Id", "Device_id", "Stream ID", "Name", "Start Time(us)", "Duration(us)"}
+_OF_COLLECTIVES = {"HCCL", "COMMUNICATION"}
+_SINCE_1970 = 10**18  # nanoseconds; a clock that began with the node is below it for thirty years
+_BITS = 18  # digits that a column holds
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return {*first_cells(head)} >= NEEDED
+    return {*first_cells(head)} >= _NEEDED
 
 
 def read(source: Source, rows: Rows) -> None:
     rank = rank_in_name(source.name)
     for line, text, cells in cells_by_column(source, rows):
-        of_task(line, text, cells, rank, rows)
+        _of_task(line, text, cells, rank, rows)
 
 
-def of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
+def _of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
     start, duration = (decimal_nanoseconds(cells[name]) for name in ("Start Time(us)", "Duration(us)"))
     if start is None or duration is None or min(start, duration) < 0 or not cells["Name"]:
         rows.problem(line, "the start or the duration is no time, or there is no name", text)
         return
-    rows.param("trace_clock", "unix" if start > SINCE_1970 else "relative", line, origin="inferred")
+    rows.param("trace_clock", "unix" if start > _SINCE_1970 else "relative", line, origin="inferred")
     category = "kernel"
-    if cells["Accelerator Core"] in OF_COLLECTIVES and kernel_class(cells["Name"], category) != "communication":
+    if cells["Accelerator Core"] in _OF_COLLECTIVES and kernel_class(cells["Name"], category) != "communication":
         rows.problem(line, "a collective by its accelerator, with a name that is not known as one: not counted", text)
         category = "communication"
     others = {
-        name: cell.strip('"') for name, cell in cells.items() if name not in IN_COLUMNS and cell not in ("", "N/A")
+        name: cell.strip('"') for name, cell in cells.items() if name not in _IN_COLUMNS and cell not in ("", "N/A")
     }
     rows.put("events", line, {
         "rank": rank, "ph": "X", "name": cells["Name"], "category": category, "start_ns": start,
         "duration_ns": duration, "process": cells.get("Device_id") or None,
-        "stream": whole(cells.get("Stream ID", ""), BITS), "train_step": whole(cells.get("Step Id", ""), BITS),
+        "stream": integer(cells.get("Stream ID", ""), _BITS), "train_step": integer(cells.get("Step Id", ""), _BITS),
         "args": json.dumps(others) if others else None,
     })  # fmt: skip

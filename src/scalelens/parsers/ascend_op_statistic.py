@@ -16,38 +16,38 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, whole
+from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
 
-STATS = {
+_STATS = {
     "Total Time(us)": ("total time of", "value"),
     "Min Time(us)": ("time of", "min"),
     "Avg Time(us)": ("time of", "mean"),
     "Max Time(us)": ("time of", "max"),
 }
-NEEDED = {"OP Type", "Core Type", "Count", *STATS}
+_NEEDED = {"OP Type", "Core Type", "Count", *_STATS}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return {*first_cells(head)} >= NEEDED
+    return {*first_cells(head)} >= _NEEDED
 
 
 def read(source: Source, rows: Rows) -> None:
     for line, text, cells in cells_by_column(source, rows):
-        of_type(line, text, cells, rows)
+        _of_type(line, text, cells, rows)
 
 
-def of_type(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
-    count = whole(cells["Count"], 15)
-    seconds = {name: us / 1e6 for name in STATS if (us := amount(cells[name])) is not None}
-    if count is None or len(seconds) < len(STATS):
+def _of_type(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
+    count = integer(cells["Count"], 15)
+    seconds = {name: us / 1e6 for name in _STATS if (us := amount(cells[name])) is not None}
+    if count is None or len(seconds) < len(_STATS):
         rows.problem(line, "a value is not a number that can be read", text)
         return
     place = f"device {cells['Device_id']}" if cells.get("Device_id") else None
     model = cells.get("Model Name", "")
     what = f"{cells['OP Type']} on {cells['Core Type']}" + (f" of {model}" if model not in ("", "N/A") else "")
     rows.metric(line, None, place, None, f"calls of {what}", float(count))
-    for name, (of, stat) in STATS.items():
+    for name, (of, stat) in _STATS.items():
         rows.metric(line, None, place, None, f"{of} {what}", seconds[name], "s", stat)

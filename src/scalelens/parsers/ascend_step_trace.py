@@ -20,38 +20,38 @@ Samples:
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, whole
+from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
 
-NEEDED = {"Step", "Computing", "Communication(Not Overlapped)", "Free", "Stage", "Bubble"}
-NO_TIMES = {"Device_id", "Step", "Type", "Index", "DP Index", "PP Index", "TP Index"}
-LONGEST_US = 1e12  # eleven days; a time of day in microseconds since 1970 is longer
+_NEEDED = {"Step", "Computing", "Communication(Not Overlapped)", "Free", "Stage", "Bubble"}
+_NO_TIMES = {"Device_id", "Step", "Type", "Index", "DP Index", "PP Index", "TP Index"}
+_LONGEST_US = 1e12  # eleven days; a time of day in microseconds since 1970 is longer
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return {*first_cells(head)} >= NEEDED
+    return {*first_cells(head)} >= _NEEDED
 
 
 def read(source: Source, rows: Rows) -> None:
     for line, text, cells in cells_by_column(source, rows):
-        of_row(line, text, cells, rows)
+        _of_row(line, text, cells, rows)
 
 
-def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
+def _of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
     """A row of the table: times of a step, of a recording, or of a stage of the cluster."""
-    times = {name: amount(cell) for name, cell in cells.items() if name not in NO_TIMES}
-    if any(times[name] is None for name in NEEDED & times.keys()):
+    times = {name: amount(cell) for name, cell in cells.items() if name not in _NO_TIMES}
+    if any(times[name] is None for name in _NEEDED & times.keys()):
         rows.problem(line, "a time is missing, or is not a number", text)
         return
-    step, kind, index = whole(cells["Step"], 15), cells.get("Type"), cells.get("Index", "")
+    step, kind, index = integer(cells["Step"], 15), cells.get("Type"), cells.get("Index", "")
     if cells["Step"] and step is None:
         rows.problem(line, "the step is not a whole number", text)
         return
-    rank = whole(index) if kind == "rank" else None
-    place = place_of(kind, index, cells.get("Device_id"))
-    known = [(name, us / 1e6, "s") for name, us in times.items() if us is not None and us < LONGEST_US]
+    rank = integer(index) if kind == "rank" else None
+    place = _place_of(kind, index, cells.get("Device_id"))
+    known = [(name, us / 1e6, "s") for name, us in times.items() if us is not None and us < _LONGEST_US]
     rows.metrics(line, rank, place, step, known)
     if step is not None and kind in (None, "rank"):
         rows.add(
@@ -60,7 +60,7 @@ def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
         )  # fmt: skip
 
 
-def place_of(kind: str | None, index: str, device: str | None) -> str | None:
+def _place_of(kind: str | None, index: str, device: str | None) -> str | None:
     """The device of a profiler's row, the stage of a cluster's; None for a rank, which says more."""
     if kind is None:
         return f"device {device}" if device else None

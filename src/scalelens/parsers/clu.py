@@ -27,7 +27,7 @@ import math
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 
@@ -35,18 +35,18 @@ VERSION = 1
 ANCHORS = ("logging_writer.py:", "INFO:absl:[")
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "loss", "accuracy", "learning_rate")
 
-RECORD = re.compile(
+_RECORD = re.compile(
     r"(?:(?:^|\s)logging_writer\.py:\d+\] |^INFO:absl:)\[(\d{1,15})\] (?:collection=(\S{1,200}) )?+(?=[\w/. -]{1,200}=)"
 )
-FIELD = re.compile(r"([A-Za-z_][^=,{}']{0,199})=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?:, |\s*\Z)")
-RATES = ("timing/steps_per_second", "steps_per_second", "steps_per_sec")
-BARE = {
+_FIELD = re.compile(r"([A-Za-z_][^=,{}']{0,199})=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?:, |\s*\Z)")
+_RATES = ("timing/steps_per_second", "steps_per_second", "steps_per_sec")
+_BARE = {
     "loss_per_nonpadding_target_token": "loss", "loss": "loss", "accuracy": "accuracy", "learning_rate": "learning_rate",
 }  # fmt: skip
-NAMED = {
+_NAMED = {
     f"train{mark}{name}": name for mark in ("_", "/") for name in ("loss", "accuracy", "learning_rate")
 }  # fmt: skip
-UNITS = {
+_UNITS = {
     "uptime": "s", "timing/seconds": "s", "timing/compilation_seconds": "s", "timing/train_iter_warmup": "s",
     "timing/seqs_per_second_per_core": "samples/s", "timing/target_tokens_per_second": "tokens/s",
     "timing/target_tokens_per_second_per_core": "tokens/s",
@@ -62,28 +62,28 @@ class Reader:
         self.rated: dict[tuple[int | None, str | None], int] = {}  # the last step with a rate, of each writer
 
     def take(self, line: Line) -> bool:
-        head = RECORD.search(line.text)
+        head = _RECORD.search(line.text)
         if not head:
             return False
         values, end = dict[str, float](), head.end()
-        while field := FIELD.match(line.text, end):
+        while field := _FIELD.match(line.text, end):
             values[field[1]], end = float(field[2]), field.end()
         if end < len(line.text.rstrip()) or not values:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         step, collection = int(head[1]), head[2]
-        columns = columns_of(values, collection) if collection in (None, "train") else {}
+        columns = _columns_of(values, collection) if collection in (None, "train") else {}
         if columns:
             self.add(columns, step, line)
         self.rows.step = step
         prefix = f"{collection}/" if collection not in (None, "train") else ""
-        left = [(f"{prefix}{name}", value, UNITS.get(name)) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, step, left)
+        left = [(f"{prefix}{name}", value, _UNITS.get(name)) for name, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.location, step, left)
         return True
 
     def add(self, columns: dict[str, Any], step: int, line: Line) -> None:
         """Fills the row of a step, with the number of steps that its rate is a mean of."""
-        whose = line.rank, line.place
+        whose = line.rank, line.location
         row, position = self.steps.fill(columns, step, line)
         if position and position.begins:
             self.rated.pop(whose, None)
@@ -96,23 +96,23 @@ class Reader:
         self.steps.finish()
 
 
-def columns_of(values: dict[str, float], collection: str | None) -> dict[str, Any]:
+def _columns_of(values: dict[str, float], collection: str | None) -> dict[str, Any]:
     """The columns of steps that a record fills; what they take is gone from `values`."""
     found: dict[str, Any] = {}
-    names = NAMED | BARE if collection or "learning_rate" in values else NAMED
+    names = _NAMED | _BARE if collection or "learning_rate" in values else _NAMED
     for name, column in names.items():
         if name in values and column not in found and (column != "accuracy" or values[name] <= 1):
             found[column] = values.pop(name)
-    rate = next((name for name in RATES if 0 < values.get(name, 0) < math.inf), None)
+    rate = next((name for name in _RATES if 0 < values.get(name, 0) < math.inf), None)
     if rate:
         per_s = values.pop(rate)
         found |= {"step_s": 1 / per_s, "value_kind": "interval_mean"}
         if collection:
-            found |= of_t5x(values, per_s)
+            found |= _of_t5x(values, per_s)
     return found
 
 
-def of_t5x(values: dict[str, float], steps_per_s: float) -> dict[str, Any]:
+def _of_t5x(values: dict[str, float], steps_per_s: float) -> dict[str, Any]:
     """What T5X prints beside its rate: seconds, sequences and their rate, of all steps since the record before."""
     steps = round(values.get("timing/seconds", 0) * steps_per_s)
     if not steps or "timing/seqs" not in values or "timing/seqs_per_second" not in values:

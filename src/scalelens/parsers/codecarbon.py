@@ -28,18 +28,18 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 
 VERSION = 3
 
-ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
-JOULES = 3.6e6  # in a kilowatt-hour
-PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
-DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
-FACTS = (
+_ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
+_JOULES = 3.6e6  # in a kilowatt-hour
+_PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
+_DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
+_FACTS = (
     "project_name", "experiment_id", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model",
     "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
 )  # fmt: skip
-EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
+_EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     line: int
     run_id: str | None
     duration: float
@@ -47,28 +47,28 @@ class Row(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return {*first_cells(head)} >= ALWAYS
+    return {*first_cells(head)} >= _ALWAYS
 
 
 def read(source: Source, rows: Rows) -> None:
-    tracker: list[Row] = []
+    tracker: list[_Row] = []
     count = 0
-    for row in [*readable(source, rows), None]:
+    for row in [*_readable(source, rows), None]:
         if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
             if count:
                 rows.new_part()
-            tracker_rows(tracker, rows)
+            _tracker_rows(tracker, rows)
             count += 1
             tracker = []
         if row:
             tracker.append(row)
 
 
-def readable(source: Source, rows: Rows) -> list[Row]:
+def _readable(source: Source, rows: Rows) -> list[_Row]:
     """All rows that can be read."""
     readable_rows, header = [], []
     for number, row, whole in rows_of(source):
-        if {*row} >= ALWAYS:
+        if {*row} >= _ALWAYS:
             header = row
             continue
         values = dict(zip(header, row, strict=False))
@@ -83,17 +83,17 @@ def readable(source: Source, rows: Rows) -> list[Row]:
         elif duration is None or stamp_of(values["timestamp"]) is None:
             rows.problem(number, "the row has no duration, or no time that can be read", ",".join(row))
         else:
-            readable_rows.append(Row(number, values.get("run_id") or None, duration, values))
+            readable_rows.append(_Row(number, values.get("run_id") or None, duration, values))
     return readable_rows
 
 
-def tracker_rows(tracker: list[Row], rows: Rows) -> None:
+def _tracker_rows(tracker: list[_Row], rows: Rows) -> None:
     """Rows of one tracker: the last value that it wrote of each energy."""
     last = tracker[-1]
     rows.param("codecarbon_run_id", last.run_id, last.line, origin="environment")
-    for fact in FACTS:
+    for fact in _FACTS:
         rows.param(fact, last.values.get(fact) or None, last.line, origin="environment")
-    for column, scope in PARTS.items():
+    for column, scope in _PARTS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         text = row.values.get(column, "")
         energy = amount(text)
@@ -101,10 +101,10 @@ def tracker_rows(tracker: list[Row], rows: Rows) -> None:
             rows.problem(row.line, f"{column} is not a number of kilowatt-hours", text)
         elif energy:
             rows.add(
-                "energy", row.line, device=DEVICES[column], scope=scope, energy_j=energy * JOULES,
+                "energy", row.line, device=_DEVICES[column], scope=scope, energy_j=energy * _JOULES,
                 span_s=row.duration, method="codecarbon",
             )  # fmt: skip
-    for column, unit in EMISSIONS.items():
+    for column, unit in _EMISSIONS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         if (emitted := amount(row.values.get(column, ""))) is not None:
             rows.metric(row.line, None, None, None, column, emitted, unit)

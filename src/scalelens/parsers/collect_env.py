@@ -17,7 +17,7 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -26,16 +26,16 @@ ANCHORS = (
     "cuDNN version: ", "CUDA runtime version: ", "HIP runtime version: ",
 )  # fmt: skip
 
-FACT = re.compile(r"\s*((?:Py|T)?[A-Za-z]+[\w ]{0,40}): (\S.{0,120}?)\s*\Z")
-FACTS = {
+_FACT = re.compile(r"\s*((?:Py|T)?[A-Za-z]+[\w ]{0,40}): (\S.{0,120}?)\s*\Z")
+_FACTS = {
     "PyTorch version": "pytorch_version", "CUDA used to build PyTorch": "cuda_version",
     "ROCM used to build PyTorch": "rocm_version", "Nvidia driver version": "driver_version",
     "cuDNN version": "cudnn_version", "CUDA runtime version": "cuda_runtime_version",
     "HIP runtime version": "hip_runtime_version",
 }  # fmt: skip
-UNKNOWN = re.compile(r"N/A|None|No CUDA|Could not collect|Probably one of the following:?")
-GPUS = re.compile(r"\s*GPU models and configuration:\s*(\S.{0,120}?)?\s*\Z")
-GPU = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?)\s*\Z")
+_UNKNOWN = re.compile(r"N/A|None|No CUDA|Could not collect|Probably one of the following:?")
+_GPUS = re.compile(r"\s*GPU models and configuration:\s*(\S.{0,120}?)?\s*\Z")
+_GPU = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?)\s*\Z")
 
 
 class Reader:
@@ -47,27 +47,27 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if match := GPUS.match(line.text):
+        if match := _GPUS.match(line.text):
             self.finish()
-            self.claims = GPU
-            if match[1] and GPU.match(match[1]):
+            self.claims = _GPU
+            if match[1] and _GPU.match(match[1]):
                 self.device(match[1], line.number)
-            elif match[1] and not UNKNOWN.match(match[1]):  # ROCm: the first device only, and not how many there are
+            elif match[1] and not _UNKNOWN.match(match[1]):  # ROCm: the first device only, and not how many there are
                 name = match[1].partition(" (gfx")[0]
                 self.rows.param("device_model", name, line.number, origin="environment")
             return True
-        match = FACT.match(line.text)
-        if not match or match[1] not in FACTS:
+        match = _FACT.match(line.text)
+        if not match or match[1] not in _FACTS:
             return False
-        if not UNKNOWN.match(match[2]):
-            self.rows.param(FACTS[match[1]], match[2], line.number, origin="environment")
+        if not _UNKNOWN.match(match[2]):
+            self.rows.param(_FACTS[match[1]], match[2], line.number, origin="environment")
         return True
 
     def more(self, line: Line) -> None:
         self.device(line.text, line.number)
 
     def device(self, text: str, line: int) -> None:
-        if match := GPU.match(text):
+        if match := _GPU.match(text):
             self.seen.add(int(match[1]))
             self.rows.param("device_model", match[2], line, origin="environment")
 

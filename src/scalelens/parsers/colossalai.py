@@ -19,19 +19,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("TFLOPS per GPU by Megatron: ", ", flop_megatron: ")
 
-NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
-SPEED = re.compile(
-    rf"Throughput: {NUMBER} samples/sec, TFLOPS per GPU by Megatron: {NUMBER}, TFLOPS per GPU: {NUMBER}\s*$"
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_SPEED = re.compile(
+    rf"Throughput: {_NUMBER} samples/sec, TFLOPS per GPU by Megatron: {_NUMBER}, TFLOPS per GPU: {_NUMBER}\s*$"
 )
-TOTALS = re.compile(
-    rf"num_samples: {NUMBER},(?: dp_world_size: (\d{{1,9}}),)? flop_megatron: {NUMBER}, flop: {NUMBER}"
-    rf"(?:, avg_duration: {NUMBER}, *(?:avg_throughput: {NUMBER})?)?\s*$"
+_TOTALS = re.compile(
+    rf"num_samples: {_NUMBER},(?: dp_world_size: (\d{{1,9}}),)? flop_megatron: {_NUMBER}, flop: {_NUMBER}"
+    rf"(?:, avg_duration: {_NUMBER}, *(?:avg_throughput: {_NUMBER})?)?\s*$"
 )
 
 
@@ -43,9 +43,9 @@ class Reader:
         self.scope = "global"  # whose samples the next rate counts
 
     def take(self, line: Line) -> bool:
-        if speed := SPEED.search(line.text):
+        if speed := _SPEED.search(line.text):
             self.speed(line, *(float(value) for value in speed.groups()))
-        elif totals := TOTALS.search(line.text):
+        elif totals := _TOTALS.search(line.text):
             self.totals(line, totals)
         elif "Throughput: " in line.text or "num_samples: " in line.text:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
@@ -56,11 +56,11 @@ class Reader:
     def speed(self, line: Line, samples_per_s: float, by_megatron: float, by_parameters: float) -> None:
         rows = self.rows
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train",
             value_kind="run_mean", samples_per_s=samples_per_s, rate_scope=self.scope, tflops_per_device=by_megatron,
         )  # fmt: skip
         rows.steps_line = line.number
-        rows.metric(line.number, line.rank, line.place, None, "TFLOPS per GPU", by_parameters, "TFLOP/s")
+        rows.metric(line.number, line.rank, line.location, None, "TFLOPS per GPU", by_parameters, "TFLOP/s")
         rows.param("framework", "colossalai", line.number)
 
     def totals(self, line: Line, totals: re.Match[str]) -> None:
@@ -70,7 +70,7 @@ class Reader:
             ("avg_duration", duration, "s"),
         )  # fmt: skip
         values = [(name, float(value), unit) for name, value, unit in given if value]
-        self.rows.metrics(line.number, line.rank, line.place, None, values)
+        self.rows.metrics(line.number, line.rank, line.location, None, values)
         self.scope = "global" if ranks else "rank"
         if ranks:
             self.rows.param("dp", int(ranks), line.number)

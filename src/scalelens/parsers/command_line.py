@@ -25,41 +25,41 @@ Samples:
 import re
 import shlex
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 
 VERSION = 1
 ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
 
-LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
-HEAD = re.compile(
-    LOGGER + r"(?:\+{1,4} (?:export )?|(?=\w*(?:CMD|COMMAND)=)|cmd = |(?:Command|command|Command line|command line): ?"
+_LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
+_HEAD = re.compile(
+    _LOGGER + r"(?:\+{1,4} (?:export )?|(?=\w*(?:CMD|COMMAND)=)|cmd = |(?:Command|command|Command line|command line): ?"
     r"|process \d+ spawned with command: (?=\[))"
 )
-LONGEST = 50_000  # characters
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-SCRIPT = re.compile(r"[\w./~${}-]+\.py")
-PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
-LAUNCHER = re.compile(
+_LONGEST = 50_000  # characters
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SCRIPT = re.compile(r"[\w./~${}-]+\.py")
+_PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
+_LAUNCHER = re.compile(
     r"torch\.distributed\.(?:run|launch)|deepspeed(?:\.launcher\..*)?|.*launch|bind.*|cProfile|pdb|pip"
 )
-END = re.compile(r"(?:[;|&]+|\d?>>?.*|<.*)\Z")
-OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?\Z", re.DOTALL)
-OVERRIDES = re.compile(r"config_overrides|model_config_overrides|override_config|override")
-PAIRS = re.compile(r"[\w.]+=[^=,]*(?:,[\w.]+=[^=,]*)*")
+_END = re.compile(r"(?:[;|&]+|\d?>>?.*|<.*)\Z")
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?\Z", re.DOTALL)
+_OVERRIDES = re.compile(r"config_overrides|model_config_overrides|override_config|override")
+_PAIRS = re.compile(r"[\w.]+=[^=,]*(?:,[\w.]+=[^=,]*)*")
 # Arguments that mean one thing, whoever wrote the script.
-WHOLE_FACTS = {
+_WHOLE_FACTS = {
     "per_device_train_batch_size": "micro_batch_size", "micro_batch_size": "micro_batch_size",
     "global_batch_size": "global_batch_size", "seq_length": "seq_length",
     "tensor_model_parallel_size": "tp", "tensor_parallel_size": "tp", "tp": "tp",
     "pipeline_model_parallel_size": "pp", "pipeline_parallel_size": "pp", "pp": "pp",
     "context_parallel_size": "cp", "data_parallel_size": "dp",
 }  # fmt: skip
-NAMED_MODEL = ("model", "model_name_or_path", "arch")
-PRECISIONS = ("bf16", "fp16")
-RESERVED = {fact.name for fact in RUN_FACTS}
-OF_A_RANK = ("local_rank", "local-rank", "node_rank")
+_NAMED_MODEL = ("model", "model_name_or_path", "arch")
+_PRECISIONS = ("bf16", "fp16")
+_RESERVED = {fact.name for fact in RUN_FACTS}
+_OF_A_RANK = ("local_rank", "local-rank", "node_rank")
 
 
 class Reader:
@@ -74,11 +74,11 @@ class Reader:
         return self.rows.steps_line, self.rows.step, self.rows.attempt
 
     def take(self, line: Line) -> bool:
-        head = HEAD.match(line.text)
-        if not head or len(line.text) > LONGEST:
+        head = _HEAD.match(line.text)
+        if not head or len(line.text) > _LONGEST:
             return False
-        words = words_of(line.text[head.end() :])
-        arguments = arguments_of(words)
+        words = _words_of(line.text[head.end() :])
+        arguments = _arguments_of(words)
         if not arguments:
             return False
         if self.command and self.last_record() != self.record:
@@ -92,27 +92,27 @@ class Reader:
 
     def write(self, arguments: dict[str, str], number: int) -> None:
         for name, value in arguments.items():
-            self.rows.param(f"argument.{name}" if name in RESERVED else name, value, number)
-        facts = facts_of(arguments)
+            self.rows.param(f"argument.{name}" if name in _RESERVED else name, value, number)
+        facts = _facts_of(arguments)
         for fact, values in facts.items():
             if len(values) == 1 and fact not in self.rows.params:
                 self.rows.param(fact, next(iter(values)), number)
 
 
-def words_of(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     """The words of a command, as the shell divides it.  What stands in an assignment (`CMD='train.py --lr 1'`) is the command."""
     try:
         if text.startswith("["):
             return [word.encode().decode("unicode_escape") for word in re.findall(r"'((?:[^'\\]|\\.)*)'", text)]
-        words = open_quotation_closed(text)
-        if len(words) == 1 and (assignment := ASSIGNMENT.match(words[0])):
+        words = _open_quotation_closed(text)
+        if len(words) == 1 and (assignment := _ASSIGNMENT.match(words[0])):
             words = shlex.split(words[0][assignment.end() :])
     except ValueError:
         return []
     return words
 
 
-def open_quotation_closed(text: str) -> list[str]:
+def _open_quotation_closed(text: str) -> list[str]:
     """The words; where a quotation is open, what it holds so far without its last option.
 
     Raises ValueError where the quotation marks make no sense otherwise either.
@@ -123,18 +123,18 @@ def open_quotation_closed(text: str) -> list[str]:
         return shlex.split(text[: text.rfind(" -")] + "'")
 
 
-def arguments_of(words: list[str]) -> dict[str, str]:
+def _arguments_of(words: list[str]) -> dict[str, str]:
     """Arguments behind the script, by name; none where there is no script, or no option with two dashes."""
-    start = script_end(words)
+    start = _script_end(words)
     arguments: dict[str, str] = {}
     name, values, is_named = "", list[str](), False
     for word in [*words[start:], ";"] if start else []:
-        option = OPTION.match(word)
-        if not option and not END.match(word):
+        option = _OPTION.match(word)
+        if not option and not _END.match(word):
             values.append(word)
             continue
         if name:
-            arguments.update(argument(name, " ".join(values)))
+            arguments.update(_argument(name, " ".join(values)))
         if not option or word.endswith(";"):
             break
         name, values = option[1], [] if option[2] is None else [option[2]]
@@ -142,38 +142,38 @@ def arguments_of(words: list[str]) -> dict[str, str]:
     return arguments if is_named else {}
 
 
-def script_end(words: list[str]) -> int:
+def _script_end(words: list[str]) -> int:
     """Place behind the script or module that is run; 0 where there is none."""
     is_python = False
     for place, word in enumerate(words):
-        if SCRIPT.fullmatch(word):
+        if _SCRIPT.fullmatch(word):
             return place + 1
-        if word == "-m" and is_python and place + 1 < len(words) and not LAUNCHER.fullmatch(words[place + 1]):
+        if word == "-m" and is_python and place + 1 < len(words) and not _LAUNCHER.fullmatch(words[place + 1]):
             return place + 2
-        is_python |= bool(PYTHON.fullmatch(word))
+        is_python |= bool(_PYTHON.fullmatch(word))
     return 0
 
 
-def argument(name: str, value: str) -> dict[str, str]:
+def _argument(name: str, value: str) -> dict[str, str]:
     """An argument under its own name; overrides under the names that they give."""
-    if name in OF_A_RANK:
+    if name in _OF_A_RANK:
         return {}
     if name.startswith("no-") and not value:
         return {name.removeprefix("no-").replace("-", "_"): "False"}
     name = name.replace("-", "_")
-    if OVERRIDES.fullmatch(name) and PAIRS.fullmatch(value):
+    if _OVERRIDES.fullmatch(name) and _PAIRS.fullmatch(value):
         return dict(pair.split("=", 1) for pair in value.split(","))
     return {name: value or "True"}
 
 
-def facts_of(arguments: dict[str, str]) -> dict[str, set[str]]:
+def _facts_of(arguments: dict[str, str]) -> dict[str, set[str]]:
     """Columns of `runs` that the arguments say, each with all values."""
     facts: dict[str, set[str]] = {}
     for name, value in arguments.items():
-        if name in WHOLE_FACTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
-            facts.setdefault(WHOLE_FACTS[name], set()).add(str(int(value)))
-        elif name in NAMED_MODEL and value != "True":
+        if name in _WHOLE_FACTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
+            facts.setdefault(_WHOLE_FACTS[name], set()).add(str(int(value)))
+        elif name in _NAMED_MODEL and value != "True":
             facts.setdefault("model", set()).add(value)
-        elif name in PRECISIONS and value.lower() == "true":
+        elif name in _PRECISIONS and value.lower() == "true":
             facts.setdefault("precision", set()).add(name)
     return facts

@@ -16,15 +16,15 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("[batch=",)
 
-HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
-BLOCK = re.compile(r"\s+(?:Train|Eval) \S")
-ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))\s*$")
+_HEAD = re.compile(r"(?:\[epoch=(\d+)(?:/\d+)?\])?\[batch=(\d+)/(\d+)\]:\s*$")
+_BLOCK = re.compile(r"\s+(?:Train|Eval) \S")
+_ENTRY = re.compile(r"\s+Train ([\w/.@ -]+): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))\s*$")
 
 
 class Reader:
@@ -38,16 +38,16 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        head = HEAD.match(line.text)
+        head = _HEAD.match(line.text)
         if not head:
             return False
-        self.values, self.claims, step = {}, BLOCK, int(head[2])
-        self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
+        self.values, self.claims, step = {}, _BLOCK, int(head[2])
+        self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
         self.step = self.rows.step = step
         return True
 
     def more(self, line: Line) -> None:
-        rows, match = self.rows, ENTRY.match(line.text)
+        rows, match = self.rows, _ENTRY.match(line.text)
         if not match:
             if ": <" not in line.text and line.text.lstrip().startswith("Train "):  # an image, printed as an object
                 rows.problem(line.number, "the value is not a number", line.text)
@@ -57,7 +57,7 @@ class Reader:
         if name == "throughput/samples_per_sec":
             batches = self.values.get("throughput/batches_per_sec")
             rows.add(
-                "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
+                "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
                 step=self.step, step_s=1 / batches if batches else None, samples_per_s=value, rate_scope="global",
                 value_kind="running_mean", loss=self.values.get("loss/train/total"),
             )  # fmt: skip
@@ -66,4 +66,4 @@ class Reader:
         elif name == "trainer/device_train_microbatch_size" and value.is_integer():
             rows.param("micro_batch_size", int(value), line.number)
         else:
-            rows.metric(line.number, line.rank, line.place, self.step, name, value)
+            rows.metric(line.number, line.rank, line.location, self.step, name, value)

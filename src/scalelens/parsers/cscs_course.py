@@ -19,18 +19,18 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
 
-RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?\d+(?:\.\d*)?|nan|inf) \| Tokens per second: ")
-FIELD = re.compile(r"\s*([A-Z][\w /%()-]*): (-?\d+(?:\.\d*)?|nan|inf)(?: (GB))?\s*(?:\||\Z)")
-STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
-ARGUMENT = re.compile(r"\b(sequence_length|batch_size)=(\d{1,9})\b")
-FACTS = {"sequence_length": "seq_length", "batch_size": "micro_batch_size"}
+_RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?\d+(?:\.\d*)?|nan|inf) \| Tokens per second: ")
+_FIELD = re.compile(r"\s*([A-Z][\w /%()-]*): (-?\d+(?:\.\d*)?|nan|inf)(?: (GB))?\s*(?:\||\Z)")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
+_ARGUMENT = re.compile(r"\b(sequence_length|batch_size)=(\d{1,9})\b")
+_FACTS = {"sequence_length": "seq_length", "batch_size": "micro_batch_size"}
 
 
 class Reader:
@@ -40,34 +40,34 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.search(line.text):
+        if match := _RECORD.search(line.text):
             self.record(match, line)
             return True
         if "Experiment args: Namespace(" not in line.text:
             return False
-        arguments = ARGUMENT.findall(line.text.partition("Experiment args: ")[2])
+        arguments = _ARGUMENT.findall(line.text.partition("Experiment args: ")[2])
         for name, value in arguments:
-            self.rows.param(FACTS[name], int(value), line.number)
+            self.rows.param(_FACTS[name], int(value), line.number)
         return bool(arguments)
 
     def record(self, match: re.Match[str], line: Line) -> None:
         values: dict[str, float] = {}
         text, end = line.text, match.end() - len("Tokens per second: ")
-        while field := FIELD.match(text, end):
+        while field := _FIELD.match(text, end):
             values[field[1]] = float(field[2]) * (2**30 if field[3] else 1)
             end = field.end()
         if end < len(text.rstrip()) or "TFLOPs" not in values or not re.search(r"\.\d\d(?: GB)?\s*+\|?\s*+\Z", text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return
         rows, step = self.rows, int(match[1])
-        stamp = STAMP.search(text)
+        stamp = _STAMP.search(text)
         ts = iso_time(stamp[1]) if stamp else None
-        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
         rows.step, rows.steps_line = step, line.number
-        size, length = (rows.params.get(fact) for fact in FACTS.values())
+        size, length = (rows.params.get(fact) for fact in _FACTS.values())
         speed = values["Tokens per second"]
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "train"}
         row |= {"step": step, "averaged_steps": steps, "value_kind": "instant" if steps == 1 else "interval_mean"}
         row |= {"nan_steps": 1} if match[2] == "nan" else {"loss": float(match[2])}
         row |= {"tflops_per_device": values.pop("TFLOPs"), "rate_scope": "rank"}
@@ -79,4 +79,4 @@ class Reader:
         rows.put("steps", line.number, row)
         units = {"Tokens per second": "tokens/s"}
         named = [(name, value, "%" if name.endswith("(%)") else units.get(name)) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)

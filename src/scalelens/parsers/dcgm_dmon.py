@@ -25,19 +25,19 @@ from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 4
 
-POWERS = ("POWER", "POWR", "PWR")
-ENERGY = "TOTEC"
-CLOCK = "SMCLK"
-HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
-UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
-ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
-SCALES = {"W": 1.0, "mW": 1e-3, "mJ": 1e-3, "J": 1.0}
-SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
+_POWERS = ("POWER", "POWR", "PWR")
+_ENERGY = "TOTEC"
+_CLOCK = "SMCLK"
+_HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
+_UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
+_ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
+_SCALES = {"W": 1.0, "mW": 1e-3, "mJ": 1e-3, "J": 1.0}
+_SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = next((match for line in first_lines(head)[:3] if (match := HEADER.fullmatch(line.rstrip()))), None)
-    return bool(first) and bool({*(first[2] if first else "").split()} & {*POWERS, ENERGY})
+    first = next((match for line in first_lines(head)[:3] if (match := _HEADER.fullmatch(line.rstrip()))), None)
+    return bool(first) and bool({*(first[2] if first else "").split()} & {*_POWERS, _ENERGY})
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -46,9 +46,9 @@ def read(source: Source, rows: Rows) -> None:
     units: dict[str, str] = {}
     timeless = 0
     for number, text, whole in lines_of(source):
-        if match := HEADER.fullmatch(text.rstrip()):
+        if match := _HEADER.fullmatch(text.rstrip()):
             header = match[2].split()
-        elif match := ROW.fullmatch(text.rstrip()):
+        elif match := _ROW.fullmatch(text.rstrip()):
             before, kind, device, rest = match.groups()
             values = rest.split()
             if not whole or len(values) != len(header):
@@ -56,19 +56,19 @@ def read(source: Source, rows: Rows) -> None:
                 continue
             stamp = stamp_of(before)
             timeless = timeless or (0 if stamp else number)
-            sensor = Sensor(None, device if kind in SCOPES else f"{kind} {device}", SCOPES.get(kind))
+            sensor = Sensor(None, device if kind in _SCOPES else f"{kind} {device}", _SCOPES.get(kind))
             for name, value in zip(header, values, strict=True):
-                if name in POWERS:
-                    samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, "W"), 1.0))
-                elif name == ENERGY:
-                    samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
-                elif name == CLOCK:
+                if name in _POWERS:
+                    samples.power(number, sensor, value, stamp, _SCALES.get(units.get(name, "W"), 1.0))
+                elif name == _ENERGY:
+                    samples.counter(number, sensor, value, stamp, _SCALES.get(units.get(name, "mJ"), 1e-3))
+                elif name == _CLOCK:
                     samples.clock(number, sensor, value)
-        elif match := UNITS.fullmatch(text.rstrip()):
+        elif match := _UNITS.fullmatch(text.rstrip()):
             names = match[2].split()
             units = dict(zip(header, names, strict=True)) if len(names) == len(header) else {}
         else:
             rows.problem(number, "the line is neither a header nor a row", text)
-    samples.finish(ENERGY)
+    samples.finish(_ENERGY)
     if timeless:
         rows.problem(timeless, "the samples have no time (dcgmi dmon prints none): no energy follows from their powers")

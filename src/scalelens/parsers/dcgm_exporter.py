@@ -25,12 +25,12 @@ from scalelens.tabular.cells import first_lines, head_lines, lines_of
 
 VERSION = 3
 
-METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-POWERS = ("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_POWER_USAGE_INSTANT")
-CPU = "DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT"
-ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
-NAMES = (*POWERS, CPU, ENERGY)
+_METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_POWERS = ("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_POWER_USAGE_INSTANT")
+_CPU = "DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT"
+_ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+_NAMES = (*_POWERS, _CPU, _ENERGY)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -41,29 +41,29 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
-    mean = any(text.startswith(POWERS[0] + "{") for _, text, _ in lines_of(source))
+    mean = any(text.startswith(_POWERS[0] + "{") for _, text, _ in lines_of(source))
     line_stamp = None
     timeless = 0
     for number, text, whole in lines_of(source):
-        if not text.startswith(NAMES):
+        if not text.startswith(_NAMES):
             line_stamp = (stamp_of(text) if not text.startswith(("#", "DCGM_")) else None) or line_stamp
             continue
-        match = METRIC.fullmatch(text.strip())
+        match = _METRIC.fullmatch(text.strip())
         if not match or not whole:
             rows.problem(number, "the line is cut or damaged", text)
             continue
         name, labels, value, ms = match.groups()
-        about = dict(LABEL.findall(labels))
+        about = dict(_LABEL.findall(labels))
         stamp = stamp_of(ms) if ms else line_stamp
         node, device = about.get("Hostname") or about.get("hostname"), about.get("gpu") or about.get("cpu")
         if "GPU_I_ID" in about:
             device = f"{device}/{about['GPU_I_ID']}"
-        sensor = Sensor(node, device, "cpu" if name == CPU else "gpu")
-        if name == ENERGY:
+        sensor = Sensor(node, device, "cpu" if name == _CPU else "gpu")
+        if name == _ENERGY:
             samples.counter(number, sensor, value, stamp, 1e-3)
-        elif name in (CPU, POWERS[not mean]):
+        elif name in (_CPU, _POWERS[not mean]):
             samples.power(number, sensor, value, stamp)
             timeless = timeless or (0 if stamp else number)
-    samples.finish(ENERGY)
+    samples.finish(_ENERGY)
     if timeless:
         rows.problem(timeless, "the samples have no time: no energy follows from their powers")

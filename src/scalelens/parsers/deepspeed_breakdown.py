@@ -15,14 +15,14 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("time (ms) |",)
 
-HEAD = re.compile(r"\[[\d :,-]{19,30}\] \[[A-Z]+\] \[\w+\.py:\d+:\w+\] \[Rank (\d+)\] (?:rank=\d+ )?time \(ms\) \|")
-TIMER = re.compile(r" ([A-Za-z_][\w ./-]{0,99}): (\d+\.\d+(?:e[-+]?\d+)?)\s*(?:\||$)")
+_HEAD = re.compile(r"\[[\d :,-]{19,30}\] \[[A-Z]+\] \[\w+\.py:\d+:\w+\] \[Rank (\d+)\] (?:rank=\d+ )?time \(ms\) \|")
+_TIMER = re.compile(r" ([A-Za-z_][\w ./-]{0,99}): (\d+\.\d+(?:e[-+]?\d+)?)\s*(?:\||$)")
 
 
 class Reader:
@@ -32,14 +32,14 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         timers, end = [], head.end()
-        while match := TIMER.match(line.text, end):
+        while match := _TIMER.match(line.text, end):
             timers.append((match[1], float(match[2]), "ms"))
             end = match.end()
-        self.rows.metrics(line.number, int(head[1]), line.place, None, timers)
+        self.rows.metrics(line.number, int(head[1]), line.location, None, timers)
         if line.text[end:].strip() or not timers:
             self.rows.problem(line.number, "a timer holds no number, or the line is cut", line.text)
         return True

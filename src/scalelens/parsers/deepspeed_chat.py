@@ -22,7 +22,7 @@ Samples:
 import re
 from collections.abc import Sequence
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
@@ -31,17 +31,17 @@ ANCHORS = (
     "| PPO Epoch: ", "Time/seq ",
 )  # fmt: skip
 
-ENGINE = re.compile(r"\|E2E latency=(\d+\.\d+)s \|")
-PART = re.compile(r"\|([A-Za-z0-9 ]{1,30})=(\d+\.\d+)s?(?= |\||$)")
-MEASURED = re.compile(
+_ENGINE = re.compile(r"\|E2E latency=(\d+\.\d+)s \|")
+_PART = re.compile(r"\|([A-Za-z0-9 ]{1,30})=(\d+\.\d+)s?(?= |\||$)")
+_MEASURED = re.compile(
     r"(?:End-to-End =>|Model Parameters: \S+ ?B?,) Latency: +(\d+\.\d+) ?s, TFLOPs: +(\d+\.\d+),"
     r" Samples/sec: +(\d+\.\d+), Time/seq \d+\.\d+ ?s, Batch Size: (\d+), (?:Total Seq\.|Sequence) Length: (\d+)\s*$"
 )
-STAGE = re.compile(r"(Generation|Training) +=> Latency: +(\d+\.\d+) ?s,.* TFLOPs: +(\d+\.\d+)(?=,|\s*$)")
-LOSSES = re.compile(r"[Ee]poch: (\d+) ?\| ?[Ss]tep: (\d+) ?\| ?(?:PPO Epoch|ppo_ep): \d+ ?\|")
-LOSS = re.compile(r" ?([A-Za-z_ ]{1,40}): (-?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf)) ?(?:\||$)")
-Part = tuple[str, str, str | None]  # name, number, unit
-BEGIN = re.compile(r"\|E2E|End-to-End =>|Generation =>|Training   =>|Model Parameters:|[Ee]poch: \d")
+_STAGE = re.compile(r"(Generation|Training) +=> Latency: +(\d+\.\d+) ?s,.* TFLOPs: +(\d+\.\d+)(?=,|\s*$)")
+_LOSSES = re.compile(r"[Ee]poch: (\d+) ?\| ?[Ss]tep: (\d+) ?\| ?(?:PPO Epoch|ppo_ep): \d+ ?\|")
+_LOSS = re.compile(r" ?([A-Za-z_ ]{1,40}): (-?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf)) ?(?:\||$)")
+_Part = tuple[str, str, str | None]  # name, number, unit
+_BEGIN = re.compile(r"\|E2E|End-to-End =>|Generation =>|Training   =>|Model Parameters:|[Ee]poch: \d")
 
 
 class Reader:
@@ -52,28 +52,28 @@ class Reader:
         self.steps: dict[str, int] = {}  # iterations printed in each of the two forms
 
     def take(self, line: Line) -> bool:
-        if engine := ENGINE.match(line.text):
+        if engine := _ENGINE.match(line.text):
             return self.engine(line, float(engine[1]))
-        if match := MEASURED.match(line.text):
+        if match := _MEASURED.match(line.text):
             self.iteration(line, match)
-        elif match := STAGE.match(line.text):
+        elif match := _STAGE.match(line.text):
             step = self.steps.get("measured", 0) - 1
             self.metrics(line, step, [("Latency", match[2], "s"), ("TFLOPs", match[3], "TFLOP/s")], f"{match[1]} ")
-        elif match := LOSSES.match(line.text):
-            losses = [(name, value, None) for name, value in LOSS.findall(line.text, match.end())]
+        elif match := _LOSSES.match(line.text):
+            losses = [(name, value, None) for name, value in _LOSS.findall(line.text, match.end())]
             self.metrics(line, int(match[2]) if match[1] == "0" else None, losses)  # counted within the epoch
-        elif BEGIN.match(line.text):
+        elif _BEGIN.match(line.text):
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
         else:
             return False
         return True
 
-    def metrics(self, line: Line, step: int | None, values: Sequence[Part], of: str = "") -> None:
+    def metrics(self, line: Line, step: int | None, values: Sequence[_Part], of: str = "") -> None:
         named = [(of + name.strip(), float(value), unit) for name, value, unit in values]
-        self.rows.metrics(line.number, line.rank, line.place, step if step is None or step >= 0 else None, named)
+        self.rows.metrics(line.number, line.rank, line.location, step if step is None or step >= 0 else None, named)
 
     def engine(self, line: Line, step_s: float) -> bool:
-        parts = [(name, value, "samples/s" if "PerSec" in name else "s") for name, value in PART.findall(line.text)]
+        parts = [(name, value, "samples/s" if "PerSec" in name else "s") for name, value in _PART.findall(line.text)]
         step = self.steps.get("engine", 0)
         self.steps["engine"] = step + 1
         rates = {name: float(value) for name, value, _ in parts}
@@ -97,7 +97,7 @@ class Reader:
 
     def row(self, line: Line, step: int, step_s: float, rate: float | None, **more: float) -> None:
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1, value_kind="instant", samples_per_s=rate, rate_scope="global", **more,
         )  # fmt: skip
         self.rows.step, self.rows.steps_line = step, line.number

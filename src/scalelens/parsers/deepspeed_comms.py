@@ -18,22 +18,22 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 
 VERSION = 2
 ANCHORS = ("| comm op: ", "Comm. Op   ")
 
-NUMBER = r"(-?\d+\.\d+)"
-OPERATION = re.compile(
+_NUMBER = r"(-?\d+\.\d+)"
+_OPERATION = re.compile(
     rf"rank=(\d+) \| comm op: ([a-z]\w{{0,99}}(?: \| \[Caller Func: [^]|]{{1,99}}\])?)"
-    rf" \| time \(ms\): {NUMBER} \| msg size: ([\d.]+) ?([KMGTPE]?B)"
-    rf" \| algbw \(Gbps\): {NUMBER} +\| busbw \(Gbps\): {NUMBER}\s*$"
+    rf" \| time \(ms\): {_NUMBER} \| msg size: ([\d.]+) ?([KMGTPE]?B)"
+    rf" \| algbw \(Gbps\): {_NUMBER} +\| busbw \(Gbps\): {_NUMBER}\s*$"
 )
-TABLE = re.compile(r"[a-z]\w{0,99}(?: \| \[Caller Func: [^]|]{1,99}\])?\s*$|\s{9,40}\d[\d.]* ?[KMGTPE]?B\s+\d")
-ROW = re.compile(rf"\s+(\d[\d.]* ?[KMGTPE]?B)\s+(\d+)\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}")
-SCALE = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4, "PB": 1024**5, "EB": 1024**6}
+_TABLE = re.compile(r"[a-z]\w{0,99}(?: \| \[Caller Func: [^]|]{1,99}\])?\s*$|\s{9,40}\d[\d.]* ?[KMGTPE]?B\s+\d")
+_ROW = re.compile(rf"\s+(\d[\d.]* ?[KMGTPE]?B)\s+(\d+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}")
+_SCALE = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4, "PB": 1024**5, "EB": 1024**6}
 
 
 class Reader:
@@ -47,21 +47,21 @@ class Reader:
     def take(self, line: Line) -> bool:
         self.claims = None
         if line.text.startswith("Comm. Op   "):
-            self.claims, self.operation = TABLE, ""
+            self.claims, self.operation = _TABLE, ""
             self.straggler = "straggler" in line.text
             return True
         if "| comm op: " not in line.text:
             return False
-        match = OPERATION.search(line.text)
+        match = _OPERATION.search(line.text)
         size = number(match[4]) if match else None
         if not match or size is None:
             self.rows.problem(line.number, "the operation is cut, or something else was printed into it", line.text)
             return True
         name = match[2]
         self.rows.metrics(
-            line.number, int(match[1]), line.place, None,
+            line.number, int(match[1]), line.location, None,
             [
-                (f"comm {name} time", float(match[3]), "ms"), (f"comm {name} size", size * SCALE[match[5]], "bytes"),
+                (f"comm {name} time", float(match[3]), "ms"), (f"comm {name} size", size * _SCALE[match[5]], "bytes"),
                 (f"comm {name} algbw", float(match[6]), "Gbps"), (f"comm {name} busbw", float(match[7]), "Gbps"),
             ],
         )  # fmt: skip
@@ -69,7 +69,7 @@ class Reader:
 
     def more(self, line: Line) -> None:
         """A line of the table: the name of an operation, or the sums of one message size."""
-        row = ROW.match(line.text)
+        row = _ROW.match(line.text)
         if not row:
             if line.text[:1].isspace():
                 self.rows.problem(line.number, "a row of the table of operations is cut", line.text)
@@ -77,7 +77,7 @@ class Reader:
                 self.operation = line.text.strip()
             return
         name = f"comm {self.operation} {row[1]}"
-        place = (line.number, line.rank, line.place, None)
+        place = (line.number, line.rank, line.location, None)
         if self.straggler:
             totals = [(f"{name} total transfer time", float(row[3]), "ms"), (f"{name} total wait", float(row[4]), "ms")]
             self.rows.metrics(*place, totals)

@@ -14,18 +14,18 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
-FACTS = {
+_FACTS = {
     "world_size": "devices", "train_batch_size": "global_batch_size", "steps_per_print": "steps_per_print",
     "train_micro_batch_size_per_gpu": "micro_batch_size", "zero_optimization_stage": "zero_stage",
     "gradient_accumulation_steps": "gradient_accumulation_steps",
 }  # fmt: skip
-PRECISIONS = {"fp16_enabled": "fp16", "bfloat16_enabled": "bf16", "float16_enabled": "fp16"}
-ANCHORS = tuple(f":print]   {key} " for key in (*FACTS, *PRECISIONS))
-SETTING = re.compile(r"\[config\.py:\d+:print\]   (\w+) \.* ?(\w+)\s*$")
+_PRECISIONS = {"fp16_enabled": "fp16", "bfloat16_enabled": "bf16", "float16_enabled": "fp16"}
+ANCHORS = tuple(f":print]   {key} " for key in (*_FACTS, *_PRECISIONS))
+_SETTING = re.compile(r"\[config\.py:\d+:print\]   (\w+) \.* ?(\w+)\s*$")
 
 
 class Reader:
@@ -35,12 +35,12 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        match = SETTING.search(line.text)
+        match = _SETTING.search(line.text)
         if not match:
             return False
         key, value = match[1], match[2]
-        if key in FACTS and value.isdecimal():
-            self.rows.param(FACTS[key], int(value), line.number)
-        elif key in PRECISIONS and value == "True":
-            self.rows.param("precision", PRECISIONS[key], line.number)
+        if key in _FACTS and value.isdecimal():
+            self.rows.param(_FACTS[key], int(value), line.number)
+        elif key in _PRECISIONS and value == "True":
+            self.rows.param("precision", _PRECISIONS[key], line.number)
         return True

@@ -22,23 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import FRACTION
-from scalelens.parsing.record_forms import Field, RecordForm, Records, extend, rising
+from scalelens.parsing.record_forms import FieldForm, RecordForm, Records, extend, rising
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" iter time (s): ",)
 
-N = r"([-+]?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf))"
-RECORD = re.compile(
-    rf"steps: (\d+) loss: {N} ((?:[\w./-]{{1,99}}: {N} )*)iter time \(s\): (\d+\.\d+) samples/sec: (\d+\.\d+)\s*$"
+_N = r"([-+]?(?:\d+\.\d+(?:e[-+]?\d+)?|nan|inf))"
+_RECORD = re.compile(
+    rf"steps: (\d+) loss: {_N} ((?:[\w./-]{{1,99}}: {_N} )*)iter time \(s\): (\d+\.\d+) samples/sec: (\d+\.\d+)\s*$"
 )
-LOSS = re.compile(rf"([\w./-]{{1,99}}): {N} ")
+_LOSS = re.compile(rf"([\w./-]{{1,99}}): {_N} ")
 
-MEGATRON = ("megatron", "gpt-neox", "primus")
-Held = tuple[Line, re.Match[str]]
-Metric = tuple[str, float, str | None]
+_MEGATRON = ("megatron", "gpt-neox", "primus")
+_Held = tuple[Line, re.Match[str]]
+_Metric = tuple[str, float, str | None]
 
 
 class Reader:
@@ -46,14 +46,14 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.held: Held | None = None  # the first line, until it is known whether Megatron's records follow
+        self.held: _Held | None = None  # the first line, until it is known whether Megatron's records follow
         self.interval: int | None = None
         self.first: dict[str, Any] | None = None  # the first row of an attempt, until its interval is known
         self.form: RecordForm | None = None  # of the record that was taken last
         self.names: list[str] = []  # of the numbers of that form behind the step
 
     def take(self, line: Line) -> bool:
-        match = RECORD.search(line.text)
+        match = _RECORD.search(line.text)
         if not match:
             if not line.text.startswith("steps: "):
                 return False  # other tools print an iter time
@@ -76,14 +76,14 @@ class Reader:
 
     def record(self, line: Line, match: re.Match[str]) -> None:
         rows, step = self.rows, int(match[1])
-        losses: list[Metric] = [(name, float(value), None) for name, value in LOSS.findall(match[3])]
+        losses: list[_Metric] = [(name, float(value), None) for name, value in _LOSS.findall(match[3])]
         step_s, rate = float(match[5]), float(match[6])
         if self.beside_megatron():
             self.form = None
             losses += [("iter time", step_s, "s"), ("samples/sec", rate, "samples/s")]
-            rows.metrics(line.number, line.rank, line.place, step, losses)
+            rows.metrics(line.number, line.rank, line.location, step, losses)
             return
-        position = rows.attempt_of(line.number, step, line.rank, line.place, step_s=step_s)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, step_s=step_s)
         if position.begins:
             self.first = None
         if position.before is not None:
@@ -94,16 +94,16 @@ class Reader:
         if self.first and averaged:
             self.first.update(averaged_steps=averaged, value_kind=kind)
             self.first = None
-        batch = rows.params.get("global_batch_size") or whole_batch(step_s, rate)
+        batch = rows.params.get("global_batch_size") or _whole_batch(step_s, rate)
         row: dict[str, Any] = {
-            "attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step,
+            "attempt": position.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step,
             "step_s": step_s, "averaged_steps": averaged, "value_kind": kind, "loss": float(match[2]),
             "samples": float(batch) if batch else None, "samples_per_s": rate, "rate_scope": "global",
         }  # fmt: skip
         rows.put("steps", line.number, row)
         if averaged is None:
             self.first = row
-        rows.metrics(line.number, line.rank, line.place, step, losses)
+        rows.metrics(line.number, line.rank, line.location, step, losses)
         rows.step = step
         rows.steps_line = line.number
         if "framework" not in rows.params:
@@ -112,16 +112,16 @@ class Reader:
             rows.param("global_batch_size", batch, line.number, origin="inferred")
         names = ["loss", *(name for name, _, _ in losses), "iter time (s)", "samples/sec"]
         if rows.many and (not self.form or self.names != names):
-            self.form, self.names = form_of(names), names
+            self.form, self.names = _form_of(names), names
 
     def beside_megatron(self) -> bool:
         params = self.rows.params
-        return "train_iters" in params or str(params.get("framework")).startswith(MEGATRON)
+        return "train_iters" in params or str(params.get("framework")).startswith(_MEGATRON)
 
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one in intervals that are no shorter than those before."""
         rows, prefix = self.rows, records.prefix
-        following, batch = rows.following(prefix.rank, prefix.place), rows.params.get("global_batch_size")
+        following, batch = rows.following(prefix.rank, prefix.location), rows.params.get("global_batch_size")
         if not (following and batch and self.interval) or self.first or self.held or self.beside_megatron():
             return 0
         attempt, launch = following
@@ -133,7 +133,7 @@ class Reader:
             return 0
         records, steps = records.part(0, count), steps[:count]
         loss, *others, step_s, rate = records.fields[1:]
-        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location, "step": steps}
         rows.put_columns("steps", whose | {
             "attempt": attempt, "phase": "train", "step_s": step_s, "averaged_steps": self.interval,
             "value_kind": "instant" if self.interval == 1 else "interval_mean", "loss": loss,
@@ -148,14 +148,14 @@ class Reader:
         return count
 
 
-def form_of(names: list[str]) -> RecordForm:
+def _form_of(names: list[str]) -> RecordForm:
     """The form of a record: between two colons stand a number and the name of the next one."""
     step, *others = [rb" *" + re.escape(re.sub(r"\d", "0", name)).encode() for name in names] + [b""]
-    fields = [Field(" ", step), *(Field(" ", FRACTION + behind) for behind in others)]
+    fields = [FieldForm(" ", step), *(FieldForm(" ", FRACTION + behind) for behind in others)]
     return RecordForm("steps", ":", fields, closed=False)
 
 
-def whole_batch(step_s: float, rate: float) -> int | None:
+def _whole_batch(step_s: float, rate: float) -> int | None:
     """The only whole number of samples that rounds to this time and rate, both printed with three decimals."""
     low, high = (step_s - 0.0005) * (rate - 0.0005), (step_s + 0.0005) * (rate + 0.0005)
     if not math.isfinite(high):

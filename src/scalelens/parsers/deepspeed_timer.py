@@ -28,31 +28,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import Launch
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import LARGEST_AMOUNT, amount
 from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("SamplesPerSec=", ", skipped=")
 
-N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf|nan))"
-STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
-PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
-RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={N}, Curr)?SamplesPerSec={N}(?=,|\s*$)")
-MEMORY = re.compile(rf", MemAllocated={N}GB, MaxMemAllocated={N}GB")
+_N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf|nan))"
+_STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]")
+_PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
+_RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={_N}, Curr)?SamplesPerSec={_N}(?=,|\s*$)")
+_MEMORY = re.compile(rf", MemAllocated={_N}GB, MaxMemAllocated={_N}GB")
 # What may stand before a record: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Other text means that the record is quoted.
-LOGGER = re.compile(
+_LOGGER = re.compile(
     r"(?:(?:.*\| *\d+/\d+ \[[^]]*\] *)?|stdout: |\[\d{1,6}\] )"
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
 )
-PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
-NAMES = re.compile(r"(\w+)=")
-RANK = re.compile(r"\[Rank (\d{1,9})\] step$")  # at the end of a head
-MEGATRON = ("megatron", "gpt-neox", "primus")
-GIBI = pa.scalar(float(2**30), FLOAT)  # without a type, Arrow would look for time libraries each time
+_PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
+_NAMES = re.compile(r"(\w+)=")
+_RANK = re.compile(r"\[Rank (\d{1,9})\] step$")  # at the end of a head
+_MEGATRON = ("megatron", "gpt-neox", "primus")
+_GIBI = pa.scalar(float(2**30), FLOAT)  # without a type, Arrow would look for time libraries each time
 
 
 class Reader:
@@ -71,10 +71,10 @@ class Reader:
     def take(self, line: Line) -> bool:
         if ", skipped=" in line.text:
             return self.progress(line)
-        place = PLACE.search(line.text)
-        if not place or not LOGGER.match(line.text[: place.start()]):
+        place = _PLACE.search(line.text)
+        if not place or not _LOGGER.match(line.text[: place.start()]):
             return False
-        if rates := RATES.match(line.text, place.end()):
+        if rates := _RATES.match(line.text, place.end()):
             self.record(line, place, rates)
         else:
             self.rows.problem(line.number, "the record is cut, or its rate is not a number", line.text)
@@ -83,9 +83,9 @@ class Reader:
     def progress(self, line: Line) -> bool:
         """`[Rank 0] step=`: the learning rate of each group, and the steps skipped so far."""
         begin = line.text.find("[Rank ")
-        if begin < 0 or not LOGGER.match(line.text[:begin]) or "] step=" not in line.text:
+        if begin < 0 or not _LOGGER.match(line.text[:begin]) or "] step=" not in line.text:
             return False
-        match = PROGRESS.match(line.text, begin)
+        match = _PROGRESS.match(line.text, begin)
         if not match:
             self.rows.problem(line.number, "the line is cut before its learning rates", line.text)
             return True
@@ -93,42 +93,42 @@ class Reader:
         self.before, self.rates = (int(match[2]), rates[0]), line
         named = [(f"lr {k}" if k else "lr", rate, None) for k, rate in enumerate(rates) if rate is not None]
         skipped = ("skipped", float(match[3]), "steps")
-        self.rows.metrics(line.number, int(match[1]), line.place, int(match[2]), [skipped, *named])
+        self.rows.metrics(line.number, int(match[1]), line.location, int(match[2]), [skipped, *named])
         return True
 
     def record(self, line: Line, place: re.Match[str], rates: re.Match[str]) -> None:
         rows = self.rows
-        mean, rate, memory = amount(rates[1]), amount(rates[2]), MEMORY.match(line.text, rates.end())
+        mean, rate, memory = amount(rates[1]), amount(rates[2]), _MEMORY.match(line.text, rates.end())
         if self.memory and not memory:
             rows.problem(line.number, "the record is cut, and its last number may be cut too", line.text)
         progress, self.before, self.memory = self.before, None, self.memory or bool(memory)
         step = int(place[2]) if place[2] else progress[0] if progress else int(place[4]) if int(place[3]) == 0 else None
         others = [("RunningAvgSamplesPerSec", mean, "samples/s")]
         if memory:
-            others.append(("MemAllocated", in_bytes(memory[1]), "bytes"))
+            others.append(("MemAllocated", _in_bytes(memory[1]), "bytes"))
         megatron = self.beside_megatron()
         if megatron:
             others.append(("CurrSamplesPerSec" if rates[1] else "SamplesPerSec", rate, "samples/s"))
         metrics = [(name, value, unit) for name, value, unit in others if value is not None]
-        rows.metrics(line.number, line.rank, line.place, step, metrics)
+        rows.metrics(line.number, line.rank, line.location, step, metrics)
         if megatron:
             self.form, self.known = None, []
             return
         if rows.many:
             self.learn(line, self.rates if progress else None)
         batch = rows.params.get("global_batch_size") if place[2] else None
-        stamp = STAMP.search(line.text)
+        stamp = _STAMP.search(line.text)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         if step is not None:
-            self.attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=False).attempt
+            self.attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=False).attempt
             rows.step = step
         rows.add(
-            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
             samples=batch, samples_per_s=rate, rate_scope="global",
             averaged_steps=1 if rates[1] else None, value_kind="instant" if rates[1] else "running_mean",
             learning_rate=progress[1] if progress and progress[0] == step else None,
-            peak_memory_bytes=in_bytes(memory[2]) if memory else None,
+            peak_memory_bytes=_in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
         rows.steps_line = line.number
@@ -137,28 +137,28 @@ class Reader:
 
     def beside_megatron(self) -> bool:
         params = self.rows.params
-        return "train_iters" in params or str(params.get("framework")).startswith(MEGATRON)
+        return "train_iters" in params or str(params.get("framework")).startswith(_MEGATRON)
 
     def learn(self, line: Line, rates: Line | None) -> None:
         """Learns the form of a record and of the line above it, where it is another one than so far."""
-        if rates and (rates.number + 1, rates.rank, rates.place) != (line.number, line.rank, line.place):
+        if rates and (rates.number + 1, rates.rank, rates.location) != (line.number, line.rank, line.location):
             rates = None
         texts = [both.text.rstrip(" ") for both in (line, rates) if both]
-        known = [(text.find("="), NAMES.findall(text)) for text in texts]
+        known = [(text.find("="), _NAMES.findall(text)) for text in texts]
         if known == self.known:
             return
         self.form, self.known, self.names = None, known, known[0][1]
         form = form_of_named(texts[0])
         if form and rates:
             form.above = form_of_named(texts[1])
-        whole = not rates or (form and form.above and RANK.search(form.above.head))
+        whole = not rates or (form and form.above and _RANK.search(form.above.head))
         if whole and {"global_step", "CurrSamplesPerSec"} <= {*self.names}:
             self.form = form
 
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one, and which hold amounts alone."""
         rows, form, values = self.rows, records.form, self.named(records)
-        following, stamp = rows.following(records.prefix.rank, records.prefix.place), STAMP.search(form.head)
+        following, stamp = rows.following(records.prefix.rank, records.prefix.location), _STAMP.search(form.head)
         if not following or not stamp or rows.zone or self.before or "framework" not in rows.params:
             return 0
         if self.beside_megatron():
@@ -188,7 +188,7 @@ class Reader:
         """What `record` does, for records that go on with a launch."""
         rows, values, prefix = self.rows, self.named(records), records.prefix
         steps = values["global_step"].to_numpy().astype(np.int64)
-        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location, "step": steps}
         rates = self.add_progress(records.above, whose) if records.above else None
         rate, memory = values["CurrSamplesPerSec"], values.get("MaxMemAllocated")
         batch = rows.params.get("global_batch_size")
@@ -196,12 +196,12 @@ class Reader:
             "attempt": attempt, "phase": "train", "epoch": values["epoch"], "samples_per_s": rate, "rate_scope": "global",
             "step_s": pc.divide(pa.scalar(float(batch), FLOAT), rate) if batch else None,
             "samples": None if batch is None else float(batch), "averaged_steps": 1, "value_kind": "instant",
-            "learning_rate": rates, "peak_memory_bytes": None if memory is None else pc.multiply(memory, GIBI),
+            "learning_rate": rates, "peak_memory_bytes": None if memory is None else pc.multiply(memory, _GIBI),
             "ts": ts, "ts_origin": "naive",
         })  # fmt: skip
         self.add_metrics(whose, "RunningAvgSamplesPerSec", values["RunningAvgSamplesPerSec"], "samples/s")
         if memory is not None:
-            self.add_metrics(whose, "MemAllocated", pc.multiply(values["MemAllocated"], GIBI), "bytes")
+            self.add_metrics(whose, "MemAllocated", pc.multiply(values["MemAllocated"], _GIBI), "bytes")
         latest = np.maximum.accumulate(np.concatenate(([np.datetime64(launch.latest)], ts.to_numpy())))
         seconds = np.diff(latest) / np.timedelta64(1, "us") / 1e6  # a clock that goes back stands still
         extend(launch, steps, pa.array(seconds / np.diff(steps, prepend=launch.top)), ts)
@@ -209,7 +209,7 @@ class Reader:
 
     def add_progress(self, records: Records, whose: dict[str, Any]) -> pa.Array:
         """What `progress` does.  Returns the first learning rate of each line."""
-        rank = RANK.search(records.form.head)
+        rank = _RANK.search(records.form.head)
         assert rank
         whose = {**whose, "line": records.lines, "rank": records.form.number_in_head(records, *rank.span(1))}
         _, skipped, *rates = records.fields[: 2 + records.form.fields[2].numbers]
@@ -223,6 +223,6 @@ class Reader:
         self.rows.put_columns("metrics", whose | metric)
 
 
-def in_bytes(gibibytes: str) -> float | None:
+def _in_bytes(gibibytes: str) -> float | None:
     size = amount(gibibytes)
     return None if size is None else size * 2**30

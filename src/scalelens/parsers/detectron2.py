@@ -19,20 +19,20 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("  iter: ",)
 
-HEAD = re.compile(r"eta: (?:(?:\d+ days?, )?\d+:\d\d:\d\d|N/A)  iter: (\d{1,9})(?:/\d+)?(?=\s|\Z)")
-NUMBER = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)"
-FIELD = re.compile(rf"\s\s+([A-Za-z][\w/. -]*): {NUMBER}(?: \({NUMBER}\))?(M?)(?=\s|\Z)")
-COLUMNS = {
+_HEAD = re.compile(r"eta: (?:(?:\d+ days?, )?\d+:\d\d:\d\d|N/A)  iter: (\d{1,9})(?:/\d+)?(?=\s|\Z)")
+_NUMBER = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)"
+_FIELD = re.compile(rf"\s\s+([A-Za-z][\w/. -]*): {_NUMBER}(?: \({_NUMBER}\))?(M?)(?=\s|\Z)")
+_COLUMNS = {
     "last_time": "step_s", "last_data_time": "data_s", "total_loss": "loss", "loss": "loss", "lr": "learning_rate",
     "max_mem": "peak_memory_bytes", "max mem": "peak_memory_bytes",
 }  # fmt: skip
-MEANS = {"time": "step_s", "data_time": "data_s", "data": "data_s"}
+_MEANS = {"time": "step_s", "data_time": "data_s", "data": "data_s"}
 
 
 class Reader:
@@ -42,13 +42,13 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         values, end = dict[str, float](), head.end()
-        while field := FIELD.match(line.text, end):
+        while field := _FIELD.match(line.text, end):
             values[field[1]], end = float(field[2]), field.end()
-            if field[1] in MEANS and field[3]:
+            if field[1] in _MEANS and field[3]:
                 values[field[1]] = float(field[3])
         if end < len(line.text.rstrip()) or "lr" not in values or not values.keys() & {"loss", "total_loss"}:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
@@ -57,16 +57,16 @@ class Reader:
         return True
 
     def record(self, step: int, values: dict[str, float], line: Line) -> None:
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         kind = "instant" if "last_time" in values else "running_mean" if "time" in values else None
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"step": step, "value_kind": kind, "averaged_steps": 1 if kind == "instant" else None}
-        names = COLUMNS if kind == "instant" else COLUMNS | MEANS
+        names = _COLUMNS if kind == "instant" else _COLUMNS | _MEANS
         row |= {names[name]: values.pop(name) for name in names if name in values}
         if "peak_memory_bytes" in row:
             row["peak_memory_bytes"] *= 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
-        others = [(name, value, "s" if name in MEANS else None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, step, others)
+        others = [(name, value, "s" if name in _MEANS else None) for name, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.location, step, others)

@@ -18,16 +18,16 @@ import json
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_count, json_number
 
 VERSION = 1
 ANCHORS = ('"iteration": ',)
 
-ITERATION = re.compile(r'[{ ]"iteration": \d{1,15}[,}]')
-OWN = re.compile(r'"(?:eta_seconds|total_loss|\w+/AP[\w-]*)": ')
-COLUMNS = {"time": "step_s", "data_time": "data_s", "total_loss": "loss", "lr": "learning_rate"}
+_ITERATION = re.compile(r'[{ ]"iteration": \d{1,15}[,}]')
+_OWN = re.compile(r'"(?:eta_seconds|total_loss|\w+/AP[\w-]*)": ')
+_COLUMNS = {"time": "step_s", "data_time": "data_s", "total_loss": "loss", "lr": "learning_rate"}
 
 
 class Reader:
@@ -38,7 +38,7 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
-        if not text.startswith('{"') or not ITERATION.search(text) or not OWN.search(text):
+        if not text.startswith('{"') or not _ITERATION.search(text) or not _OWN.search(text):
             return False
         try:
             record = json.loads(text)
@@ -51,16 +51,16 @@ class Reader:
         step = int(values.pop("iteration"))
         if "total_loss" in values:
             self.train(step, values, line)
-        self.rows.metrics(line.number, line.rank, line.place, step, [(*pair, None) for pair in values.items()])
+        self.rows.metrics(line.number, line.rank, line.location, step, [(*pair, None) for pair in values.items()])
         return True
 
     def train(self, step: int, values: dict[str, float], line: Line) -> None:
         rows = self.rows
-        attempt = rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        attempt = rows.attempt_of(line.number, step, line.rank, line.location).attempt
         kind = "running_mean" if "time" in values else None
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"step": step, "value_kind": kind}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.step, rows.steps_line = step, line.number
         rows.put("steps", line.number, row)

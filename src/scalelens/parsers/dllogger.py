@@ -37,45 +37,45 @@ import statistics
 from datetime import UTC, datetime
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import iso_time, whole
+from scalelens.parsing.values import integer, iso_time
 
 VERSION = 5
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
-PIECE = re.compile(r'DLLL? (?=\d{4}-\d\d-\d\d )|(?:DLLL )?\{"timestamp": ')
-ALONE = 'DLLL {"timestamp": '  # a record in JSON
-CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
-STEP = re.compile(
+_PIECE = re.compile(r'DLLL? (?=\d{4}-\d\d-\d\d )|(?:DLLL )?\{"timestamp": ')
+_ALONE = 'DLLL {"timestamp": '  # a record in JSON
+_CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
+_STEP = re.compile(
     r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
     r"|(?P<only>Iteration:? )(\d+) (?P<bar>\| )?|(?= \S+ : )|(?P<words>[A-Za-z_]+(?: [a-z]+)?)(?: [\d.]+)? \| "
     r"|(?:Training )?Epoch: (\d+) (?:(?:Training )?Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
-KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
-BARRED = re.compile(r"(?:(?P<epoch>epoch) +\d+ |(?= \| ))(?P<iteration>\| iter +\d+/\d+ )?(?= ?\| )")
-FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s))? ?(?= ?\||\Z)")
-WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
-BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
-NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
-COLUMNS = {
+_KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
+_BARRED = re.compile(r"(?:(?P<epoch>epoch) +\d+ |(?= \| ))(?P<iteration>\| iter +\d+/\d+ )?(?= ?\| )")
+_FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s))? ?(?= ?\||\Z)")
+_WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
+_BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
+_COLUMNS = {
     "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
     "train_loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
 }  # fmt: skip
-SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
-EVERY = ("print_freq", "disp_batches", "log_every")
-FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
-WHOLE_JOB = {"kv_store", "negative_samples", "bottom_mlp_sizes"}  # of MXNet, NCF, DLRM: `batch_size` is the global one
-DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
-HELD = 8  # records after which the number of devices is known, or stays unknown
-decode = json.JSONDecoder().raw_decode
+_SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
+_EVERY = ("print_freq", "disp_batches", "log_every")
+_FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
+_WHOLE_JOB = {"kv_store", "negative_samples", "bottom_mlp_sizes"}  # of MXNet, NCF, DLRM: `batch_size` is the global one
+_DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
+_HELD = 8  # records after which the number of devices is known, or stays unknown
+_decode = json.JSONDecoder().raw_decode
 
 
-Record = tuple[Any, dict[str, Any], datetime, str]  # step, data, time and its zone
+_Record = tuple[Any, dict[str, Any], datetime, str]  # step, data, time and its zone
 
 
-class Log:
+class _Log:
     """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
@@ -93,21 +93,21 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.logs: dict[tuple[int | None, str | None], _Log] = {}
         self.units: dict[str, str | None] = {}
         self.ends: dict[str, str] = {}  # what stands behind a record's last number on the console
         self.settings: dict[str, str] = {}  # parameters of this part
 
     def take(self, line: Line) -> bool:
-        alone = line.text.startswith(ALONE) and line.text.count('{"timestamp": ') == 1
-        starts = [0] if alone else [match.start() for match in PIECE.finditer(line.text)]
+        alone = line.text.startswith(_ALONE) and line.text.count('{"timestamp": ') == 1
+        starts = [0] if alone else [match.start() for match in _PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
-            read = self.console(text) if CONSOLE.match(text) else in_json(text)
+            read = self.console(text) if _CONSOLE.match(text) else _in_json(text)
             if read:
                 self.take_record(*read, line)
             else:
-                why = ", or its step is written in an unknown way" if CONSOLE.match(text) else " or damaged"
+                why = ", or its step is written in an unknown way" if _CONSOLE.match(text) else " or damaged"
                 self.rows.problem(line.number, f"the record is cut{why}", text)
         return bool(starts)
 
@@ -115,24 +115,24 @@ class Reader:
         for log in self.logs.values():
             self.flush(log)
 
-    def console(self, text: str) -> Record | None:
-        head = CONSOLE.match(text)
+    def console(self, text: str) -> _Record | None:
+        head = _CONSOLE.match(text)
         stamp = iso_time(head[1]) if head else None
-        if head and stamp and (begin := BARRED.match(text, head.end())):
+        if head and stamp and (begin := _BARRED.match(text, head.end())):
             return self.barred(begin, text.rstrip(), stamp)
-        step = STEP.match(text, head.end()) if head else None
+        step = _STEP.match(text, head.end()) if head else None
         if not step or not stamp:
             return None
-        keys = list(KEY.finditer(text, step.end()))
+        keys = list(_KEY.finditer(text, step.end()))
         ends = [*(key.start() for key in keys[1:]), len(text)]
         data: dict[str, Any] = {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}
         if step["name"]:
             return "PARAMETER", {key: value.strip(" |") for key, value in data.items()}, stamp, "naive"
         for key, value in data.items():
-            number = NUMBER.match(value)
+            number = _NUMBER.match(value)
             data[key] = float(number[0]) if number else None
             if number:
-                behind = BAR.sub(" ", value[number.end() :])
+                behind = _BAR.sub(" ", value[number.end() :])
                 barred = step["bar"] or step["words"]
                 if key == keys[-1][1] and (not behind if barred else self.ends.setdefault(key, behind) != behind):
                     return None
@@ -144,12 +144,12 @@ class Reader:
         at = [0, *at] if step["only"] else at
         return (at if step[0][:1] != "C" else "Calibration"), data, stamp, "naive"
 
-    def barred(self, begin: re.Match[str], text: str, stamp: datetime) -> Record | None:
+    def barred(self, begin: re.Match[str], text: str, stamp: datetime) -> _Record | None:
         """A record between bars.  It is cut unless its last number has a unit, an exponent or the width of a count."""
         data, end = {}, begin.end()
         while end < len(text):
-            field = FIELD.match(text, end)
-            if not field or (field.end() == len(text) and not (field[3] or WHOLE.fullmatch(field[2]))):
+            field = _FIELD.match(text, end)
+            if not field or (field.end() == len(text) and not (field[3] or _WHOLE.fullmatch(field[2]))):
                 return None
             data[field[1]], self.units[field[1]], end = float(field[2]), field[3], field.end()
         step = "Iteration" if begin["iteration"] else "Epoch" if begin["epoch"] else "Summary"
@@ -165,12 +165,14 @@ class Reader:
         else:
             name = ("Epoch" if step else "Summary") if isinstance(step, list) else step
             means = [(f"{name}: {key}", value, self.units.get(key)) for key, value in data.items() if value is not None]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, means, "mean")
 
     def parameters(self, parameters: dict[str, str], line: Line) -> None:
         if parameters.keys() & self.settings.keys() and any(log.at for log in self.logs.values()):  # launched again
             self.finish()
-            if any(self.settings.get(key, parameters[key]) != parameters[key] for key in SETTINGS if key in parameters):
+            if any(
+                self.settings.get(key, parameters[key]) != parameters[key] for key in _SETTINGS if key in parameters
+            ):
                 self.rows.new_part()
                 self.logs, self.settings = {}, {}
             for log in self.logs.values():
@@ -180,12 +182,12 @@ class Reader:
         for key, value in parameters.items():
             self.rows.param(key, value, line.number)
         self.rows.param("model", parameters.get("arch"), line.number)
-        framework = next((FRAMEWORKS[key] for key in FRAMEWORKS if key in parameters), None)
+        framework = next((_FRAMEWORKS[key] for key in _FRAMEWORKS if key in parameters), None)
         self.rows.param("framework", framework, line.number, origin="inferred")
-        size = "global_batch_size" if WHOLE_JOB & self.settings.keys() else "micro_batch_size"
-        self.rows.param(size, whole(parameters.get("batch_size")), line.number)
-        self.rows.param("devices", whole(parameters.get("world_size")), line.number)
-        precision = DTYPES.get(parameters.get("dtype", ""))
+        size = "global_batch_size" if _WHOLE_JOB & self.settings.keys() else "micro_batch_size"
+        self.rows.param(size, integer(parameters.get("batch_size")), line.number)
+        self.rows.param("devices", integer(parameters.get("world_size")), line.number)
+        precision = _DTYPES.get(parameters.get("dtype", ""))
         if not precision and ("amp" in parameters or "fp16" in parameters):
             precision = (
                 "amp" if parameters.get("amp") == "True" else "fp16" if parameters.get("fp16") == "True" else "fp32"
@@ -194,15 +196,15 @@ class Reader:
 
     def row(self, at: tuple[int, ...], data: dict[str, Any], stamp: dict[str, Any], line: Line) -> None:
         """A record of a step, or the second line of one."""
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), _Log())
         named = {key: value for key, value in data.items() if value is not None}
-        values = {column: named.pop(name) for name in data if name in named and (column := column_of(name))}
+        values = {column: named.pop(name) for name in data if name in named and (column := _column_of(name))}
         row = log.held[-1][1] if log.held and log.at == at else {}
         if not row or any(
             (old := row.get(key, value)) != value and str(old) != str(value) for key, value in values.items()
         ):
             if len(at) == 2:  # of the training
-                log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.place, stamp["ts"]).attempt
+                log.attempt = self.rows.attempt_of(line.number, at, line.rank, line.location, stamp["ts"]).attempt
             row = self.begin(log, at, values.get("samples_per_s"), "total_ips" in data, stamp["ts"]) | stamp
             log.held.append((line.number, row))
         if "accuracy" in values:
@@ -212,17 +214,17 @@ class Reader:
         row |= values
         row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))
         row["rate_scope"] = "global" if "samples_per_s" in row else None
-        row.update(rank=line.rank, place=line.place)
+        row.update(rank=line.rank, place=line.location)
         metrics = [(name, value, self.units.get(name)) for name, value in named.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
         if row["phase"] == "train":
             self.rows.step, self.rows.steps_line = row["step"], line.number
 
     def begin(
-        self, log: Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime
+        self, log: _Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime
     ) -> dict[str, Any]:
         """A new row, after the rows before it are handed over."""
-        if self.batch(log) or len(log.held) >= HELD:
+        if self.batch(log) or len(log.held) >= _HELD:
             self.flush(log)
         train, (epoch, iteration) = len(at) == 2, at[:2]
         since = iteration - log.trained[1] if log.trained[:1] == (epoch,) else 0
@@ -233,9 +235,9 @@ class Reader:
         interval = (
             1
             if is_instant
-            else next((every for key in EVERY if (every := whole(self.settings.get(key)))), since or at[-1])
+            else next((every for key in _EVERY if (every := integer(self.settings.get(key)))), since or at[-1])
         )
-        if train and rate and since > 0 and log.ts and len(log.batches) < HELD:
+        if train and rate and since > 0 and log.ts and len(log.batches) < _HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)
         steps = max(interval if at[-1] else 1, 1)
         step = log.bases[epoch] + iteration if train else at[2]
@@ -246,12 +248,12 @@ class Reader:
         return {"attempt": log.attempt, "phase": "train" if train else "validation", "epoch": epoch, "step": step,
                 "averaged_steps": steps, "value_kind": kind}  # fmt: skip
 
-    def batch(self, log: Log, last: bool = False) -> int | None:
+    def batch(self, log: _Log, last: bool = False) -> int | None:
         """The global batch, if it is known by now."""
         params = self.rows.params
         size, devices = params.get("micro_batch_size"), params.get("devices")
         if "global_batch_size" not in params and size:
-            if not devices and (last or len(log.batches) >= HELD) and log.batches:
+            if not devices and (last or len(log.batches) >= _HELD) and log.batches:
                 count = statistics.median(log.batches) / size
                 unit = 1 if count < 32.5 else 8  # nobody runs on 37 devices; more than 2 % off proves nothing
                 devices = unit * round(count / unit)
@@ -260,7 +262,7 @@ class Reader:
             self.rows.param("global_batch_size", size * devices if devices else None, origin="inferred")
         return params.get("global_batch_size")
 
-    def flush(self, log: Log) -> None:
+    def flush(self, log: _Log) -> None:
         batch = self.batch(log, last=True)
         for number, row in log.held:
             compute_s = row.pop("compute_s")
@@ -274,9 +276,9 @@ class Reader:
         log.held.clear()
 
 
-def in_json(text: str) -> Record | None:
+def _in_json(text: str) -> _Record | None:
     try:
-        said = decode(text, text.index("{"))[0]
+        said = _decode(text, text.index("{"))[0]
         stamp = datetime.fromtimestamp(float(said["timestamp"]), UTC).replace(tzinfo=None)
         if said["type"] == "METADATA":
             return "METADATA", {str(said["metric"]): said["metadata"].get("unit")}, stamp, "utc"
@@ -293,6 +295,6 @@ def in_json(text: str) -> Record | None:
 
 
 @functools.lru_cache(maxsize=1000)
-def column_of(name: str) -> str | None:
+def _column_of(name: str) -> str | None:
     """The column of `steps` for a value; most have none."""
-    return COLUMNS.get(name.removeprefix("train.").removeprefix("val."))
+    return _COLUMNS.get(name.removeprefix("train.").removeprefix("val."))

@@ -26,15 +26,15 @@ from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 3
 
-NEEDED = {"JOBID", "STEPID", "NODENAME", "DC_NODE_POWER_W"}
-COLUMN = re.compile(r"(?:(DC_NODE)|(DRAM)|(PCK)|GPU(\d{1,3}))_POWER_W")
-BATCH = {"sb", "4294967291", "4294967294"}  # of the script
-ID = re.compile(r"\d{1,18}")
+_NEEDED = {"JOBID", "STEPID", "NODENAME", "DC_NODE_POWER_W"}
+_COLUMN = re.compile(r"(?:(DC_NODE)|(DRAM)|(PCK)|GPU(\d{1,3}))_POWER_W")
+_BATCH = {"sb", "4294967291", "4294967294"}  # of the script
+_ID = re.compile(r"\d{1,18}")
 
 
 def recognise(head: bytes, name: str) -> bool:
     names = {*first_cells(head, ";")}
-    return names >= NEEDED and bool(names & {"TIME_SEC", "ITER_TIME_SEC"})
+    return names >= _NEEDED and bool(names & {"TIME_SEC", "ITER_TIME_SEC"})
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -49,22 +49,22 @@ def read(source: Source, rows: Rows) -> None:
         else:
             records.append((number, dict(zip(names, cells, strict=True))))
     samples = Samples(rows)
-    worked = {row["JOBID"] for _, row in records if row["STEPID"] not in BATCH}
+    worked = {row["JOBID"] for _, row in records if row["STEPID"] not in _BATCH}
     job = None
     for number, row in records:
         if job not in (None, row["JOBID"]):
             rows.new_part()
         job = row["JOBID"]
-        rows.param("job_id", job if ID.fullmatch(job) else None, number, origin="scheduler")
+        rows.param("job_id", job if _ID.fullmatch(job) else None, number, origin="scheduler")
         if "TIME_SEC" in row:
-            step(number, row, rows, alone=job not in worked)
+            _step(number, row, rows, alone=job not in worked)
         else:
-            loop(number, row, samples)
+            _loop(number, row, samples)
 
 
-def step(number: int, cells: dict[str, str], rows: Rows, alone: bool) -> None:
+def _step(number: int, cells: dict[str, str], rows: Rows, alone: bool) -> None:
     """A job step on a node."""
-    span_s, node_w = positive(cells["TIME_SEC"]), positive(cells["DC_NODE_POWER_W"])
+    span_s, node_w = _positive(cells["TIME_SEC"]), _positive(cells["DC_NODE_POWER_W"])
     if span_s is None:
         rows.problem(number, "TIME_SEC is not a time", ";".join(cells.values()))
         return
@@ -72,31 +72,31 @@ def step(number: int, cells: dict[str, str], rows: Rows, alone: bool) -> None:
         "jobs", number, job_id=cells["JOBID"], step_id=cells["STEPID"], node_list=cells["NODENAME"], nodes=1,
         elapsed_s=span_s, energy_j=node_w * span_s if node_w else None,
     )  # fmt: skip
-    for name, cell in cells.items() if cells["STEPID"] not in BATCH or alone else ():
-        if (match := COLUMN.fullmatch(name)) and (power := positive(cell)):
-            device, scope = sensor(match)
+    for name, cell in cells.items() if cells["STEPID"] not in _BATCH or alone else ():
+        if (match := _COLUMN.fullmatch(name)) and (power := _positive(cell)):
+            device, scope = _sensor(match)
             rows.add(
                 "energy", number, node=cells["NODENAME"], device=device, scope=scope, energy_j=power * span_s,
                 span_s=span_s, method="ear",
             )  # fmt: skip
 
 
-def loop(number: int, cells: dict[str, str], samples: Samples) -> None:
+def _loop(number: int, cells: dict[str, str], samples: Samples) -> None:
     """An interval on a node."""
-    ended = positive(cells.get("TIMESTAMP", ""))
+    ended = _positive(cells.get("TIMESTAMP", ""))
     stamp = (round(ended * 1e9), "utc") if ended and 946_684_800 < ended < 4_102_444_800 else None
     for name, cell in cells.items():
-        if (match := COLUMN.fullmatch(name)) and positive(cell) is not None:
-            samples.power(number, Sensor(cells["NODENAME"], *sensor(match)), cell, stamp)
+        if (match := _COLUMN.fullmatch(name)) and _positive(cell) is not None:
+            samples.power(number, Sensor(cells["NODENAME"], *_sensor(match)), cell, stamp)
 
 
-def sensor(match: re.Match[str]) -> tuple[str | None, str]:
+def _sensor(match: re.Match[str]) -> tuple[str | None, str]:
     """Device and scope of a column."""
     scope = "node_dc" if match[1] else "memory" if match[2] else "cpu" if match[3] else "gpu"
     return match[4], scope
 
 
-def positive(text: str) -> float | None:
+def _positive(text: str) -> float | None:
     """A number above zero."""
     try:
         value = float(text)

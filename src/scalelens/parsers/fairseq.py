@@ -18,21 +18,21 @@ Samples:
 
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 ANCHORS = ("| INFO | train_inner | ", "| epoch ")
 
-STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| INFO \| train_inner \| "
-HEAD = re.compile(rf"(?:{STAMP}|\| )epoch (\d{{1,9}}): +(\d+) / (\d+) (?=\w+=)")
-JSON = re.compile(STAMP + r'\{"epoch": (\d{1,9}), "update": [\d.]+, (?=.*\}\s*$)')
-N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-FIELD = re.compile(rf"(\w{{1,99}})=({N})%?(?:, |\s*$)")
-PAIR = re.compile(rf'"(\w{{1,99}})": "?({N})"?(?=[,}}])')
-COLUMNS = {"loss": "loss", "lr": "learning_rate", "gnorm": "grad_norm", "bsz": "samples", "wpb": "tokens"}
-UNITS = {"wps": "tokens/s", "ups": "steps/s", "train_wall": "s", "wall": "s"}
+_STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| INFO \| train_inner \| "
+_HEAD = re.compile(rf"(?:{_STAMP}|\| )epoch (\d{{1,9}}): +(\d+) / (\d+) (?=\w+=)")
+_JSON = re.compile(_STAMP + r'\{"epoch": (\d{1,9}), "update": [\d.]+, (?=.*\}\s*$)')
+_N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_FIELD = re.compile(rf"(\w{{1,99}})=({_N})%?(?:, |\s*$)")
+_PAIR = re.compile(rf'"(\w{{1,99}})": "?({_N})"?(?=[,}}])')
+_COLUMNS = {"loss": "loss", "lr": "learning_rate", "gnorm": "grad_norm", "bsz": "samples", "wpb": "tokens"}
+_UNITS = {"wps": "tokens/s", "ups": "steps/s", "train_wall": "s", "wall": "s"}
 
 
 class Reader:
@@ -44,13 +44,13 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         values = dict[str, str]()
-        if head := HEAD.match(line.text):
+        if head := _HEAD.match(line.text):
             end = head.end()
-            while match := FIELD.match(line.text, end):
+            while match := _FIELD.match(line.text, end):
                 values[match[1]], end = match[2], match.end()
             cut = end < len(line.text.rstrip())
-        elif head := JSON.match(line.text):
-            values, cut = dict(PAIR.findall(line.text, head.end())), False
+        elif head := _JSON.match(line.text):
+            values, cut = dict(_PAIR.findall(line.text, head.end())), False
         elif "| INFO | train_inner | " in line.text and not line.text.rstrip().endswith("}"):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
@@ -67,7 +67,7 @@ class Reader:
     def record(self, line: Line, head: re.Match[str], step: int, values: dict[str, float]) -> None:
         rows = self.rows
         ts = line_time(head[1], line, rows)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         if position.begins:
             self.walls.clear()
         steps = step - position.before if position.before is not None and head[1] else None
@@ -81,12 +81,12 @@ class Reader:
             step_s = None
         kind = "running_mean" if not head[1] else "instant" if steps == 1 else "interval_mean"
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             epoch=int(head[2]) - 1, step_s=step_s, averaged_steps=steps,
             value_kind=kind, rate_scope="global", ts=ts, ts_origin="naive" if ts else None,
-            **{column: values.pop(name, None) for name, column in COLUMNS.items()},
+            **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
         )  # fmt: skip
-        named = [(name, value, UNITS.get(name)) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        named = [(name, value, _UNITS.get(name)) for name, value in values.items()]
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "fairseq", line.number)

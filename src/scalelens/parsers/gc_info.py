@@ -19,7 +19,7 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -29,12 +29,12 @@ ANCHORS = (
     "process start time: ", "Device Info:", "Device info:", "-+- Id:", "|--- Id:",
 )  # fmt: skip
 
-HEADING = re.compile(r"^\s*Device [Ii]nfo:\s*\Z")
-ATTRIBUTE = re.compile(r"^\s*([a-z][\w ().#/-]{1,60}): +(\S.{0,199}?)\s*\Z")
-LISTED = re.compile(r"^\s*-\+- Id: +\[(\d+)\], target: +\[(\w+)\](.*)")
-MEMBER = re.compile(r"^\s*\|--- Id: +\[\d+\]")
-AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) ?(W|MHz|C|%)\Z")
-UNITS = {"W": ("W", 1.0), "MHz": ("Hz", 1e6), "C": ("°C", 1.0), "%": (None, 0.01)}
+_HEADING = re.compile(r"^\s*Device [Ii]nfo:\s*\Z")
+_ATTRIBUTE = re.compile(r"^\s*([a-z][\w ().#/-]{1,60}): +(\S.{0,199}?)\s*\Z")
+_LISTED = re.compile(r"^\s*-\+- Id: +\[(\d+)\], target: +\[(\w+)\](.*)")
+_MEMBER = re.compile(r"^\s*\|--- Id: +\[\d+\]")
+_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) ?(W|MHz|C|%)\Z")
+_UNITS = {"W": ("W", 1.0), "MHz": ("Hz", 1e6), "C": ("°C", 1.0), "%": (None, 0.01)}
 
 
 class Reader:
@@ -46,33 +46,33 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if match := LISTED.match(line.text):
+        if match := _LISTED.match(line.text):
             if "IPU#" in match[3] or match[2] == "PCIe":
                 self.single.setdefault(match[1], line.number)
             return True
-        if MEMBER.match(line.text):
+        if _MEMBER.match(line.text):
             return True
-        if HEADING.match(line.text):
-            self.device, self.claims = None, ATTRIBUTE
+        if _HEADING.match(line.text):
+            self.device, self.claims = None, _ATTRIBUTE
             return True
-        if not (match := ATTRIBUTE.match(line.text)):
+        if not (match := _ATTRIBUTE.match(line.text)):
             return False
         self.more(line)
-        self.claims = ATTRIBUTE
+        self.claims = _ATTRIBUTE
         return True
 
     def more(self, line: Line) -> None:
-        match = ATTRIBUTE.match(line.text)
+        match = _ATTRIBUTE.match(line.text)
         if match is None or match[2] in ("N/A", "n/a"):
             return
         if match[1] == "id" and match[2].isdecimal():
             self.device = f"ipu {match[2]}"
             return
-        amount = AMOUNT.match(match[2])
+        amount = _AMOUNT.match(match[2])
         if amount:
-            unit, factor = UNITS[amount[2]]
+            unit, factor = _UNITS[amount[2]]
             self.rows.metric(
-                line.number, line.rank, self.device or line.place, None, match[1], float(amount[1]) * factor, unit
+                line.number, line.rank, self.device or line.location, None, match[1], float(amount[1]) * factor, unit
             )
         else:
             self.rows.param(f"gc_info.{match[1]}", match[2], line.number)

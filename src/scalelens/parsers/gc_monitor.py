@@ -16,16 +16,16 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("MHz  ", "MHz |", "MHz|")
 
-ROW = re.compile(r"^\s*\|(?:[^|]*\|){4,}\s*\Z")
-CLOCK = re.compile(r"(\d{1,5})\s?MHz")
-POWER = re.compile(r"(\d{1,4}(?:\.\d+)?)\s?W")
-CELSIUS = re.compile(r"(-?\d{1,3}(?:\.\d+)?)\s?C")
+_ROW = re.compile(r"^\s*\|(?:[^|]*\|){4,}\s*\Z")
+_CLOCK = re.compile(r"(\d{1,5})\s?MHz")
+_POWER = re.compile(r"(\d{1,4}(?:\.\d+)?)\s?W")
+_CELSIUS = re.compile(r"(-?\d{1,3}(?:\.\d+)?)\s?C")
 
 
 class Reader:
@@ -35,12 +35,12 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        if not ROW.match(line.text):
+        if not _ROW.match(line.text):
             return False
         cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
-        clock = next((match for cell in cells if (match := CLOCK.fullmatch(cell))), None)
-        power = next((match for cell in cells if (match := POWER.fullmatch(cell))), None)
-        celsius = [float(match[1]) for cell in cells if (match := CELSIUS.fullmatch(cell))]
+        clock = next((match for cell in cells if (match := _CLOCK.fullmatch(cell))), None)
+        power = next((match for cell in cells if (match := _POWER.fullmatch(cell))), None)
+        celsius = [float(match[1]) for cell in cells if (match := _CELSIUS.fullmatch(cell))]
         if not clock or not cells[0].isdecimal():
             return False
         by_process = len(cells) > 6 and cells[4].isdecimal()  # process, command, age, user, device, sensors

@@ -3,7 +3,7 @@
 Tool: any script that writes a row for each step, or for each epoch
 Versions: a header in the first line (lines that begin with `#` may come before it); comma, semicolon or tab
 Yields: steps, phases, metrics, params
-Source: the user's own; columns.py says which names are recognised, docs/generic.md prints them
+Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Asked last, and only for files of which no other format takes a line.  Columns become roles by their names and units;
 what was read as what stands in the note of `files` and is printed by ingest and identify.  A time without a unit, and a
@@ -13,7 +13,7 @@ of numbers that have no role.  A table without a step, an epoch or a time per st
 A step's time is that of one step (`instant`); differences of a time since the start are means of the steps between
 (`interval_mean`), and the first record has none.  A column called no more than `time_s` is since the start if it only
 grows, and of the step if it goes up and down, from 20 rows on and where each step has a row; of the epoch, where the
-table has no step, and the epoch is the `step` of metrics then.  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that begins anew with each epoch is counted on,
+table has no step, and the epoch is the `step` of metrics then.  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that restarts in each epoch is counted on,
 by the number of batches seen.  Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 

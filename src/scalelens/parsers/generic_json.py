@@ -3,7 +3,7 @@
 Tool: any script that writes the points of a sweep, or the history of a run, as one array
 Versions: an array of objects; numbers of nested objects are named with a dot, lists are passed over
 Yields: steps, phases, metrics, params
-Source: the user's own; tabular/role_table.py says which names are recognised, docs/generic.md prints them
+Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Keys are columns; the rest is as in generic_csv.  A point with other devices, nodes, model or precision is another run.
 Points of several runs without a step or an epoch are no steps: the file is named so and not read, as a CSV of them is.

@@ -3,7 +3,7 @@
 Tool: any script that writes a JSON object for each step, or for each epoch
 Versions: one object in a line; numbers of nested objects are named with a dot, lists are passed over
 Yields: steps, phases, metrics, params
-Source: the user's own; columns.py says which names are recognised, docs/generic.md prints them
+Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Keys are columns; the rest is as in generic_csv.
 

@@ -3,19 +3,19 @@
 Tool: any script that prints a line for each step, or for each tenth
 Versions: one line for each record, or one drawing of a progress bar
 Yields: steps, phases, metrics, params
-Source: the user's own; tabular/role_table.py says which names are recognised, docs/generic.md prints them
+Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Lines are of one shape where the same text stands before their first count, numbers and times masked, and the same
 names count.  The shape that counts upwards and measures something of training is read; of several the one with steps,
 then with a time.  Lines of validation, loading, saving and evaluation are not read.  Where two shapes tell of different
 steps, nothing is read until a preset names one.  `identify` shows the shapes, and three lines of each.
 
-A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit behind it (`0.31 s`, `3.1 it/s`).  Names
+A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
-epochs; a number ahead that grows where the count begins anew is the epoch, and so is a line `Epoch 3/10` before.
+epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
 from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
-count with a name is no count; where the number behind `/` changes from line to line, nothing is read.
+count with a name is not a count; where the number after `/` changes from line to line, nothing is read.
 `0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
 and one that ends before what all others print, may be cut: a problem.
 

@@ -23,18 +23,18 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("] Batch[", "]\tSpeed: ", "]\tValidation-", "] speed: ", "] training: ", "] validation: ")
 
-N = r"\d+(?:\.\d*)?(?:e[-+]?\d+)?"
-HEAD = re.compile(r"Epoch\[(\d{1,9})\](?: Rank\[(\d{1,9})\])?(?: Batch\[(\d{1,9})\])?(?: Loss\[-?[\d.]+\]\Z|\t(?=\S))")
-CV = re.compile(r"\[Epoch (\d{1,9})\] (speed: |training: |validation: )")
-SPEED = re.compile(rf"[Ss]peed: ({N}) samples/sec(?:\ttime cost: ({N}))?\Z")
-COST = re.compile(rf"Time cost=({N})\tTrain-metric=({N})\Z")
-VALUE = re.compile(rf"(?:^|[\t ])([A-Za-z][\w@-]*)=({N}|nan|inf)(?=[\t ]|\Z)")
+_N = r"\d+(?:\.\d*)?(?:e[-+]?\d+)?"
+_HEAD = re.compile(r"Epoch\[(\d{1,9})\](?: Rank\[(\d{1,9})\])?(?: Batch\[(\d{1,9})\])?(?: Loss\[-?[\d.]+\]\Z|\t(?=\S))")
+_CV = re.compile(r"\[Epoch (\d{1,9})\] (speed: |training: |validation: )")
+_SPEED = re.compile(rf"[Ss]peed: ({_N}) samples/sec(?:\ttime cost: ({_N}))?\Z")
+_COST = re.compile(rf"Time cost=({_N})\tTrain-metric=({_N})\Z")
+_VALUE = re.compile(rf"(?:^|[\t ])([A-Za-z][\w@-]*)=({_N}|nan|inf)(?=[\t ]|\Z)")
 
 
 class Reader:
@@ -47,17 +47,20 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
-        if head := HEAD.search(text):
+        if head := _HEAD.search(text):
             epoch, rank, batch, text = int(head[1]), head[2], head[3], text[head.end() :]
-        elif match := CV.search(text):
+        elif match := _CV.search(text):
             epoch, rank, batch, text = int(match[1]), None, None, text[match.start(2) :]
         else:
             return False
-        label = line.rank if line.rank is not None or rank is None else int(rank), line.place
-        rows, row = self.rows, dict[str, Any](rank=label[0], place=line.place, epoch=epoch, attempt=self.rows.attempt)
-        if speed := SPEED.match(text):
+        label = line.rank if line.rank is not None or rank is None else int(rank), line.location
+        rows, row = (
+            self.rows,
+            dict[str, Any](rank=label[0], place=line.location, epoch=epoch, attempt=self.rows.attempt),
+        )
+        if speed := _SPEED.match(text):
             self.speed(row, batch, float(speed[1]), float(speed[2]) if speed[2] else None, line)
-        elif batch and (cost := COST.match(text)):
+        elif batch and (cost := _COST.match(text)):
             self.cost, self.batches = (epoch, int(batch), float(cost[1])), int(batch)
             step = (epoch + 1) * self.batches
             rows.put(
@@ -66,7 +69,7 @@ class Reader:
                 row | {"phase": "epoch", "step": step, "span_s": float(cost[1]), "origin": "logged"},
             )
             rows.metric(line.number, *label, step, "Train-metric", float(cost[2]))
-        elif values := VALUE.findall(text):
+        elif values := _VALUE.findall(text):
             rows.metrics(line.number, *label, rows.step, [(name, float(value), None) for name, value in values])
         elif text:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
@@ -82,7 +85,7 @@ class Reader:
         at = epoch, int(batch or 0)
         row |= {"phase": "train", "samples_per_s": rate, "rate_scope": "global"}
         if batch is not None:
-            position = rows.attempt_of(line.number, at, row["rank"], line.place)
+            position = rows.attempt_of(line.number, at, row["rank"], line.location)
             before = position.before
             steps = at[1] - (before[1] if before and before[0] == epoch else 0)
             rows.step = epoch * self.batches + at[1]

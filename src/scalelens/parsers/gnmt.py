@@ -17,19 +17,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("\tTok/s ", "Performance: Epoch: ")
 
-NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-RECORD = re.compile(
-    rf"(?:(\d+): )?(TRAIN|VALIDATION) \[(\d{{1,6}})\]\[(\d{{1,9}})/(\d{{1,9}})\]\tTime {NUMBER} \({NUMBER}\)\t"
-    rf"Data {NUMBER} \({NUMBER}\)\tTok/s {NUMBER} \({NUMBER}\)(?:\tLoss/tok {NUMBER} \({NUMBER}\))?(?:\tLR {NUMBER})?\s*\Z"
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_RECORD = re.compile(
+    rf"(?:(\d+): )?(TRAIN|VALIDATION) \[(\d{{1,6}})\]\[(\d{{1,9}})/(\d{{1,9}})\]\tTime {_NUMBER} \({_NUMBER}\)\t"
+    rf"Data {_NUMBER} \({_NUMBER}\)\tTok/s {_NUMBER} \({_NUMBER}\)(?:\tLoss/tok {_NUMBER} \({_NUMBER}\))?(?:\tLR {_NUMBER})?\s*\Z"
 )
-BEGUN = re.compile(r"(?:\d+: )?(?:TRAIN|VALIDATION) \[\d+\]\[\d+/\d+\]\tTime ")
-OF_EPOCH = re.compile(r"Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
+_BEGUN = re.compile(r"(?:\d+: )?(?:TRAIN|VALIDATION) \[\d+\]\[\d+/\d+\]\tTime ")
+_OF_EPOCH = re.compile(r"Performance: Epoch: (\d{1,6})\t(Training|Validation): (\d+) Tok/s")
 
 
 class Reader:
@@ -40,15 +40,15 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        if of_epoch := OF_EPOCH.search(line.text):
+        if of_epoch := _OF_EPOCH.search(line.text):
             name = f"{of_epoch[2].lower()} of epoch {of_epoch[1]}"
             rows.metric(line.number, None, None, rows.step, name, float(of_epoch[3]), "tokens/s")
             return True
-        record = RECORD.match(line.text)
+        record = _RECORD.match(line.text)
         if not record:
-            if BEGUN.match(line.text):
+            if _BEGUN.match(line.text):
                 rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-            return bool(BEGUN.match(line.text))
+            return bool(_BEGUN.match(line.text))
         self.record(record, line)
         return True
 
@@ -59,12 +59,12 @@ class Reader:
         step = epoch * batches + batch if training else rows.step
         if training:
             rows.step, rows.steps_line = step, line.number
-            rows.attempt_of(line.number, step, rank, line.place)
+            rows.attempt_of(line.number, step, rank, line.location)
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=rank, place=line.place,
+            "steps", line.number, attempt=rows.attempt, rank=rank, place=line.location,
             phase="train" if training else "validation", epoch=epoch, step=step, step_s=float(record[6]),
             averaged_steps=1, value_kind="instant", data_s=float(record[8]),
             loss=float(record[12]) if record[12] else None, learning_rate=float(record[14]) if record[14] else None,
         )  # fmt: skip
-        rows.metric(line.number, rank, line.place, step, "tokens_per_s", float(record[10]), "tokens/s")
+        rows.metric(line.number, rank, line.location, step, "tokens_per_s", float(record[10]), "tokens/s")
         rows.param("framework", "pytorch", line.number, origin="inferred")

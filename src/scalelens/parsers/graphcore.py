@@ -37,9 +37,9 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import iso_time, whole
+from scalelens.parsing.values import integer, iso_time
 
 VERSION = 3
 LATER = ("step_s", "samples")  # BERT prints its batch at its end
@@ -51,28 +51,28 @@ ANCHORS = (
     "logging_callback:batch ", "Graph compilation: 100%", "Compiled/Loaded model in ", "| Accuracy:",
 )  # fmt: skip
 
-N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # whole or not at all: half of a number is another number
-RECORDS = {
-    "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{N}), acc: (?P<accuracy>{N}), lr: (?P<lr>{N}), [tT]hroughput: (?P<rate>{N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{N}))?"),
-    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{N}) - (?:total loss|Loss): (?P<loss>{N})(?: - (?:mlm_loss|Loss/MLM): {N} - (?:nsp_loss|Loss/NSP): {N})?(?: - mlm_acc: (?P<percent>{N}) % - nsp_acc: {N} %| - Acc/MLM: (?P<accuracy>{N}) - Acc/NSP: {N})?.{{0,200}}?(?:throughput: (?P<rate>{N}) samples/sec|(?P<sequences>{N}) sequences/s)"),
-    "squad": re.compile(rf"Epoch: (?P<epoch>\d{{1,9}}), Step:(?P<step>\d{{1,9}}), LR=(?P<lr>{N}), loss=(?P<loss>{N}), throughput=(?P<rate>{N}) samples/s"),
-    "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{{1,9}}): \['loss: (?P<loss>{N}) ?'(?:, 'training_accuracy: (?P<percent>{N}) %')?.{{0,200}}?'throughput: (?P<rate>{N}) samples/sec'"),
-    "popxl": re.compile(rf"Step: (?P<step>\d{{1,9}})/\d+ Loss: (?P<loss>{N}) Duration: (?P<time>{N}) s [tT]hroughput: (?P<rate>{N}) samples/s(?:ec)?\b"),
-    "popart": re.compile(rf"Iteration: +(?P<step>\d{{1,9}}) Epoch: +(?P<epoch>{N})/\d+ Loss[^:]*: +(?P<loss>{N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{N}).{{0,80}}?Learning Rate: +(?P<lr>{N}).{{0,80}}?Duration: +(?P<time>{N}) s.{{0,80}}?Throughput: +(?P<rate>{N}) samples/s"),
-    "tf1": re.compile(rf"step: +(?P<step>\d{{1,9}}), iteration: +\d+, epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}),(?: top-1)? accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}), time: +(?P<time>{N})"),
-    "popart_cnn": re.compile(rf"step: +(?P<step>\d{{1,9}}), epoch: +(?P<epoch>{N}), lr: +(?P<lr>{N}), loss: +(?P<loss>{N}), accuracy: +(?P<percent>{N})%, img/sec: +(?P<rate>{N}) step_time: +{N} sec ipu_execution_time: +{N}"),
-    "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{N}) samples/sec"),
+_N = r"([-+]?\d++(?:\.\d*+)?+(?:[eE][-+]?\d++)?+|nan)"  # whole or not at all: half of a number is another number
+_RECORDS = {
+    "gpt2": re.compile(rf"st(?:ep|pe) (?P<step>\d{{1,9}}) of epoch (?P<epoch>\d{{1,9}}), loss: (?P<loss>{_N}), acc: (?P<accuracy>{_N}), lr: (?P<lr>{_N}), [tT]hroughput: (?P<rate>{_N}) (?:samples/sec|seq/s)(?:, step_time: (?P<time>{_N}))?"),
+    "bert": re.compile(rf"Step: (?P<step>\d{{1,9}}) / \d+ - LR: (?P<lr>{_N}) - (?:total loss|Loss): (?P<loss>{_N})(?: - (?:mlm_loss|Loss/MLM): {_N} - (?:nsp_loss|Loss/NSP): {_N})?(?: - mlm_acc: (?P<percent>{_N}) % - nsp_acc: {_N} %| - Acc/MLM: (?P<accuracy>{_N}) - Acc/NSP: {_N})?.{{0,200}}?(?:throughput: (?P<rate>{_N}) samples/sec|(?P<sequences>{_N}) sequences/s)"),
+    "squad": re.compile(rf"Epoch: (?P<epoch>\d{{1,9}}), Step:(?P<step>\d{{1,9}}), LR=(?P<lr>{_N}), loss=(?P<loss>{_N}), throughput=(?P<rate>{_N}) samples/s"),
+    "tf2": re.compile(rf"logging_callback:batch (?P<step>\d{{1,9}}): \['loss: (?P<loss>{_N}) ?'(?:, 'training_accuracy: (?P<percent>{_N}) %')?.{{0,200}}?'throughput: (?P<rate>{_N}) samples/sec'"),
+    "popxl": re.compile(rf"Step: (?P<step>\d{{1,9}})/\d+ Loss: (?P<loss>{_N}) Duration: (?P<time>{_N}) s [tT]hroughput: (?P<rate>{_N}) samples/s(?:ec)?\b"),
+    "popart": re.compile(rf"Iteration: +(?P<step>\d{{1,9}}) Epoch: +(?P<epoch>{_N})/\d+ Loss[^:]*: +(?P<loss>{_N}).{{0,80}}?Accuracy[^:]*: +(?P<accuracy>{_N}).{{0,80}}?Learning Rate: +(?P<lr>{_N}).{{0,80}}?Duration: +(?P<time>{_N}) s.{{0,80}}?Throughput: +(?P<rate>{_N}) samples/s"),
+    "tf1": re.compile(rf"step: +(?P<step>\d{{1,9}}), iteration: +\d+, epoch: +(?P<epoch>{_N}), lr: +(?P<lr>{_N}), loss: +(?P<loss>{_N}),(?: top-1)? accuracy: +(?P<percent>{_N})%, img/sec: +(?P<rate>{_N}), time: +(?P<time>{_N})"),
+    "popart_cnn": re.compile(rf"step: +(?P<step>\d{{1,9}}), epoch: +(?P<epoch>{_N}), lr: +(?P<lr>{_N}), loss: +(?P<loss>{_N}), accuracy: +(?P<percent>{_N})%, img/sec: +(?P<rate>{_N}) step_time: +{_N} sec ipu_execution_time: +{_N}"),
+    "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{_N}) samples/sec"),
 }  # fmt: skip
-WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
-FROM_0 = ("gpt2", "squad")
-MEANS = ("tf2", "tf1", "popart", "popart_cnn")
-EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {N}(?:/\d+)?(?:[\s,%]*$|,\d+\]<std)")
-FACTS = re.compile(
+_WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
+_FROM_0 = ("gpt2", "squad")
+_MEANS = ("tf2", "tf1", "popart", "popart_cnn")
+_EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {_N}(?:/\d+)?(?:[\s,%]*$|,\d+\]<std)")
+_FACTS = re.compile(
     r"^\s*(?:INFO:root:|(?:\[\d+\] )?\[INFO\] (?=[GNT]))?(global_batch_size|[gG]lobal batch size|device_iterations|batches_per_step"
     r"|gradient accumulation|micro_batches_per_execution|Steps per epoch|Total replicas|Number of IPUs required)"
     r"(?::| =)? (\d{1,9})\s*\Z"
 )
-KEYS = {
+_KEYS = {
     "global_batch_size": "global_batch_size",
     "global batch size": "global_batch_size",
     "Global batch size": "global_batch_size",
@@ -81,22 +81,22 @@ KEYS = {
     "batches_per_step": "device_iterations",
     "gradient accumulation": "gradient_accumulation",
 }
-STAMP = re.compile(r"^\s*(?:\[\d+\] )?(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
-BENCHMARK = re.compile(rf"\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{N}'\s*\Z")
-MEAN_RATE = re.compile(rf"mean throughput: {N} imgs/sec")
-ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
-ARGUMENTS = {
+_STAMP = re.compile(r"^\s*(?:\[\d+\] )?(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
+_BENCHMARK = re.compile(rf"\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{_N}'\s*\Z")
+_MEAN_RATE = re.compile(rf"mean throughput: {_N} imgs/sec")
+_ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
+_ARGUMENTS = {
     "max_len": "seq_length",
     "model": "model",
     "batch_size": "micro_batch_size",
     "replication_factor": "replicas",
 }
-CUT = re.compile(
+_CUT = re.compile(
     r"st(?:ep|pe) \d+ of epoch \d+, loss: |Step: \d+/\d+ Loss: [\d.]+ Duration: |logging_callback:batch \d+: \["
 )
-BAR = re.compile(r"\| {1,9}(\d{1,9})/(\d{1,9}) \[(?:(\d+):)?(\d\d):(\d\d)<")
-COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
-WAITING = 100_000  # records that wait until the batch is printed
+_BAR = re.compile(r"\| {1,9}(\d{1,9})/(\d{1,9}) \[(?:(\d+):)?(\d\d):(\d\d)<")
+_COMPILED = re.compile(r"Graph compilation: 100%\||Compiled/Loaded model in \d")
+_WAITING = 100_000  # records that wait until the batch is printed
 
 
 class Reader:
@@ -114,12 +114,12 @@ class Reader:
         self.waiting: list[tuple[Line, re.Match[str]]] = []  # BERT's
 
     def take(self, line: Line) -> bool:
-        bars = list(BAR.finditer(line.text.partition("| Accuracy:")[2]))
+        bars = list(_BAR.finditer(line.text.partition("| Accuracy:")[2]))
         if bars:
             done, batches, hours, minutes, seconds = (int(text or 0) for text in bars[-1].groups())
             self.bar = (3600 * hours + 60 * minutes + seconds) * batches / max(done, 1), batches
-        self.compiled = self.compiled or COMPILED.search(line.text) is not None
-        for kind, pattern in RECORDS.items():
+        self.compiled = self.compiled or _COMPILED.search(line.text) is not None
+        for kind, pattern in _RECORDS.items():
             if match := pattern.search(line.text):
                 if kind == "epoch":
                     self.of_epoch(match, line)
@@ -128,33 +128,33 @@ class Reader:
                 else:
                     self.record(kind, match, line)
                 return True
-        if match := EPOCH.search(line.text):
+        if match := _EPOCH.search(line.text):
             self.epoch[match[1].strip(":").lower()] = float(match[2])
         elif line.text.lstrip().startswith("Arguments: Namespace("):
             self.settings(line)
-        elif match := FACTS.match(line.text):
+        elif match := _FACTS.match(line.text):
             key = match[1]
             if key == "Steps per epoch":
                 self.per_epoch = int(match[2])
-            self.rows.param(KEYS.get(key, key.lower().replace(" ", "_")), int(match[2]), line.number)
-        elif match := BENCHMARK.search(line.text):
+            self.rows.param(_KEYS.get(key, key.lower().replace(" ", "_")), int(match[2]), line.number)
+        elif match := _BENCHMARK.search(line.text):
             self.rows.add(
-                "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
-                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **logged_at(line),
+                "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
+                value_kind="run_mean", samples_per_s=float(match[1]), rate_scope="global", **_logged_at(line),
             )  # fmt: skip
             self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        elif match := MEAN_RATE.search(line.text):
+        elif match := _MEAN_RATE.search(line.text):
             self.rows.metric(
                 line.number,
                 line.rank,
-                line.place,
+                line.location,
                 self.rows.step,
                 "mean throughput",
                 float(match[1]),
                 "samples/s",
                 "mean",
             )
-        elif CUT.search(line.text):
+        elif _CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
@@ -162,25 +162,25 @@ class Reader:
 
     def settings(self, line: Line) -> None:
         """GPT-2's arguments."""
-        self.arguments = {key: value.strip("'") for key, value in ARGUMENT.findall(line.text)}
-        for name, key in ARGUMENTS.items():
+        self.arguments = {key: value.strip("'") for key, value in _ARGUMENT.findall(line.text)}
+        for name, key in _ARGUMENTS.items():
             self.rows.param(key, self.arguments.get(name), line.number)
         sizes = self.sizes()
         if sizes:
             self.rows.param("global_batch_size", sizes[0], line.number, origin="inferred")
             self.rows.param("dp", sizes[1], line.number, origin="inferred")
-            if ipus := whole(self.arguments.get("ipus_per_replica")):
+            if ipus := integer(self.arguments.get("ipus_per_replica")):
                 self.rows.param("devices", sizes[1] * ipus, line.number, origin="inferred")
 
     def sizes(self) -> tuple[int, int, int] | None:
         """Samples of an update over all replicas, replicas, and updates in a printed step, where they were said."""
         names = ("batch_size", "gradient_accumulation", "replication_factor")
-        batch, accumulated, replicas = (whole(self.arguments.get(name)) for name in names)
-        updates = whole(self.arguments.get("device_iterations") or self.arguments.get("batches_per_step"))
+        batch, accumulated, replicas = (integer(self.arguments.get(name)) for name in names)
+        updates = integer(self.arguments.get("device_iterations") or self.arguments.get("batches_per_step"))
         if not (batch and accumulated and replicas and updates):
             return None
         if self.arguments.get("use_popdist") == "True":
-            replicas *= whole(self.arguments.get("popdist_size")) or 1
+            replicas *= integer(self.arguments.get("popdist_size")) or 1
         return batch * accumulated * replicas, replicas, updates
 
     def record(self, kind: str, match: re.Match[str], line: Line) -> None:
@@ -197,23 +197,23 @@ class Reader:
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
             batch = self.rows.params.get("global_batch_size")
             if kind == "bert" and batch:
-                updates = whole(self.rows.params.get("device_iterations")) or 1
+                updates = integer(self.rows.params.get("device_iterations")) or 1
                 batch *= updates
         if time is None and batch and rate:
             time = batch / rate
         compiles = kind == "gpt2" and printed == 0 and not epoch
         percent = values.get("percent")
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
             phase="warmup" if compiles else "train", epoch=epoch, step=step, step_s=time / updates if time else None,
-            averaged_steps=since if kind in MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in MEANS else "instant",
+            averaged_steps=since if kind in _MEANS else updates, value_kind="interval_mean" if updates > 1 or kind in _MEANS else "instant",
             samples=batch / updates if batch else None, samples_per_s=rate, rate_scope="global", loss=values.get("loss"),
             accuracy=percent / 100 if percent is not None else values.get("accuracy"), learning_rate=values.get("lr"),
-            **logged_at(line),
+            **_logged_at(line),
         )  # fmt: skip
         if compiles and time and not self.compiled:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="compile",
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="compile",
                 step=step, span_s=time, origin="logged",
             )  # fmt: skip
         self.rows.param("device_unit", "ipu", line.number, origin="inferred")
@@ -221,14 +221,14 @@ class Reader:
 
     def count(self, printed: int, epoch: float | None, kind: str) -> int:
         """The step in the whole run.  A step that is not above the last one means a restart."""
-        within = kind in WITHIN  # TensorFlow does not print the epoch
+        within = kind in _WITHIN  # TensorFlow does not print the epoch
         last_epoch, last = self.last
         now = epoch if epoch is not None else last_epoch + (within and printed <= last)
         if within and now > last_epoch and printed <= last:
             self.before = (
                 int(now) * self.per_epoch
                 if self.per_epoch and kind == "gpt2"
-                else self.before + last + (kind in FROM_0)
+                else self.before + last + (kind in _FROM_0)
             )
         elif last >= 0 and printed <= last and (not within or epoch is not None):
             self.rows.attempt, self.before = self.rows.attempt + 1, 0
@@ -242,7 +242,7 @@ class Reader:
         else:
             self.waiting.append((line, match))
         self.rows.step, self.rows.steps_line = int(match["step"]), line.number
-        if len(self.waiting) > WAITING:
+        if len(self.waiting) > _WAITING:
             self.finish()
 
     def of_epoch(self, match: re.Match[str], line: Line) -> None:
@@ -253,7 +253,7 @@ class Reader:
         batch = self.rows.params.get("global_batch_size")
         rate = float(match["rate"])
         self.rows.add(
-            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+            "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
             epoch=epoch - 1 if epoch else None, value_kind="epoch_mean", samples_per_s=rate, rate_scope="global",
             samples=batch, step_s=batch / rate if batch and rate > 0 else None, **values,
         )  # fmt: skip
@@ -268,7 +268,7 @@ class Reader:
         span_s = batch * batches / rate
         if batches and abs(span_s - shown_s) <= 1 + 0.05 * shown_s:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase="train",
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
                 epoch=epoch, samples=batch * batches, span_s=span_s, samples_per_s=rate, origin="derived",
             )  # fmt: skip
 
@@ -278,8 +278,8 @@ class Reader:
             self.record("bert", match, line)
 
 
-def logged_at(line: Line) -> dict[str, Any]:
+def _logged_at(line: Line) -> dict[str, Any]:
     """The columns of the time that a logger puts before a line."""
-    stamp = STAMP.match(line.text)
+    stamp = _STAMP.match(line.text)
     time = iso_time(stamp[1]) if stamp else None
     return {"ts": time, "ts_origin": "naive"} if time else {}

@@ -17,19 +17,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-FACTS = {
+_FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
     "Gradient Accumulation steps": "gradient_accumulation_steps", "Number of trainable parameters": "parameters",
 }  # fmt: skip
-ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in FACTS))
+ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in _FACTS))
 
-BAR = re.compile(r"\s*\d+%(?:\|[^|]*\|)?\s+(\d+)/(\d+) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)\]")
-FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
+_BAR = re.compile(r"\s*\d+%(?:\|[^|]*\|)?\s+(\d+)/(\d+) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)\]")
+_FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
 
 
 class Reader:
@@ -43,14 +43,14 @@ class Reader:
         self.attempt = 0
 
     def take(self, line: Line) -> bool:
-        if match := BAR.match(line.text):
+        if match := _BAR.match(line.text):
             return self.bar(line, match)
-        fact = FACT.search(line.text)
+        fact = _FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
-        if not fact or fact[1] not in FACTS or not digits.isdigit():
+        if not fact or fact[1] not in _FACTS or not digits.isdigit():
             return False
-        self.rows.param(FACTS[fact[1]], int(digits), line.number)
-        if FACTS[fact[1]] == "max_steps":
+        self.rows.param(_FACTS[fact[1]], int(digits), line.number)
+        if _FACTS[fact[1]] == "max_steps":
             self.total = digits
         return True
 
@@ -70,7 +70,7 @@ class Reader:
         self.top = step
         batch = rows.params.get("global_batch_size")
         rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=rate if match[4] == "s/it" else 1 / rate, value_kind="running_mean",
             samples=float(batch) if batch else None,
         )  # fmt: skip

@@ -30,11 +30,11 @@ from scalelens.parsing.values import json_number_or_nan
 
 VERSION = 1
 
-BEGIN = re.compile(rb'\s*\{\s*"\w+"\s*:')
-ONE = re.compile(rb'"(?:train|eval|test|predict)(?:_\w+)?_runtime"\s*:\s*[\d.]')
-OTHERS = (b'"log_history"', b'"_timestamp"', b"\n{")  # trainer_state.json, wandb-summary.json, JSON lines
-SPAN = re.compile(r"((train)|(?:eval|test|predict)(?:_\w+)?)_runtime")
-UNITS = (
+_BEGIN = re.compile(rb'\s*\{\s*"\w+"\s*:')
+_ONE = re.compile(rb'"(?:train|eval|test|predict)(?:_\w+)?_runtime"\s*:\s*[\d.]')
+_OTHERS = (b'"log_history"', b'"_timestamp"', b"\n{")  # trainer_state.json, wandb-summary.json, JSON lines
+_SPAN = re.compile(r"((train)|(?:eval|test|predict)(?:_\w+)?)_runtime")
+_UNITS = (
     ("samples_per_second", "samples/s"), ("steps_per_second", "steps/s"), ("tokens_per_second", "tokens/s"),
     ("total_flos", "flops"), ("_delta", "bytes"),
 )  # fmt: skip
@@ -42,7 +42,7 @@ UNITS = (
 
 def recognise(head: bytes, name: str) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return bool(BEGIN.match(head) and ONE.search(head)) and not any(other in head for other in OTHERS)
+    return bool(_BEGIN.match(head) and _ONE.search(head)) and not any(other in head for other in _OTHERS)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -56,7 +56,7 @@ def read(source: Source, rows: Rows) -> None:
     epoch = values.pop("epoch", None)
     rows.param("framework", "transformers", 1)
     for name in [name for name in values if name.endswith("_runtime")]:
-        if not (span := SPAN.fullmatch(name)):
+        if not (span := _SPAN.fullmatch(name)):
             continue
         rows.add(
             "phases", 1, attempt=0, phase="run" if span[2] else "evaluation", epoch=epoch, span_s=values.pop(name),
@@ -64,5 +64,5 @@ def read(source: Source, rows: Rows) -> None:
         )  # fmt: skip
         if span[2]:
             rows.param("outcome", "completed", 1, origin="inferred")
-    units = {name: unit for name in values for end, unit in UNITS if name.endswith(end)}
+    units = {name: unit for name in values for end, unit in _UNITS if name.endswith(end)}
     rows.metrics(1, None, None, None, [(name, value, units.get(name)) for name, value in values.items()])

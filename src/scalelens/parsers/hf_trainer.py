@@ -29,31 +29,31 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
 
-N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 # What may stand before a record: a bar without a line's end, or a logger's prefix.
-WHOLE = re.compile(
+_WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"
 )
-PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({N})'?(?=[,}}])")
-OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
-OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
-BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
-INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
-TABLE = re.compile(INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$")
-ENTRY = re.compile(INFO + r"  (\w+)\s+= +(\S+)\s*$")
-AMOUNT = re.compile(rf"({N})(GF|MB)?$")
-SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
-OF_HABANA = "max_memory_allocated (GB)"
-PEAKS = ("memory(GiB)", "memory/max_allocated (GiB)", OF_HABANA)  # all in GiB
-COLUMNS = ("loss", "learning_rate", "grad_norm")
-UNITS = {
+_PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({_N})'?(?=[,}}])")
+_OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
+_OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
+_BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
+_INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
+_TABLE = re.compile(_INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$")
+_ENTRY = re.compile(_INFO + r"  (\w+)\s+= +(\S+)\s*$")
+_AMOUNT = re.compile(rf"({_N})(GF|MB)?$")
+_SAID = ("epoch", "_runtime", "_per_second", "_loss")  # in the dictionaries
+_OF_HABANA = "max_memory_allocated (GB)"
+_PEAKS = ("memory(GiB)", "memory/max_allocated (GiB)", _OF_HABANA)  # all in GiB
+_COLUMNS = ("loss", "learning_rate", "grad_norm")
+_UNITS = {
     "samples_per_second": "samples/s",
     "steps_per_second": "steps/s",
     "tokens_per_second": "tokens/s",
@@ -74,18 +74,18 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if TABLE.match(line.text):
-            self.claims = ENTRY
+        if _TABLE.match(line.text):
+            self.claims = _ENTRY
             return True
-        if whole := WHOLE.match(line.text):
-            values = {key: float(value) for key, value in PAIR.findall(whole[2])}
+        if whole := _WHOLE.match(line.text):
+            values = {key: float(value) for key, value in _PAIR.findall(whole[2])}
             if "callbacks" in (whole["logger"] or ""):  # LLaMA-Factory's
                 self.metrics(line, {key: value for key, value in values.items() if key == "throughput"})
                 return True
-            if of := OF_STEPS.search(whole[2]):
+            if of := _OF_STEPS.search(whole[2]):
                 values["step"] = float(of[1])
             return self.dictionary(line, whole[2], values)
-        if BEGUN.match(line.text):
+        if _BEGUN.match(line.text):
             self.rows.problem(line.number, "the dictionary is cut", line.text)
             return True
         return False
@@ -98,7 +98,7 @@ class Reader:
             self.seen, self.headers = set(), self.rows.writers.headers
         known = len(self.seen)
         is_summary = kind == "train_runtime"
-        self.seen.add(hash(text if is_summary else OF_A_NODE.sub("", text)))
+        self.seen.add(hash(text if is_summary else _OF_A_NODE.sub("", text)))
         if len(self.seen) == known:
             self.copied = True
             return True
@@ -124,13 +124,13 @@ class Reader:
     def step(self, line: Line, values: dict[str, float]) -> None:
         rows, epoch = self.rows, values.pop("epoch")
         rank = 0 if line.rank is None else line.rank  # copies of other nodes are told by their text
-        position = rows.attempt_of(line.number, epoch, rank, line.place, once=False)
+        position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
             rows.step, self.before = None, None
         self.summarised = 0
-        if OF_HABANA in values:
+        if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")
-        memory = next((values.pop(name) for name in PEAKS if name in values), None)
+        memory = next((values.pop(name) for name in _PEAKS if name in values), None)
         time, timed = values.pop("train_runtime", None), dict[str, Any]()
         if time is not None and rows.step is not None:
             if self.before and rows.step > self.before[0] and time > self.before[1]:
@@ -139,33 +139,33 @@ class Reader:
                 timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
             self.before = (rows.step, time)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
-            **{column: values.pop(column, None) for column in COLUMNS}, **timed,
+            **{column: values.pop(column, None) for column in _COLUMNS}, **timed,
         )  # fmt: skip
         rows.steps_line = line.number
         self.metrics(line, values)
 
     def phase(self, line: Line, phase: str, values: dict[str, float], prefix: str) -> None:
         self.rows.add(
-            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place, phase=phase,
+            "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase=phase,
             epoch=values.pop("epoch"), step=self.rows.step, span_s=values.pop(prefix + "runtime"),
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
         self.metrics(line, values)
 
     def metrics(self, line: Line, values: dict[str, float]) -> None:
-        named = [(key, value, UNITS.get(key.split("_", 1)[-1])) for key, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+        named = [(key, value, _UNITS.get(key.split("_", 1)[-1])) for key, value in values.items()]
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
 
     def more(self, line: Line) -> None:
         """A line of a table of metrics."""
-        match = ENTRY.match(line.text)
-        if not match or match[1].endswith(SAID):
+        match = _ENTRY.match(line.text)
+        if not match or match[1].endswith(_SAID):
             return
-        if not (amount := AMOUNT.match(match[2])):
+        if not (amount := _AMOUNT.match(match[2])):
             self.rows.problem(line.number, f"'{match[1]}' is not a number", line.text)
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
         value = float(amount[1]) * scale
-        self.rows.metric(line.number, line.rank, line.place, self.rows.step, match[1], value, unit)
+        self.rows.metric(line.number, line.rank, line.location, self.rows.step, match[1], value, unit)

@@ -28,18 +28,18 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import json_number_or_nan, json_whole
+from scalelens.parsing.values import json_integer, json_number_or_nan
 
 VERSION = 2
 
-BEGIN = re.compile(rb'\s*\{\s*"(?:best_(?:global_step|metric|model_checkpoint)|epoch|eval_steps|global_step)":')
-FACTS = {"max_steps": "max_steps", "train_batch_size": "micro_batch_size", "num_train_epochs": "num_train_epochs"}
-COLUMNS = ("loss", "learning_rate", "grad_norm")
-Before = tuple[int, float] | None  # the step and the seconds since the start of the record before
+_BEGIN = re.compile(rb'\s*\{\s*"(?:best_(?:global_step|metric|model_checkpoint)|epoch|eval_steps|global_step)":')
+_FACTS = {"max_steps": "max_steps", "train_batch_size": "micro_batch_size", "num_train_epochs": "num_train_epochs"}
+_COLUMNS = ("loss", "learning_rate", "grad_norm")
+_Before = tuple[int, float] | None  # the step and the seconds since the start of the record before
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(BEGIN.match(head)) and (name.endswith("trainer_state.json") or b'"log_history"' in head)
+    return bool(_BEGIN.match(head)) and (name.endswith("trainer_state.json") or b'"log_history"' in head)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -53,22 +53,22 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(None, "the file has no list log_history")
         return
     rows.param("framework", "transformers")
-    for key, fact in FACTS.items():
+    for key, fact in _FACTS.items():
         if isinstance(value := state.get(key), int):
             rows.param(fact, value)
     if flos := json_number_or_nan(state.get("total_flos")):
-        rows.metric(None, None, None, json_whole(state.get("global_step")), "total_flos", flos, "flops")
-    before: Before = None
+        rows.metric(None, None, None, json_integer(state.get("global_step")), "total_flos", flos, "flops")
+    before: _Before = None
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
             rows.problem(position, "the record has no step", str(entry))
             continue
-        before = record(rows, position, entry, before)
+        before = _record(rows, position, entry, before)
     if state.get("global_step") == state.get("max_steps"):
         rows.param("outcome", "completed", origin="inferred")
 
 
-def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> Before:
+def _record(rows: Rows, position: int, entry: dict[str, Any], before: _Before) -> _Before:
     """A dictionary of the history: of a step, an evaluation or the whole training.  Returns step and time of the last step."""
     values = {key: value for key, field in entry.items() if (value := json_number_or_nan(field)) is not None}
     step, epoch = entry["step"], values.pop("epoch", None)
@@ -80,7 +80,7 @@ def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> 
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
     elif "loss" in values:
-        row: dict[str, Any] = {column: values.pop(column, None) for column in COLUMNS}
+        row: dict[str, Any] = {column: values.pop(column, None) for column in _COLUMNS}
         time = values.pop("train_runtime", None)
         if time is not None and before and step > before[0] and time > before[1]:
             steps = step - before[0]
@@ -90,5 +90,5 @@ def record(rows: Rows, position: int, entry: dict[str, Any], before: Before) -> 
         rows.step, rows.steps_line = step, position
         before = (step, time) if time is not None else None
     named = [(key, value, "tokens/s" if key == "train_tokens_per_second" else None) for key, value in values.items()]
-    rows.metrics(position, None, None, json_whole(step), named)
+    rows.metrics(position, None, None, json_integer(step), named)
     return before

@@ -18,7 +18,7 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
@@ -27,17 +27,17 @@ ANCHORS = (
     "World size: ",
 )  # fmt: skip
 
-ITERATION = re.compile(r"Iter #(\d{1,9}): (\d+(?:\.\d*)?) img/sec per (GPU|CPU)\b")
-MEAN = re.compile(
+_ITERATION = re.compile(r"Iter #(\d{1,9}): (\d+(?:\.\d*)?) img/sec per (GPU|CPU)\b")
+_MEAN = re.compile(
     r"(Img/sec per (?:GPU|CPU)|Total img/sec on (\d{1,9}) (GPU|CPU)\(s\)): (\d+(?:\.\d*)?) \+-(\d+(?:\.\d*)?|nan)"
 )
-CUT = re.compile(r"(?:Iter #\d+|Img/sec per [GC]PU|Total img/sec on \d+ [GC]PU\(s\)):")
-FACTS = (
+_CUT = re.compile(r"(?:Iter #\d+|Img/sec per [GC]PU|Total img/sec on \d+ [GC]PU\(s\)):")
+_FACTS = (
     ("model", re.compile(r"(?:^|\s)Model: ([\w./-]+)\s*$")),
     ("micro_batch_size", re.compile(r"(?:^|\s)Batch size: (\d{1,9})\s*$")),
     ("devices", re.compile(r"(?:^|\s)(?:Number of [GC]PUs|World size): (\d{1,9})\s*$")),
 )
-BATCHES = 10
+_BATCHES = 10
 
 
 class Reader:
@@ -50,20 +50,20 @@ class Reader:
         self.said: set[tuple[int, str]] = set()
 
     def take(self, line: Line) -> bool:
-        if match := ITERATION.search(line.text):
+        if match := _ITERATION.search(line.text):
             self.iteration(match, line)
-        elif match := MEAN.search(line.text):
+        elif match := _MEAN.search(line.text):
             if (self.rows.part, match[0]) not in self.said:  # one copy for each node
                 self.said.add((self.rows.part, match[0]))
                 name = re.sub(r" on \d+ [GC]PU\(s\)", "", match[1])
                 values = [(name, float(match[4]), "samples/s"), (f"{name} +-", float(match[5]), "samples/s")]
-                self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values, "mean")
+                self.rows.metrics(line.number, line.rank, line.location, self.rows.step, values, "mean")
                 if match[2]:
                     self.rows.param("devices", int(match[2]), line.number)
-        elif CUT.search(line.text):
+        elif _CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
-            for key, pattern in FACTS:
+            for key, pattern in _FACTS:
                 if fact := pattern.search(line.text):
                     self.facts[key] = fact[1], line.number
             return False
@@ -71,7 +71,7 @@ class Reader:
 
     def iteration(self, match: re.Match[str], line: Line) -> None:
         step, rate = int(match[1]), float(match[2])
-        last, text, attempt = self.last.get((line.rank, line.place), (-1, "", 0))
+        last, text, attempt = self.last.get((line.rank, line.location), (-1, "", 0))
         if text == match[0]:
             return  # another node's copy
         if step < last and self.settle():  # other settings
@@ -81,14 +81,14 @@ class Reader:
         if not self.last:
             self.settle()
             self.header(match[3].lower(), line.number)
-        self.last[line.rank, line.place] = step, match[0], attempt
+        self.last[line.rank, line.location] = step, match[0], attempt
         self.rows.attempt = max(self.rows.attempt, attempt)
         self.rows.step, self.rows.steps_line = step, line.number
         params = self.rows.params
         size = params.get("micro_batch_size")
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
-            step_s=size / rate if size and rate else None, averaged_steps=BATCHES, value_kind="interval_mean",
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
+            step_s=size / rate if size and rate else None, averaged_steps=_BATCHES, value_kind="interval_mean",
             samples=params.get("global_batch_size"), samples_per_s=rate, rate_scope="rank",
         )  # fmt: skip
 
@@ -105,7 +105,7 @@ class Reader:
             self.rows.param(key, value if key == "model" else int(value), where)
         self.rows.param("device_unit", unit, number)
         self.rows.param("dataset", "synthetic", number, origin="inferred")
-        self.rows.param("num_batches_per_iter", BATCHES, number, origin="inferred")
+        self.rows.param("num_batches_per_iter", _BATCHES, number, origin="inferred")
         size, devices = (self.facts.get(key) for key in ("micro_batch_size", "devices"))
         if size and devices:
             self.rows.param("global_batch_size", int(size[0]) * int(devices[0]), number, origin="inferred")

@@ -20,18 +20,18 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (" iters): ", "]: Eval Time for ", "]: Evaluation, AUC: ", "]: Training batchsize: ")
 
-RECORD = re.compile(
+_RECORD = re.compile(
     r"\]: Iter: (\d{1,9}) Time\((\d{1,9}) iters\): (\d+(?:\.\d+)?(?:e-\d\d)?)s Loss: (?:(\d+\.\d{6})\b|(\d+(?:\.\d+)?) lr:)?"
 )
-EVALUATION = re.compile(r"\]: Eval Time for \d+ iters: (\d+(?:\.\d+)?(?:e-\d\d)?)s")
-AUC = re.compile(r"\]: Evaluation, AUC: (0\.\d{3,}|1)\s*\Z")
-BATCH = re.compile(r"\]: Training batchsize: (\d{1,9}),")
+_EVALUATION = re.compile(r"\]: Eval Time for \d+ iters: (\d+(?:\.\d+)?(?:e-\d\d)?)s")
+_AUC = re.compile(r"\]: Evaluation, AUC: (0\.\d{3,}|1)\s*\Z")
+_BATCH = re.compile(r"\]: Training batchsize: (\d{1,9}),")
 
 
 class Reader:
@@ -43,14 +43,14 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text
-        if record := RECORD.search(text):
+        if record := _RECORD.search(text):
             self.record(record, line)
-        elif evaluation := EVALUATION.search(text):
+        elif evaluation := _EVALUATION.search(text):
             self.evaluated_s += float(evaluation[1])
             self.metric("Eval Time", float(evaluation[1]), "s", line)
-        elif auc := AUC.search(text):
+        elif auc := _AUC.search(text):
             self.metric("AUC", float(auc[1]), None, line)
-        elif batch := BATCH.search(text):
+        elif batch := _BATCH.search(text):
             self.rows.launched(line.rank)
             self.rows.param("global_batch_size", int(batch[1]), line.number)
             self.rows.param("framework", "hugectr", line.number, origin="inferred")
@@ -62,15 +62,15 @@ class Reader:
 
     def record(self, record: re.Match[str], line: Line) -> None:
         step, steps = int(record[1]), int(record[2])
-        self.rows.attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
+        self.rows.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         span_s, self.evaluated_s = float(record[3]) - self.evaluated_s, 0.0
         loss = record[4] or record[5]
         self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, {
-            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
             "averaged_steps": steps or None, "value_kind": "interval_mean" if steps > 1 else "instant",
             "samples": self.rows.params.get("global_batch_size"), "loss": float(loss) if loss else None,
         })  # fmt: skip
 
     def metric(self, name: str, value: float, unit: str | None, line: Line) -> None:
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, [(name, value, unit)])
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, [(name, value, unit)])

@@ -19,21 +19,21 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 1
 ANCHORS = ("tgs (tokens/gpu/second)=",)
 
-NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-BEGUN = re.compile(r"(?:^|-- )(?=tflops=)")
-FIELD = re.compile(rf"(\w[\w/ ()]{{0,99}})=(?:({NUMBER})|\{{((?:'\w+': {NUMBER}(?:, )?)*)\}})(?:[ ,]|\s*$)")
-OF_GROUP = re.compile(rf"'(\w+)': ({NUMBER})")
-STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\b")
-SPEED, TOKENS = "tgs (tokens/gpu/second)", "num_consumed_tokens"
-COLUMNS = {"tflops": "tflops_per_device", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
-UNITS = {TOKENS: "tokens", "fwd_bwd_time": "s", "bwd_time": "s"}
+_NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_BEGUN = re.compile(r"(?:^|-- )(?=tflops=)")
+_FIELD = re.compile(rf"(\w[\w/ ()]{{0,99}})=(?:({_NUMBER})|\{{((?:'\w+': {_NUMBER}(?:, )?)*)\}})(?:[ ,]|\s*$)")
+_OF_GROUP = re.compile(rf"'(\w+)': ({_NUMBER})")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\b")
+_SPEED, _TOKENS = "tgs (tokens/gpu/second)", "num_consumed_tokens"
+_COLUMNS = {"tflops": "tflops_per_device", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+_UNITS = {_TOKENS: "tokens", "fwd_bwd_time": "s", "bwd_time": "s"}
 
 
 class Reader:
@@ -44,21 +44,27 @@ class Reader:
         self.before: tuple[int, datetime | None, float] | None = None  # step, time and tokens of the last record
 
     def take(self, line: Line) -> bool:
-        begun = BEGUN.search(line.text)
+        begun = _BEGUN.search(line.text)
         if not begun:
             return False
-        values = fields_of(line.text[begun.end() :])
+        values = _fields_of(line.text[begun.end() :])
         step = values.get("step")
-        if step is None or not step.is_integer() or not 0 <= step < 1e15 or SPEED not in values or TOKENS not in values:
+        if (
+            step is None
+            or not step.is_integer()
+            or not 0 <= step < 1e15
+            or _SPEED not in values
+            or _TOKENS not in values
+        ):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        stamp = STAMP.match(line.text)
+        stamp = _STAMP.match(line.text)
         self.record(line, int(step), line_time(stamp[0] if stamp else None, line, self.rows), values)
         return True
 
     def record(self, line: Line, step: int, ts: datetime | None, values: dict[str, float]) -> None:
-        rows, tokens = self.rows, values[TOKENS]
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        rows, tokens = self.rows, values[_TOKENS]
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         steps, step_s, per_step = None, None, tokens if step == 0 else None
         if self.before and not position.begins and step > self.before[0]:
             steps = step - self.before[0]
@@ -67,27 +73,27 @@ class Reader:
                 step_s = (ts - self.before[1]).total_seconds() / steps
         self.before, rows.step, rows.steps_line = (step, ts, tokens), step, line.number
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=steps, value_kind="instant" if steps in (None, 1) else "interval_mean",
             tokens=per_step, rate_scope="rank", ts=ts, ts_origin="naive" if ts else None,
-            **{column: values.get(name) for name, column in COLUMNS.items()},
+            **{column: values.get(name) for name, column in _COLUMNS.items()},
         )  # fmt: skip
         others = [
-            (name, value, "tokens/s" if "tgs" in name else UNITS.get(name))
+            (name, value, "tokens/s" if "tgs" in name else _UNITS.get(name))
             for name, value in values.items()
-            if name not in COLUMNS and name != "step"
+            if name not in _COLUMNS and name != "step"
         ]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "internevo", line.number)
 
 
-def fields_of(text: str) -> dict[str, float]:
+def _fields_of(text: str) -> dict[str, float]:
     """Numbers of a record by name, `name/group` where there is one for each group; none where the text breaks off."""
     values, end = dict[str, float](), 0
-    while field := FIELD.match(text, end):
+    while field := _FIELD.match(text, end):
         if field[2]:
             values[field[1]] = float(field[2])
-        for group, value in OF_GROUP.findall(field[3] or ""):
+        for group, value in _OF_GROUP.findall(field[3] or ""):
             values[f"{field[1]}/{group}"] = float(value)
         end = field.end()
     return values if not text[end:].strip() else {}

@@ -17,17 +17,17 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 LATER = ("ts", "ts_origin")  # printed after the power
 ANCHORS = ("Instantaneous power reading: ",)
 
-READING = re.compile(r"\s*Instantaneous power reading: +(\d{1,7}) Watts\s*\Z")
-OTHERS = re.compile(r"\s*(?:M(?:in|ax)imum during sampling period|Average power reading over|IPMI timestamp: +(\S.*))")
-STAMP = re.compile(r"\w{3} (\w{3}) +(\d\d?) (\d\d:\d\d:\d\d) (\d{4})\s*\Z")
-SLASHES = re.compile(r"(\d\d)/(\d\d)/(?:20)?(\d\d) (\d\d:\d\d:\d\d)(?: ([AP]M))?(?: ([A-Z]{2,5}))?\b")
+_READING = re.compile(r"\s*Instantaneous power reading: +(\d{1,7}) Watts\s*\Z")
+_OTHERS = re.compile(r"\s*(?:M(?:in|ax)imum during sampling period|Average power reading over|IPMI timestamp: +(\S.*))")
+_STAMP = re.compile(r"\w{3} (\w{3}) +(\d\d?) (\d\d:\d\d:\d\d) (\d{4})\s*\Z")
+_SLASHES = re.compile(r"(\d\d)/(\d\d)/(?:20)?(\d\d) (\d\d:\d\d:\d\d)(?: ([AP]M))?(?: ([A-Z]{2,5}))?\b")
 
 
 class Reader:
@@ -39,8 +39,8 @@ class Reader:
         self.timeless = False
 
     def take(self, line: Line) -> bool:
-        match = READING.match(line.text)
-        self.claims = OTHERS if match else None
+        match = _READING.match(line.text)
+        self.claims = _OTHERS if match else None
         if match:
             power = float(match[1])
             self.row = {"scope": "node_ac", "power_w": power, "flag": None if power else "zero"}
@@ -48,10 +48,10 @@ class Reader:
         return bool(match)
 
     def more(self, line: Line) -> None:
-        match = OTHERS.match(line.text)
+        match = _OTHERS.match(line.text)
         if not match or not match[1]:
             return
-        if stamp := bmc_time(match[1]):
+        if stamp := _bmc_time(match[1]):
             self.row["ts"], self.row["ts_origin"] = stamp
         elif not self.timeless:
             self.timeless = True
@@ -60,11 +60,11 @@ class Reader:
             )
 
 
-def bmc_time(text: str) -> tuple[datetime, str] | None:
+def _bmc_time(text: str) -> tuple[datetime, str] | None:
     zone = None
-    if match := STAMP.match(text):
+    if match := _STAMP.match(text):
         printed, form = f"{match[2]} {match[1]} {match[4]} {match[3]}", "%d %b %Y %H:%M:%S"
-    elif (match := SLASHES.match(text)) and (match[5] or "/20" not in text[:8]):  # en_US, or no language at all
+    elif (match := _SLASHES.match(text)) and (match[5] or "/20" not in text[:8]):  # en_US, or no language at all
         printed, form, zone = f"{match[1]} {match[2]} {match[3]} {match[4]}", "%m %d %y %H:%M:%S", match[6]
         printed, form = (f"{printed} {match[5]}", "%m %d %y %I:%M:%S %p") if match[5] else (printed, form)
     else:

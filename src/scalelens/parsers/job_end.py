@@ -36,7 +36,7 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4
@@ -52,26 +52,26 @@ ANCHORS = (
     " exited with code ",
 )  # fmt: skip
 
-STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
-AGAIN = re.compile("PREEMPTION|NODE FAIL|REQUEUE")  # Slurm may start the same job once more
-RANK = re.compile(
+_STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
+_AGAIN = re.compile("PREEMPTION|NODE FAIL|REQUEUE")  # Slurm may start the same job once more
+_RANK = re.compile(
     r"(?:\[(?:PG [^\]]{1,80} )?[Rr]ank[ -]?|: task |\b(?:on|process) rank |\(rank |(?:^|: )rank |^= +RANK |\bRank "
     r"|^\s*Process name: \[(?:\[\d+,\d+\]|\S{1,80}@\d+),)(\d{1,9})\b"
 )
-TASK = r"srun: error: \S+: tasks? [\d,-]+: "
-FAILED = re.compile(rf"{TASK}(?!Terminated|Out Of Memory)")
-SCHEDULER = (
+_TASK = r"srun: error: \S+: tasks? [\d,-]+: "
+_FAILED = re.compile(rf"{_TASK}(?!Terminated|Out Of Memory)")
+_SCHEDULER = (
     ("time_limit", re.compile(r"PBS: job killed: walltime |TERM_(?:RUNLIMIT|DEADLINE): job killed")),
     ("oom", re.compile(r"PBS: job killed: p?v?mem |TERM_(?:MEMLIMIT|SWAP): job killed")),
     ("cancelled", re.compile(r"TERM_(?:OWNER|FORCE_OWNER|ADMIN|FORCE_ADMIN|PREEMPT): job killed")),
     ("error", re.compile(r"^Exited with (?:exit code [1-9]\d*|signal termination: .{1,40})\.\s*\Z|PBS: job killed: ")),
 )
-TEXTS = (  # the worst first
+_TEXTS = (  # the worst first
     (
         "oom",
         re.compile(
             rf"(?:CUDA|HIP|XPU|NPU|HPU|MPS backend)(?: error:)? out of memory|^\s*[\w.]*MemoryError\b|OutOfMemoryError"
-            rf"|oom[_-]kill event|{TASK}Out Of Memory|RESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor"
+            rf"|oom[_-]kill event|{_TASK}Out Of Memory|RESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor"
             r"|slurmstepd: error: .{0,80}xceeded (?:job )?memory limit|can't allocate memory: you tried|std::bad_alloc"
             r"|graph_memory_allocation_error|Out of memory: (?:Killed process|Cannot fit)"
         ),
@@ -94,7 +94,7 @@ TEXTS = (  # the worst first
     (
         "error",
         re.compile(
-            rf"^\s*(?:\w+: )?Traceback \(most recent call last\)|Segmentation fault|{FAILED.pattern}|^Killed\s*\Z"
+            rf"^\s*(?:\w+: )?Traceback \(most recent call last\)|Segmentation fault|{_FAILED.pattern}|^Killed\s*\Z"
             r"|^\s*Fatal Python error: |\*\*\* Process received signal|terminate called after throwing"
             r"|: line \d+: +\d+ (?:Killed|Aborted|Bus error)\b|failed \(exitcode: -?\d+\) local_rank: "
             r"|exits with return code = -?[1-9]|MPI_ABORT was invoked on rank \d|noticed that process rank \d.*exited on "
@@ -103,9 +103,9 @@ TEXTS = (  # the worst first
         ),
     ),
 )
-ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
-CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
-TERMINATED = "-15"  # torchrun ended it, as another rank had failed
+_ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
+_CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
+_TERMINATED = "-15"  # torchrun ended it, as another rank had failed
 
 
 class Reader:
@@ -120,44 +120,44 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if stopped := STOPPED.search(line.text):
+        if stopped := _STOPPED.search(line.text):
             self.rows.job(stopped[2], line.number, "scheduler")
             reason = stopped[5] or ""
             outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
             outcome = outcome if stopped[4] else "error"
             if reason or stopped[1] == "JOB" or self.failed <= self.rows.steps_line:
                 self.rows.param("outcome", outcome, line.number, origin="scheduler")
-            if stopped[1] == "JOB" and not AGAIN.search(reason):
+            if stopped[1] == "JOB" and not _AGAIN.search(reason):
                 self.rows.job_ended(line.number)
             return True
-        for outcome, pattern in SCHEDULER:
+        for outcome, pattern in _SCHEDULER:
             if pattern.search(line.text):
                 self.rows.param("outcome", outcome, line.number, origin="scheduler")
                 return True
-        for outcome, pattern in TEXTS:
+        for outcome, pattern in _TEXTS:
             if pattern.search(line.text):
-                match = RANK.search(line.text)
+                match = _RANK.search(line.text)
                 rank = int(match[1]) if match else line.rank
                 key = (self.rows.part, outcome)
                 if key not in self.ends or self.ends[key][0] < self.rows.steps_line:
                     self.ends[key] = (line.number, rank)
                 elif rank is not None and self.ends[key][1] is None and "srun: " not in line.text:
                     self.ends[key] = (self.ends[key][0], rank)  # a later line says whose end it was
-                if FAILED.search(line.text):
+                if _FAILED.search(line.text):
                     self.failed = line.number
                 return True
-        if ROOT.match(line.text):
-            self.cause, self.claims = {}, CAUSE
+        if _ROOT.match(line.text):
+            self.cause, self.claims = {}, _CAUSE
             return True
         return False
 
     def more(self, line: Line) -> None:
-        match = CAUSE.match(line.text)
+        match = _CAUSE.match(line.text)
         if not match or not match[1]:
             return
         self.cause.setdefault(match[1], match[2])
         code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
-        if match[1] == "exitcode" and code != TERMINATED and re.fullmatch(r"\d{1,9}", rank):
+        if match[1] == "exitcode" and code != _TERMINATED and re.fullmatch(r"\d{1,9}", rank):
             self.causes.append((self.cause.get("time", ""), line.number, int(rank), self.rows.part))
 
     def finish(self) -> None:
@@ -169,7 +169,7 @@ class Reader:
 
     def end(self, part: int, last_step: int) -> None:
         """How a part of the file ended: by what stands behind its last step."""
-        ends = [(outcome, *self.ends.get((part, outcome), (0, None))) for outcome, _ in TEXTS]
+        ends = [(outcome, *self.ends.get((part, outcome), (0, None))) for outcome, _ in _TEXTS]
         ends = [(outcome, number, rank) for outcome, number, rank in ends if number > last_step]
         for outcome, number, _ in ends:
             self.rows.param("outcome", outcome, number)

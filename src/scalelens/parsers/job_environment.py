@@ -16,23 +16,23 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("PBS_", "LSB_", "FLUX_JOB_", "COBALT_", "PJM_")
 
-ASSIGNMENT = re.compile(
+_ASSIGNMENT = re.compile(
     r"\s*(?:export |declare -x )?((?:PBS|LSB|FLUX_JOB|COBALT|PJM)_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z"
 )
-NODES = re.compile(r"\d{1,7}")
-FACTS = {
+_NODES = re.compile(r"\d{1,7}")
+_FACTS = {
     "PBS_JOBID": ("job_id", re.compile(r"(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?")),
     "LSB_JOBID": ("job_id", re.compile(r"(\d{1,18})")), "FLUX_JOB_ID": ("job_id", re.compile(r"([\wƒ]{2,20})")),
     "COBALT_JOBID": ("job_id", re.compile(r"(\d{1,18})")), "PJM_JOBID": ("job_id", re.compile(r"(\d{1,18})")),
     "PBS_JOBNAME": ("job_name", None), "LSB_JOBNAME": ("job_name", None), "PJM_JOBNAME": ("job_name", None),
-    "PBS_NUM_NODES": ("nodes", NODES), "FLUX_JOB_NNODES": ("nodes", NODES), "COBALT_JOBSIZE": ("nodes", NODES),
-    "PJM_NODE": ("nodes", NODES), "PBS_QUEUE": ("partition", None),
+    "PBS_NUM_NODES": ("nodes", _NODES), "FLUX_JOB_NNODES": ("nodes", _NODES), "COBALT_JOBSIZE": ("nodes", _NODES),
+    "PJM_NODE": ("nodes", _NODES), "PBS_QUEUE": ("partition", None),
 }  # fmt: skip
 
 
@@ -43,11 +43,11 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        match = ASSIGNMENT.match(line.text)
+        match = _ASSIGNMENT.match(line.text)
         if not match:
             return False
         value = match[2] or match[3] or match[4] or ""
-        fact, form = FACTS.get(match[1], (None, None))
+        fact, form = _FACTS.get(match[1], (None, None))
         if fact is None or not value:
             return True
         fits = form.fullmatch(value) if form else None

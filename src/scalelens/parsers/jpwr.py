@@ -33,13 +33,13 @@ from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
 VERSION = 5
 
-HEADER = re.compile(
+_HEADER = re.compile(
     rb"(?:\xef\xbb\xbf)?,(?:timestamps,[^\n]*(?:pynvml|rocm|gc|gh):|0,(?:[1-9]\d?,)*timestamps(?:,\w+)*\r?\n)"
 )
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(HEADER.match(head))
+    return bool(_HEADER.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -47,7 +47,7 @@ def read(source: Source, rows: Rows) -> None:
     _, header, _ = next(lines)
     labels = {k: label for k, label in enumerate(header) if ":" in label or label.isdecimal()}
     time = header.index("timestamps")
-    unpowered = forced_zero(source, labels)
+    unpowered = _forced_zero(source, labels)
     scopes = jpwr_scopes(labels.values(), {label for k, label in labels.items() if k not in unpowered})
     host = jpwr_host(source.name)
     named, ranked = (header.index(name) if name in header else None for name in ("nodename", "rank"))
@@ -82,7 +82,7 @@ def read(source: Source, rows: Rows) -> None:
             )  # fmt: skip
 
 
-def forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
+def _forced_zero(source: Source, labels: dict[int, str]) -> set[int]:
     """Columns of rocm, or that may be of rocm, in which no power is above zero."""
     silent = {k for k, label in labels.items() if label.startswith("rocm:") or label.isdecimal()}
     for _, fields, whole in rows_of(source) if silent else ():

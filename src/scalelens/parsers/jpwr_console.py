@@ -19,24 +19,24 @@ Samples:
 import re
 from typing import Any
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jpwr_names import jpwr_scopes
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("Energy data:", "Energy-per-GPU-list ", "energy_from_counter:")
 LATER = ("node", "scope")  # known after the last line of a block
 
-HEADING = re.compile(
+_HEADING = re.compile(
     r"\s*(?:Energy data:|energy_from_counter:|Energy-per-GPU-list (integrated|from [\w-]{1,40}) ?\(Wh\): ?(.*))\s*"
 )
-BLOCK = re.compile(
+_BLOCK = re.compile(
     r"\s*(?:(?:pynvml|rocm|gc|gh):|nodename\s|rank\s|dtype:|Additional data:|Name:|\d{1,3}\s+[\d.]|timestamps\s|\s*\Z)"
 )
-DEVICES = re.compile(r"(?:pynvml|rocm|gc|gh):\d{1,3}(?:\s+(?:pynvml|rocm|gc|gh):\d{1,3})*")
-ENERGY = re.compile(r"((?:pynvml|rocm|gc|gh):\S.{0,60}?)\s+(\d[\d.]{0,20}(?:e[-+]\d{1,3})?)")
-LIST = re.compile(r"\[(.{0,2000})\]")
-JOULES = 3600.0  # in a watt-hour
+_DEVICES = re.compile(r"(?:pynvml|rocm|gc|gh):\d{1,3}(?:\s+(?:pynvml|rocm|gc|gh):\d{1,3})*")
+_ENERGY = re.compile(r"((?:pynvml|rocm|gc|gh):\S.{0,60}?)\s+(\d[\d.]{0,20}(?:e[-+]\d{1,3})?)")
+_LIST = re.compile(r"\[(.{0,2000})\]")
+_JOULES = 3600.0  # in a watt-hour
 
 
 class Reader:
@@ -49,26 +49,26 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        match = HEADING.fullmatch(line.text)
+        match = _HEADING.fullmatch(line.text)
         if not match:
             return False
         self.method = "riemann_right" if match[1] == "integrated" or "data:" in line.text else "counter"
         self.block, self.columns = [], []
         rest = (match[2] or "").strip()
-        if listed := LIST.fullmatch(rest):
+        if listed := _LIST.fullmatch(rest):
             for k, text in enumerate(listed[1].split(",") if listed[1].strip() else ()):
                 self.add(line, str(k), text.strip())
             return True
-        self.claims = BLOCK
+        self.claims = _BLOCK
         if rest:
             self.more(line._replace(text=rest))
         return True
 
     def more(self, line: Line) -> None:
         text = line.text.strip()
-        if DEVICES.fullmatch(text):
+        if _DEVICES.fullmatch(text):
             self.columns = text.split()
-        elif match := ENERGY.fullmatch(text):
+        elif match := _ENERGY.fullmatch(text):
             self.add(line, match[1], match[2])
         elif self.columns and re.match(r"\d", text):
             values = text.split()[1:]
@@ -96,7 +96,7 @@ class Reader:
             "node": None,
             "device": device,
             "scope": None,
-            "energy_j": energy * JOULES or None,
+            "energy_j": energy * _JOULES or None,
             "method": self.method,
         }
         self.block.append(row)

@@ -28,15 +28,15 @@ from scalelens.parsing.source import Source
 
 VERSION = 2
 
-DEVICE = r"(?:pynvml|rocm|gc|gh):"
-COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + DEVICE.encode())
-TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + DEVICE.encode() + rb"[^\n]*\n")
-COUNTER = re.compile(r"energy[-_]from[-_]counter")
-JOULES = 3600.0  # in a watt-hour
+_DEVICE = r"(?:pynvml|rocm|gc|gh):"
+_COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + _DEVICE.encode())
+_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + _DEVICE.encode() + rb"[^\n]*\n")
+_COUNTER = re.compile(r"energy[-_]from[-_]counter")
+_JOULES = 3600.0  # in a watt-hour
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(COLUMN.match(head) or TABLE.match(head))
+    return bool(_COLUMN.match(head) or _TABLE.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -46,7 +46,7 @@ def read(source: Source, rows: Rows) -> None:
     header = lines[0]
     by_device = header == ["", "0"]
     # jpwr writes a table with a column for each device; CARAML transposes it under the same name.
-    counter = COUNTER.search(source.name) or (not by_device and "nodename" not in header)
+    counter = _COUNTER.search(source.name) or (not by_device and "nodename" not in header)
     method = "counter" if counter else "riemann_right"
     records: list[list[tuple[int, list[str]]]] = []
     if by_device:
@@ -61,20 +61,20 @@ def read(source: Source, rows: Rows) -> None:
     host = jpwr_host(source.name)
     rows.param("measured_by_rank", jpwr_rank(source.name), origin="path")
     for record in records:
-        one_rank(record, host, method, rows)
+        _one_rank(record, host, method, rows)
     if cut.strip():
         rows.problem(len(lines) + 1, "the last line is cut", cut)
 
 
-def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str, rows: Rows) -> None:
+def _one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str, rows: Rows) -> None:
     """Rows of what one rank measured: pairs of a label and a value, with their lines."""
     energies: dict[str, tuple[int, float]] = {}
     for line, fields in record:
         label, value = fields[0], fields[1] if len(fields) == 2 else ""
         if label == "nodename":
             node = value
-        elif re.match(DEVICE, label):
-            energy = watt_hours(value)
+        elif re.match(_DEVICE, label):
+            energy = _watt_hours(value)
             if energy is None:
                 rows.problem(line, f"the energy of {label} is not a number of watt-hours", ",".join(fields))
             else:
@@ -87,12 +87,12 @@ def one_rank(record: list[tuple[int, list[str]]], node: str | None, method: str,
     scopes = jpwr_scopes(energies, {label for label, (_, energy) in energies.items() if energy})
     for label, (line, energy) in energies.items():
         rows.add(
-            "energy", line, node=node, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
+            "energy", line, node=node, device=label, scope=scopes[label], energy_j=energy * _JOULES or None,
             method=method,
         )  # fmt: skip
 
 
-def watt_hours(text: str) -> float | None:
+def _watt_hours(text: str) -> float | None:
     try:
         energy = float(text)
     except ValueError:

@@ -22,13 +22,13 @@ from scalelens.parsing.source import Source
 
 VERSION = 2
 
-MAGIC = b"\x89HDF\r\n\x1a\n"
-JOULES = 3600.0  # in a watt-hour
-LARGEST = 100_000_000  # numbers in a table: a day of sixteen devices at 100 ms has 14 million
+_MAGIC = b"\x89HDF\r\n\x1a\n"
+_JOULES = 3600.0  # in a watt-hour
+_LARGEST = 100_000_000  # numbers in a table: a day of sixteen devices at 100 ms has 14 million
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return head.startswith(MAGIC) and b"jpwr" in head and b"pandas_type" in head
+    return head.startswith(_MAGIC) and b"jpwr" in head and b"pandas_type" in head
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -36,7 +36,7 @@ def read(source: Source, rows: Rows) -> None:
 
     try:
         with h5py.File(io.BytesIO(source.read()), "r") as file:
-            kind, columns = table(file["jpwr"])
+            kind, columns = _table(file["jpwr"])
     except Exception as error:  # whatever HDF5 says of a damaged file
         rows.problem(None, f"the HDF5 file is cut, damaged, or not as jpwr writes it ({type(error).__name__}: {error})")
         return
@@ -53,7 +53,7 @@ def read(source: Source, rows: Rows) -> None:
                     rows.problem(line, f"the energy of {label} is not a number of watt-hours", str(energy))
                     continue
                 rows.add(
-                    "energy", line, node=host, device=label, scope=scopes[label], energy_j=energy * JOULES or None,
+                    "energy", line, node=host, device=label, scope=scopes[label], energy_j=energy * _JOULES or None,
                     method="riemann_right" if kind == "series" else "counter",
                 )  # fmt: skip
         return
@@ -75,30 +75,30 @@ def read(source: Source, rows: Rows) -> None:
             )  # fmt: skip
 
 
-def table(group: Any) -> tuple[str, dict[str, Sequence[float]]]:
+def _table(group: Any) -> tuple[str, dict[str, Sequence[float]]]:
     """Whether pandas wrote a frame or a series, and its numbers by the name of their column.
 
     Raises whatever h5py does, and KeyError or ValueError for another layout.
     """
     kind = group.attrs["pandas_type"].decode()
     if kind == "series":
-        numbers = [[number] for number in array(group["values"]).tolist()]
-        return kind, dict(zip(names(group["index"]), numbers, strict=True))
+        numbers = [[number] for number in _array(group["values"]).tolist()]
+        return kind, dict(zip(_names(group["index"]), numbers, strict=True))
     columns: dict[str, Sequence[float]] = {}
     for k in range(int(group.attrs["nblocks"])):
         values = group[f"block{k}_values"]
         if values.dtype.kind in "iuf":
-            columns |= zip(names(group[f"block{k}_items"]), array(values).T.tolist(), strict=True)
+            columns |= zip(_names(group[f"block{k}_items"]), _array(values).T.tolist(), strict=True)
     if len({len(column) for column in columns.values()}) > 1:
         raise ValueError("columns of several lengths")
     return kind, columns
 
 
-def names(values: Any) -> list[str]:
-    return [name.decode("utf-8", "replace") for name in array(values).tolist()]
+def _names(values: Any) -> list[str]:
+    return [name.decode("utf-8", "replace") for name in _array(values).tolist()]
 
 
-def array(values: Any) -> Any:
-    if values.size > LARGEST:
+def _array(values: Any) -> Any:
+    if values.size > _LARGEST:
         raise ValueError(f"a table of {values.size} numbers")
     return values[()]

@@ -23,13 +23,13 @@ from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
 VERSION = 1
 
-HEADER = b"time,uptime,CPU1,"
-RAIL, TOTAL, CELSIUS = "Power ", "Power TOT", "Temp "
+_HEADER = b"time,uptime,CPU1,"
+_RAIL, _TOTAL, _CELSIUS = "Power ", "Power TOT", "Temp "
 
 
 def recognise(head: bytes, name: str) -> bool:
     first = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
-    return first.startswith(HEADER) and b",Power TOT" in first
+    return first.startswith(_HEADER) and b",Power TOT" in first
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -46,21 +46,21 @@ def read(source: Source, rows: Rows) -> None:
             rows.problem(line, UNREADABLE_TIME, text)
         else:
             named = dict(zip(header, cells, strict=True))
-            for name in powers(named):
-                rail = name.removeprefix(RAIL)
-                scope = "board" if name == TOTAL else scope_of_rail(rail)
+            for name in _powers(named):
+                rail = name.removeprefix(_RAIL)
+                scope = "board" if name == _TOTAL else scope_of_rail(rail)
                 samples.power(line, Sensor(None, rail, scope), named[name], stamp, scale=1e-3)
             temperatures = [
-                (f"temperature {name.removeprefix(CELSIUS)}", celsius, "°C")
+                (f"temperature {name.removeprefix(_CELSIUS)}", celsius, "°C")
                 for name, cell in named.items()
-                if name.startswith(CELSIUS) and (celsius := number(cell)) is not None
+                if name.startswith(_CELSIUS) and (celsius := number(cell)) is not None
             ]
             rows.metrics(line, None, None, None, temperatures)
 
 
-def powers(cells: dict[str, str]) -> list[str]:
+def _powers(cells: dict[str, str]) -> list[str]:
     """The columns of power; without the total where it is the sum of the rails."""
-    rails = [name for name in cells if name.startswith(RAIL) and name != TOTAL]
+    rails = [name for name in cells if name.startswith(_RAIL) and name != _TOTAL]
     parts = [number(cells[name]) for name in rails]
-    is_sum = None not in parts and number(cells[TOTAL]) == sum(part for part in parts if part is not None)
-    return rails if is_sum else [*rails, TOTAL]
+    is_sum = None not in parts and number(cells[_TOTAL]) == sum(part for part in parts if part is not None)
+    return rails if is_sum else [*rails, _TOTAL]

@@ -33,37 +33,37 @@ from scalelens.parsing.values import number
 
 VERSION = 2
 
-ROOT = re.compile(rb"<(workpackages|analyse)\s*/?>")
-FACTS = {
+_ROOT = re.compile(rb"<(workpackages|analyse)\s*/?>")
+_FACTS = {
     "system_name": "system", "systemname": "system", "nodes": "nodes", "total_devices": "devices",
     "gpus_per_node": "devices_per_node", "global_batch_size": "global_batch_size", "micro_batch_size": "micro_batch_size",
     "sequence_length": "seq_length", "seq_length": "seq_length", "tp_size": "tp", "pp_size": "pp", "dp_size": "dp",
     "cp_size": "cp", "model": "model", "tf_model": "model", "dataset": "dataset", "precision": "precision",
     "queue": "partition",
 }  # fmt: skip
-TEXTS = ("system", "model", "dataset", "precision", "partition")
-JOB_ID = ("jobid", "job_id", "jobnumber")
-TIMES = ("step_time", "iteration_time", "time_per_iteration", "time_per_step", "elp_pat")
-RATES = (
+_TEXTS = ("system", "model", "dataset", "precision", "partition")
+_JOB_ID = ("jobid", "job_id", "jobnumber")
+_TIMES = ("step_time", "iteration_time", "time_per_iteration", "time_per_step", "elp_pat")
+_RATES = (
     "step_throughput", "imagespersec", "images_per_second", "images_per_sec", "samples_per_second", "samples_per_sec",
 )  # fmt: skip
-NUMBER = re.compile(r"\d{1,9}")
-LONGEST = 200
+_NUMBER = re.compile(r"\d{1,9}")
+_LONGEST = 200
 
 
-class EntityError(Exception):
+class _EntityError(Exception):
     """The file declares entities of its own."""
 
 
-class Element:
+class _Element:
     """An element of the file, with its line."""
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
         self.tag, self.attributes, self.line = tag, attributes, line
         self.text = ""
-        self.children: list[Element] = []
+        self.children: list[_Element] = []
 
-    def all(self, tag: str) -> list["Element"]:
+    def all(self, tag: str) -> list["_Element"]:
         return [child for child in self.children if child.tag == tag]
 
     def text_of(self, tag: str) -> str:
@@ -72,17 +72,17 @@ class Element:
 
 
 def recognise(head: bytes, name: str) -> bool:
-    match = ROOT.search(head[:1000])
+    match = _ROOT.search(head[:1000])
     return bool(match) and b"<" not in re.sub(rb"<[?!][^>]*>", b"", head[: match.start()] if match else b"")
 
 
 def read(source: Source, rows: Rows) -> None:
-    packages: list[tuple[Element, str]] = []  # the whole ones, each with its step in analyse.xml
-    stack: list[Element] = []
+    packages: list[tuple[_Element, str]] = []  # the whole ones, each with its step in analyse.xml
+    stack: list[_Element] = []
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        stack.append(Element(tag, attributes, parser.CurrentLineNumber))
+        stack.append(_Element(tag, attributes, parser.CurrentLineNumber))
 
     def end(tag: str) -> None:
         element = stack.pop()
@@ -95,7 +95,7 @@ def read(source: Source, rows: Rows) -> None:
         stack[-1].text += characters
 
     def entity(*_: object) -> None:
-        raise EntityError  # JUBE writes none, and a few lines of them unpack to gigabytes
+        raise _EntityError  # JUBE writes none, and a few lines of them unpack to gigabytes
 
     parser.EntityDeclHandler = entity
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
@@ -106,29 +106,29 @@ def read(source: Source, rows: Rows) -> None:
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         damage = error.lineno
-    except EntityError:
+    except _EntityError:
         rows.problem(parser.CurrentLineNumber, "the file declares XML entities, as JUBE never does: it is not read on")
     except LookupError:  # the first line names an encoding that does not exist
         damage = 1
-    numbered = [(element, step) for element, step in packages if NUMBER.fullmatch(element.attributes.get("id", ""))]
+    numbered = [(element, step) for element, step in packages if _NUMBER.fullmatch(element.attributes.get("id", ""))]
     for element, _ in packages:
-        if not NUMBER.fullmatch(element.attributes.get("id", "")):
+        if not _NUMBER.fullmatch(element.attributes.get("id", "")):
             rows.problem(element.line, "a workpackage without a number")
     if any(element.all("pattern") for element, _ in numbered):
         for number, (element, step) in enumerate(sorted(numbered, key=lambda item: int(item[0].attributes["id"]))):
             if number:
                 rows.new_part()
-            analysed(element, step, rows)
+            _analysed(element, step, rows)
     else:
-        parameters({int(element.attributes["id"]): element for element, _ in numbered}, rows)
+        _parameters({int(element.attributes["id"]): element for element, _ in numbered}, rows)
     if damage:
         rows.problem(damage, "the file is cut, or its XML is damaged: what stands before is kept")
 
 
-def parameters(packages: dict[int, Element], rows: Rows) -> None:
+def _parameters(packages: dict[int, _Element], rows: Rows) -> None:
     """A part for each run: a workpackage, and the chain of those that depend on it only."""
     parents = {
-        id: [int(text) for text in package.text_of("parents").split(",") if NUMBER.fullmatch(text.strip())]
+        id: [int(text) for text in package.text_of("parents").split(",") if _NUMBER.fullmatch(text.strip())]
         for id, package in packages.items()
     }
     siblings = Counter((parents[id][0], package.text_of("step")) for id, package in packages.items() if parents[id])
@@ -145,21 +145,21 @@ def parameters(packages: dict[int, Element], rows: Rows) -> None:
         if position:
             rows.new_part()
         for id in ids:
-            rows.param("describes_folder", folder(id, packages[id].text_of("step")), packages[id].line)
+            rows.param("describes_folder", _folder(id, packages[id].text_of("step")), packages[id].line)
         parameters: dict[str, tuple[str, int]] = {}
-        for id in (*ids, *ancestors(root, parents)):
+        for id in (*ids, *_ancestors(root, parents)):
             for group in packages[id].all("parameterset") if id in packages else ():
                 for parameter in group.all("parameter"):
                     value = parameter.text_of("selection") or parameter.text_of("value")
                     parameters.setdefault(parameter.attributes.get("name", ""), (value, parameter.line))
         for name, (value, line) in parameters.items():
-            if name and value and len(value) <= LONGEST and "\n" not in value:
-                fact(name, value, line, rows)
+            if name and value and len(value) <= _LONGEST and "\n" not in value:
+                _fact(name, value, line, rows)
         if "ipus_per_replica" in parameters:
             rows.param("device_unit", "ipu", parameters["ipus_per_replica"][1], origin="inferred")
 
 
-def ancestors(id: int, parents: dict[int, list[int]]) -> list[int]:
+def _ancestors(id: int, parents: dict[int, list[int]]) -> list[int]:
     """The workpackages that one depends on, the nearest first."""
     above: list[int] = []
     waiting = list(parents.get(id, ()))
@@ -170,37 +170,37 @@ def ancestors(id: int, parents: dict[int, list[int]]) -> list[int]:
     return above
 
 
-def fact(name: str, value: str, line: int, rows: Rows) -> None:
-    key = FACTS.get(name, f"jube.{name}")
-    if key in TEXTS or NUMBER.fullmatch(value) or key not in FACTS.values():
+def _fact(name: str, value: str, line: int, rows: Rows) -> None:
+    key = _FACTS.get(name, f"jube.{name}")
+    if key in _TEXTS or _NUMBER.fullmatch(value) or key not in _FACTS.values():
         rows.param(key, value, line, origin="environment")
     else:
         rows.param(f"jube.{name}", value, line, origin="environment")
 
 
-def folder(id: int, step: str) -> str:
+def _folder(id: int, step: str) -> str:
     """Folder of a workpackage, as JUBE names it."""
     return f"{id:06d}_{step}"
 
 
-def analysed(package: Element, step: str, rows: Rows) -> None:
+def _analysed(package: _Element, step: str, rows: Rows) -> None:
     """What the patterns found in the files of a workpackage."""
-    rows.param("describes_folder", folder(int(package.attributes["id"]), step), package.line)
+    rows.param("describes_folder", _folder(int(package.attributes["id"]), step), package.line)
     patterns = {pattern.attributes.get("name", ""): pattern for pattern in package.all("pattern")}
     bases = [name for name in patterns if f"{name}_cnt" in patterns] or list(patterns)
     values: dict[str, Any] = {}
     for name, pattern in patterns.items():
         base = next((base for base in bases if name == base or name.startswith(f"{base}_")), name)
         value = number(pattern.text) if pattern.attributes.get("type", "float") in ("int", "float") else None
-        if base in JOB_ID or value is None:
+        if base in _JOB_ID or value is None:
             if name == base and pattern.text.strip():
-                key = "job_id" if base in JOB_ID else f"jube.{name}"
-                rows.param(key, pattern.text.strip()[:LONGEST], pattern.line, origin="environment")
+                key = "job_id" if base in _JOB_ID else f"jube.{name}"
+                rows.param(key, pattern.text.strip()[:_LONGEST], pattern.line, origin="environment")
         else:
             rows.metric(pattern.line, None, None, None, name, value)
             values.setdefault(name, value)
-    time = next((name for name in TIMES if f"{name}_avg" in values), None)
-    rate = next((name for name in RATES if f"{name}_avg" in values), None)
+    time = next((name for name in _TIMES if f"{name}_avg" in values), None)
+    rate = next((name for name in _RATES if f"{name}_avg" in values), None)
     if named := time or rate:
         rows.add(
             "steps", patterns[f"{named}_avg"].line, phase="train", value_kind="run_mean", rate_scope="global",

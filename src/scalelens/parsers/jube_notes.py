@@ -19,23 +19,23 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-KINDS = (  # a text that each of them holds, where it is found faster than its pattern; the pattern; the note
+_STAMP = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+_KINDS = (  # a text that each of them holds, where it is found faster than its pattern; the pattern; the note
     (b"", re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<jube[\s>]", re.DOTALL), "a JUBE benchmark's configuration: its values are in workpackages.xml"),
     (b"outpath:", re.compile(rb"(?=.*^outpath:)(?=.*^(?:parameterset|step):).*^name:", re.DOTALL | re.MULTILINE), "a JUBE benchmark's script: its values are in workpackages.xml"),
-    (b"", re.compile(rb"start: " + STAMP + rb"\s+(?:change: " + STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
-    (b"", re.compile(STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
-    (b"", re.compile(rb"\[" + STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
+    (b"", re.compile(rb"start: " + _STAMP + rb"\s+(?:change: " + _STAMP + rb"\s*)?\Z"), "JUBE's time stamps of a benchmark, in local time"),
+    (b"", re.compile(_STAMP + rb"\s*\Z"), "JUBE's mark of a finished step, in local time"),
+    (b"", re.compile(rb"\[" + _STAMP + rb",\d{3}\]:[A-Z]+: (?:Command: jube|Create initial workpackages|No data found for analyser|Run analyser|[ #]*benchmark:|Version: )"), "JUBE's log of its own commands: results are in analyse.xml and result/"),
 )  # fmt: skip
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return note_of(head[:4096]) is not None
+    return _note_of(head[:4096]) is not None
 
 
-def note_of(head: bytes) -> str | None:
-    return next((note for sign, kind, note in KINDS if sign in head and kind.match(head)), None)
+def _note_of(head: bytes) -> str | None:
+    return next((note for sign, kind, note in _KINDS if sign in head and kind.match(head)), None)
 
 
 def read(source: Source, rows: Rows) -> str:
-    return note_of(source.head()[:4096]) or "JUBE's own"
+    return _note_of(source.head()[:4096]) or "JUBE's own"

@@ -30,47 +30,47 @@ from scalelens.parsing.values import number
 VERSION = 1
 
 # Titles without their signs and in lower case: JUBE prints the pattern's own name where a column has no title.
-FACTS = {
+_FACTS = {
     "jobid": "job_id", "system": "system", "systemname": "system", "model": "model", "modeltype": "model",
     "tfmodel": "model", "dataset": "dataset", "nodes": "nodes", "devices": "devices", "totaldevices": "devices",
     "globalbatchsize": "global_batch_size", "dataparallel": "dp", "tensorparallel": "tp", "pipelineparallel": "pp",
     "dpsize": "dp", "tpsize": "tp", "ppsize": "pp", "queue": "partition", "sequencelength": "seq_length",
 }  # fmt: skip
-COUNTS = ("nodes", "devices", "global_batch_size", "dp", "tp", "pp", "seq_length")
-MEASURES = {
+_COUNTS = ("nodes", "devices", "global_batch_size", "dp", "tp", "pp", "seq_length")
+_MEASURES = {
     "timeiterations": "step_s", "steptime": "step_s", "elppat": "step_s", "imagessecond": "samples_per_s",
     "imagessec": "samples_per_s", "imagespersec": "samples_per_s", "stepthroughput": "samples_per_s",
     "tokenssecond": "tokens_per_s", "tokenspersecond": "tokens_per_s", "avgtflopsgpu": "tflops_per_device",
     "tflopspat": "tflops_per_device",
 }  # fmt: skip
-SUFFIX = re.compile(r"_(?:avg|last)\Z")
-SQLITE = b"SQLite format 3\0"
-IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
-NUMBER = re.compile(r"\d{1,9}")
-NAME = re.compile(r"[\w.-]+:\s*\Z")
+_SUFFIX = re.compile(r"_(?:avg|last)\Z")
+_SQLITE = b"SQLite format 3\0"
+_IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,9}")
+_NAME = re.compile(r"[\w.-]+:\s*\Z")
 
-Table = list[tuple[int, list[str]]]
+_ResultTable = list[tuple[int, list[str]]]
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if head.startswith(SQLITE):
+    if head.startswith(_SQLITE):
         page = int.from_bytes(head[16:18], "big")
         if len(head) < HEAD and (page < 512 or len(head) % page):
             return False
         declared = re.findall(rb"CREATE TABLE \w+ \(([^)]*)\)", head)
         return any(
-            is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
+            _is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
         )
     if head.lstrip()[:1] in (b"{", b"["):  # JSON
         return False
     lines = [line.decode("utf-8", "replace") for line in head[:8192].split(b"\n", 3)[:3]]
-    return any(is_header(cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
+    return any(_is_header(_cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
 
 
 def read(source: Source, rows: Rows) -> None:
     begun = False
     content = b"".join(source.utf8())
-    for table in in_database(content, rows) if content.startswith(SQLITE) else in_text(content):
+    for table in _in_database(content, rows) if content.startswith(_SQLITE) else _in_text(content):
         (_, header), *records = table
         for line, values in records:
             if len(values) != len(header):
@@ -79,18 +79,18 @@ def read(source: Source, rows: Rows) -> None:
             if begun:
                 rows.new_part()
             begun = True
-            job(dict(zip(header, values, strict=True)), line, rows)
+            _job(dict(zip(header, values, strict=True)), line, rows)
 
 
-def job(row: dict[str, str], line: int, rows: Rows) -> None:
+def _job(row: dict[str, str], line: int, rows: Rows) -> None:
     """A row of a table."""
     known = {title: value for title, value in row.items() if value.strip().lower() not in ("", "nan", "none")}
-    ipus = any(bare_title(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
-        IPU.search(value) for title, value in known.items() if bare_title(title) in ("system", "systemname", "queue")
+    ipus = any(_bare_title(title) in ("ipureplica", "ipusperreplica") for title in row) or any(
+        _IPU.search(value) for title, value in known.items() if _bare_title(title) in ("system", "systemname", "queue")
     )
     measured: dict[str, float | None] = {}
     for title, value in known.items():
-        measure, fact = MEASURES.get(bare_title(title)), FACTS.get(bare_title(title))
+        measure, fact = _MEASURES.get(_bare_title(title)), _FACTS.get(_bare_title(title))
         if measure:
             amount = number(value)
             if amount is None or amount <= 0:
@@ -99,7 +99,7 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
                 rows.metric(line, None, None, None, title, amount, "tokens/s", "mean")
             else:
                 measured.setdefault("samples_per_s" if measure == "tokens_per_s" else measure, amount)
-        elif fact and fact in COUNTS and not NUMBER.fullmatch(value.strip()):
+        elif fact and fact in _COUNTS and not _NUMBER.fullmatch(value.strip()):
             rows.problem(line, f"{title} is not a whole number", value)
         else:
             rows.param(fact or title, value.strip(), line, origin="environment")
@@ -107,33 +107,33 @@ def job(row: dict[str, str], line: int, rows: Rows) -> None:
         rows.param("device_unit", "ipu", line, origin="inferred")
     rate, batch = (
         measured.get("samples_per_s"),
-        known.get(next((t for t in known if bare_title(t) == "globalbatchsize"), ""), ""),
+        known.get(next((t for t in known if _bare_title(t) == "globalbatchsize"), ""), ""),
     )
-    if rate and "step_s" not in measured and NUMBER.fullmatch(batch.strip()):
+    if rate and "step_s" not in measured and _NUMBER.fullmatch(batch.strip()):
         measured["step_s"] = int(batch) / rate
     if measured:
         rows.add(
             "steps", line, phase="train", value_kind="run_mean", rate_scope="global",
-            averaged_steps=1 if ipus and any(bare_title(title) == "timeiterations" for title in known) else None, **measured,
+            averaged_steps=1 if ipus and any(_bare_title(title) == "timeiterations" for title in known) else None, **measured,
         )  # fmt: skip
 
 
-def in_text(content: bytes) -> Iterator[Table]:
+def _in_text(content: bytes) -> Iterator[_ResultTable]:
     """The tables of a text: the header and its rows, with their lines."""
-    table: Table = []
+    table: _ResultTable = []
     for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
-        values = cells(text)
-        if is_header(values) or not text.strip() or NAME.match(text):
+        values = _cells(text)
+        if _is_header(values) or not text.strip() or _NAME.match(text):
             if table:
                 yield table
-            table = [(line, values)] if is_header(values) else []
+            table = [(line, values)] if _is_header(values) else []
         elif table and not set(text.strip()) <= {"|", "-", " "}:
             table.append((line, values))
     if table:
         yield table
 
 
-def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
+def _in_database(content: bytes, rows: Rows) -> Iterator[_ResultTable]:
     """The tables of a database; line is the place of the row."""
     with sqlite3.connect(":memory:") as base:
         try:
@@ -142,14 +142,14 @@ def in_database(content: bytes, rows: Rows) -> Iterator[Table]:
             for name in names:
                 cursor = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
                 header = [column[0] for column in cursor.description]
-                if is_header(header):
+                if _is_header(header):
                     values = [["" if value is None else str(value) for value in row] for row in cursor]
                     yield [(0, header), *enumerate(values, 1)]
         except sqlite3.Error as error:
             rows.problem(None, f"the database is damaged ({error})")
 
 
-def cells(line: str) -> list[str]:
+def _cells(line: str) -> list[str]:
     """Cells of a line, of either style."""
     text = line.strip()
     if text.startswith("|"):
@@ -160,11 +160,11 @@ def cells(line: str) -> list[str]:
         return []
 
 
-def bare_title(title: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", SUFFIX.sub("", title.strip().lower()))
+def _bare_title(title: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", _SUFFIX.sub("", title.strip().lower()))
 
 
-def is_header(titles: list[str]) -> bool:
+def _is_header(titles: list[str]) -> bool:
     """Whether titles are those of a result: they name a setting and a measurement."""
-    named = {bare_title(title) for title in titles} if len(titles) >= 3 else set()
-    return bool(named & FACTS.keys()) and bool(named & MEASURES.keys())
+    named = {_bare_title(title) for title in titles} if len(titles) >= 3 else set()
+    return bool(named & _FACTS.keys()) and bool(named & _MEASURES.keys())

@@ -25,26 +25,26 @@ import re
 from collections import Counter
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4
-NO_LAST_BAR = (
+_NO_LAST_BAR = (
     "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
 )
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
 LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
-EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
-BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
-WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
-TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
-VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
+_EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
+_BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
+_WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
+_TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
+_VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 
-class Log:
+class _Log:
     """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
@@ -74,26 +74,26 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.logs: dict[tuple[int | None, str | None], _Log] = {}
 
     def take(self, line: Line) -> bool:
-        log = self.logs.setdefault((line.rank, line.place), Log())
-        if header := EPOCH.match(line.text):
+        log = self.logs.setdefault((line.rank, line.location), _Log())
+        if header := _EPOCH.match(line.text):
             self.release(log, line)
             epoch = int(header[1]) - 1
             log.header(epoch)
             log.epoch, log.total = epoch, None
             return True
         text = line.text.replace("\b", "")
-        bars = [bar for bar in BAR.finditer(text) if bar[2] in (bar[1], "Unknown") and bar[1] != "0"]
+        bars = [bar for bar in _BAR.finditer(text) if bar[2] in (bar[1], "Unknown") and bar[1] != "0"]
         taken = False
         for bar, after in zip(bars, [*bars[1:], None], strict=False):
             taken |= self.bar(bar, text[bar.end() : after.start() if after else None], log, line)
         return taken or self.within(text, log, line)
 
-    def within(self, text: str, log: Log, line: Line) -> bool:
+    def within(self, text: str, log: _Log, line: Line) -> bool:
         """Keeps the last two bars of an epoch that are not at its end."""
-        bars = list(WITHIN.finditer(text))
+        bars = list(_WITHIN.finditer(text))
         if not bars or log.epoch is None or log.total or log.held or int(bars[-1][1]) >= int(bars[-1][2]):
             return False
         ends = [*(bar.start() for bar in bars[1:]), len(text)]
@@ -106,9 +106,9 @@ class Reader:
             log.held = None if log.unknown else log.held
             self.release(log, Line("", 0, rank, place))
 
-    def bar(self, bar: re.Match[str], text: str, log: Log, line: Line) -> bool:
-        values = {name: float(value) for name, value in VALUE.findall(text.rstrip()) if value != "nan"}
-        spent = TIME.search(text.rstrip())
+    def bar(self, bar: re.Match[str], text: str, log: _Log, line: Line) -> bool:
+        values = {name: float(value) for name, value in _VALUE.findall(text.rstrip()) if value != "nan"}
+        spent = _TIME.search(text.rstrip())
         # predict() prints no loss, like a cut line; a bar without a count is the first after its header
         if "loss" not in values or (not bar[1] and (log.epoch is None or log.held)):
             return False
@@ -118,14 +118,14 @@ class Reader:
         train = log.epoch is not None and log.total in (None, total)
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
-        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "epoch": log.epoch}
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "epoch": log.epoch}
         if spent and spent[3] == "step":
             step = ((log.epoch or 0) + 1) * total if train else total
-            row |= {"step": step, "step_s": int(spent[1]) * UNITS[spent[2]], "averaged_steps": total}
+            row |= {"step": step, "step_s": int(spent[1]) * _UNITS[spent[2]], "averaged_steps": total}
         elif spent:
-            values["time per sample"] = int(spent[1]) * UNITS[spent[2]]
+            values["time per sample"] = int(spent[1]) * _UNITS[spent[2]]
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
-        name = next((name for name in ACCURACIES if name in values), "")
+        name = next((name for name in _ACCURACIES if name in values), "")
         row["accuracy"] = values.pop(name, None)
         log.has_bar, log.within = True, []
         log.held, log.unknown = (line.number, row, int(bar[3]), values), unknown
@@ -137,24 +137,24 @@ class Reader:
             self.release(log, line)
         return True
 
-    def unfinished(self, log: Log, line: Line) -> None:
+    def unfinished(self, log: _Log, line: Line) -> None:
         """Hands over the last bar but one of an epoch that did not end: the last one may be cut."""
         number, bar, text = log.within[0]
         log.within = []
-        spent = TIME.search(bar[0] + text)
-        values = {name: float(value) for name, value in VALUE.findall(text) if value != "nan"}
+        spent = _TIME.search(bar[0] + text)
+        values = {name: float(value) for name, value in _VALUE.findall(text) if value != "nan"}
         if not spent or spent[3] != "step":
-            self.rows.problem(None, NO_LAST_BAR, bar[0] + text)  # true of the log up to its end, not of this line
+            self.rows.problem(None, _NO_LAST_BAR, bar[0] + text)  # true of the log up to its end, not of this line
             return
         done, total = int(bar[1]), int(bar[2])
         self.rows.add(
-            "steps", number, attempt=log.attempt, rank=line.rank, place=line.place, phase="train", epoch=log.epoch,
-            step=(log.epoch or 0) * total + done, step_s=int(spent[1]) * UNITS[spent[2]], averaged_steps=done,
+            "steps", number, attempt=log.attempt, rank=line.rank, place=line.location, phase="train", epoch=log.epoch,
+            step=(log.epoch or 0) * total + done, step_s=int(spent[1]) * _UNITS[spent[2]], averaged_steps=done,
             value_kind="running_mean", loss=values.get("loss"),
-            accuracy=next((values[name] for name in ACCURACIES if name in values), None),
+            accuracy=next((values[name] for name in _ACCURACIES if name in values), None),
         )  # fmt: skip
 
-    def release(self, log: Log, line: Line) -> None:
+    def release(self, log: _Log, line: Line) -> None:
         """Hands over the last bar of an epoch."""
         if log.within and not log.held:
             self.unfinished(log, line)

@@ -39,26 +39,26 @@ import pyarrow.compute as pc
 from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds, text_of, texts
-from scalelens.parsing.values import json_whole, rank_in_name
+from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as_nanoseconds, text_of, texts
+from scalelens.parsing.values import json_integer, rank_in_name
 
 VERSION = 3
 
-STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
-FACTS = (
+_STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
+_FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
     "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
     "hip_driver_version", "roctracer_version", "pti_version", "level_zero_version",
 )  # fmt: skip
 # PyTorch's ScalarType by the name that `dtype` gives it.
-DTYPE_BYTES = {
+_DTYPE_BYTES = {
     "byte": 1, "char": 1, "bool": 1, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e5m2fnuz": 1, "float8_e4m3fnuz": 1,
     "short": 2, "uint16": 2, "half": 2, "bfloat16": 2, "int": 4, "uint32": 4, "float": 4, "complexhalf": 4,
     "long": 8, "uint64": 8, "double": 8, "complexfloat": 8, "complexdouble": 16,
 }  # fmt: skip
 
 
-class Args(msgspec.Struct, gc=False):
+class _Args(msgspec.Struct, gc=False):
     stream: Any = None
     queue: Any = msgspec.field(default=None, name="sycl queue")  # Intel's name for a stream
     correlation: Any = None
@@ -69,9 +69,9 @@ class Args(msgspec.Struct, gc=False):
     dtype: Any = None
 
 
-ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
-NOTHING = Args()
-ARGS = msgspec.json.Decoder(list[Args])
+_ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
+_NOTHING = _Args()
+_ARGS = msgspec.json.Decoder(list[_Args])
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -92,13 +92,13 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
     trace, is_ascend = Trace(source, named=alone), False
-    steps = Steps(trace)
+    steps = _Steps(trace)
     metadata = trace.metadata()
-    facts(metadata, rows)
+    _facts(metadata, rows)
     job = metadata.get("distributedInfo")
     rank = job.get("rank") if isinstance(job, dict) else None
-    rank = rank_in_name(source.name) if rank is None else json_whole(rank, 32)
-    base = json_whole(metadata.get("baseTimeNanoseconds"))
+    rank = rank_in_name(source.name) if rank is None else json_integer(rank, 32)
+    base = json_integer(metadata.get("baseTimeNanoseconds"))
     events = Events(rows, base)
     for items in trace.slices():
         before = events.counts["M"]
@@ -110,17 +110,17 @@ def read(source: Source, rows: Rows) -> str | None:
         if kept:
             columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
             columns["train_step"] = steps.at(columns, base or 0)
-            rows.put_columns("events", columns | arguments(kept))
+            rows.put_columns("events", columns | _arguments(kept))
     events.finish(trace)
-    return ASCEND if is_ascend else None
+    return _ASCEND if is_ascend else None
 
 
-def facts(metadata: dict[str, Any], rows: Rows) -> None:
+def _facts(metadata: dict[str, Any], rows: Rows) -> None:
     """Facts about the run, from the metadata around the events."""
     job, devices = metadata.get("distributedInfo"), metadata.get("deviceProperties")
-    facts = {key: metadata.get(key) for key in FACTS}
+    facts = {key: metadata.get(key) for key in _FACTS}
     if isinstance(job, dict):
-        facts |= {"devices": json_whole(job.get("world_size"), 32)}
+        facts |= {"devices": json_integer(job.get("world_size"), 32)}
         facts |= {key: job.get(key) for key in ("backend", "nccl_version")}
     names = [d.get("name") for d in devices if isinstance(d, dict)] if isinstance(devices, list) else []
     facts["device_model"] = ", ".join(dict.fromkeys(name for name in names if name and isinstance(name, str))) or None
@@ -130,47 +130,47 @@ def facts(metadata: dict[str, Any], rows: Rows) -> None:
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
-def arguments(events: list[Event]) -> Columns:
+def _arguments(events: list[Event]) -> EventColumns:
     """Columns that come from the arguments of events."""
     raw = [event.args or b"{}" for event in events]
     joined = b",".join(raw)
     try:
-        args = ARGS.decode(b"[" + joined + b"]")
+        args = _ARGS.decode(b"[" + joined + b"]")
     except UNREADABLE:
-        args = [readable(text) for text in raw]
+        args = [_readable(text) for text in raw]
     streams = [a.stream for a in args]
     if b'"sycl queue"' in joined:
         streams = [a.queue if a.stream is None else a.stream for a in args]
-    columns = {"stream": integers(streams), "correlation": integers([a.correlation for a in args])}
+    columns = {"stream": _integers(streams), "correlation": _integers([a.correlation for a in args])}
     if b'"Collective name"' in joined:
-        args = [NOTHING if a.collective is None else a for a in args]
+        args = [_NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])
         columns["process_group"] = texts([a.group for a in args])
-        columns["group_size"] = pa.array([json_whole(a.group_size, 32) for a in args], pa.int64())
-        columns["message_bytes"] = integers([message_bytes(a) for a in args])
+        columns["group_size"] = pa.array([json_integer(a.group_size, 32) for a in args], pa.int64())
+        columns["message_bytes"] = _integers([_message_bytes(a) for a in args])
         columns["dtype"] = texts([a.dtype for a in args])
     return columns
 
 
-def readable(raw: msgspec.Raw | bytes) -> Args:
+def _readable(raw: msgspec.Raw | bytes) -> _Args:
     try:
-        return ARGS.decode(b"[" + raw + b"]")[0]
+        return _ARGS.decode(b"[" + raw + b"]")[0]
     except UNREADABLE:
-        return NOTHING
+        return _NOTHING
 
 
-def message_bytes(args: Args) -> int | None:
-    elements, size = json_whole(args.elements), DTYPE_BYTES.get(str(args.dtype).lower())
+def _message_bytes(args: _Args) -> int | None:
+    elements, size = json_integer(args.elements), _DTYPE_BYTES.get(str(args.dtype).lower())
     return None if elements is None or size is None else elements * size
 
 
-class Steps:
+class _Steps:
     """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
 
     def __init__(self, trace: Trace) -> None:
         spans_of: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
         for items in trace.slices(b"ProfilerStep#"):
-            spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and STEP.match(e.name)]
+            spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and _STEP.match(e.name)]
             exact = Exact in {*map(type, spans)}
             starts, started = microseconds_as_nanoseconds([event.ts for event in spans], exact)
             durations, lasted = microseconds_as_nanoseconds([event.dur for event in spans], exact)
@@ -184,7 +184,7 @@ class Steps:
             stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
         }
 
-    def at(self, columns: Columns, base: int) -> pa.Array:
+    def at(self, columns: EventColumns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
         step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
@@ -192,22 +192,22 @@ class Steps:
             k = np.searchsorted(starts, times, "right") - 1
             within = (k >= 0) & (times < ends[k])
             if stream:
-                within &= on(columns["process"], stream[0]) & on(columns["thread"], stream[1])
+                within &= _on(columns["process"], stream[0]) & _on(columns["thread"], stream[1])
             step, inside = np.where(within, steps[k], step), inside | within
         return pa.array(step, mask=~inside)
 
 
-def on(column: pa.Array, value: str | None) -> Any:
+def _on(column: pa.Array, value: str | None) -> Any:
     """Where a column has a value."""
     is_value = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
     return is_value.to_numpy(zero_copy_only=False)
 
 
-def integers(values: list[Any]) -> pa.Array:
+def _integers(values: list[Any]) -> pa.Array:
     """A column of whole numbers, NULL for other values."""
     try:
         if {*map(type, values)} <= {int, NoneType}:
             return pa.array(values, pa.int64())
     except OverflowError:
         pass
-    return pa.array([json_whole(value) for value in values], pa.int64())
+    return pa.array([json_integer(value) for value in values], pa.int64())

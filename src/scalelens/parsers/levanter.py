@@ -22,7 +22,7 @@ import json
 import math
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
@@ -31,10 +31,10 @@ VERSION = 1
 ANCHORS = ('{"tracker": "json_logger", ',)
 LATER = ("step_s", "samples", "tokens", "samples_per_s", "rate_scope", "loss", "learning_rate", "grad_norm")
 
-COLUMNS = {"train/loss": "loss", "optim/learning_rate": "learning_rate", "grad/norm/total": "grad_norm"}
-RATES = {"throughput/examples_per_second": "samples", "throughput/tokens_per_second": "tokens"}  # the count per step
-FACTS = {"num_devices": "devices", "parameter_count": "parameters", "throughput/device_kind": "device_model"}
-UNITS = {
+_COLUMNS = {"train/loss": "loss", "optim/learning_rate": "learning_rate", "grad/norm/total": "grad_norm"}
+_RATES = {"throughput/examples_per_second": "samples", "throughput/tokens_per_second": "tokens"}  # the count per step
+_FACTS = {"num_devices": "devices", "parameter_count": "parameters", "throughput/device_kind": "device_model"}
+_UNITS = {
     "throughput/loading_time": "s", "throughput/hook_time": "s", "throughput/mfu": "%",
     "throughput/tokens_per_second": "tokens/s", "throughput/total_tokens": "tokens",
 }  # fmt: skip
@@ -62,31 +62,31 @@ class Reader:
         if event == "log" and isinstance(step, int):
             self.logged(metrics, step, line)
         elif event == "summary":
-            for name, fact in FACTS.items():
+            for name, fact in _FACTS.items():
                 if isinstance(value := metrics.get(name), str | int):
                     self.rows.param(fact, value, line.number)
         return True
 
     def logged(self, metrics: dict[str, Any], step: int, line: Line) -> None:
         values = {name: number for name, value in metrics.items() if (number := json_number(value)) is not None}
-        columns: dict[str, Any] = {column: values.pop(name) for name, column in COLUMNS.items() if name in values}
+        columns: dict[str, Any] = {column: values.pop(name) for name, column in _COLUMNS.items() if name in values}
         if 0 < values.get("throughput/duration", 0) < math.inf:
-            columns |= timed(values)
+            columns |= _timed(values)
         if columns:
             self.steps.fill(columns, step, line)
         self.rows.step = step
-        left = [(name, value, UNITS.get(name)) for name, value in values.items() if name != "global_step"]
-        self.rows.metrics(line.number, line.rank, line.place, step, left)
+        left = [(name, value, _UNITS.get(name)) for name, value in values.items() if name != "global_step"]
+        self.rows.metrics(line.number, line.rank, line.location, step, left)
 
     def finish(self) -> None:
         self.steps.finish()
 
 
-def timed(values: dict[str, float]) -> dict[str, Any]:
+def _timed(values: dict[str, float]) -> dict[str, Any]:
     """The columns of a step's time, and of what it processed in it."""
     step_s = values.pop("throughput/duration")
     columns: dict[str, Any] = {"step_s": step_s, "averaged_steps": 1, "value_kind": "instant"}
-    for name, column in RATES.items():
+    for name, column in _RATES.items():
         if math.isfinite(count := values.get(name, math.nan) * step_s):
             columns[column] = float(round(count))
     if "throughput/examples_per_second" in values:

@@ -25,15 +25,15 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_lines, head_lines, rows_of
 
 VERSION = 2
 
-NAME = re.compile(r"[A-Za-z_][\w./|@ -]*\Z")
-TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?:_|$)", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z_][\w./|@ -]*\Z")
+_TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?:_|$)", re.IGNORECASE)
 
 
 def recognise(head: bytes, name: str) -> bool:
     names = "".join(first_lines(head)[:1]).split(",")
     if not {"epoch", "step"} < set(names) or len(set(names)) < len(names):
         return False
-    if not all(NAME.match(column) and not TIME.search(column) for column in names):
+    if not all(_NAME.match(column) and not _TIME.search(column) for column in names):
         return False
     sparse = any(",," in line or line.endswith(",") or line.startswith(",") for line in islice(head_lines(head), 1, 50))
     return sparse and (names == sorted(names) or names[-2:] == ["epoch", "step"] or names[:2] == ["epoch", "step"])

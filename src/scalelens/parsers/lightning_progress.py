@@ -21,25 +21,25 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
-BAR = re.compile(
+_BAR = re.compile(
     r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%|(?:\d+%)?\|[^|]*\|) +(\d{1,9})/(\d{1,9}) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
     r"([^\]]*)(\])?"
 )
-RICH = re.compile(
+_RICH = re.compile(
     r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) \d+:\d\d:\d\d • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
 )
-SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
-RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
-MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
-OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
-LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
-VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
+_SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
+_RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
+_MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
+_OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
+_LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
+_VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 
 
 class Reader:
@@ -51,43 +51,45 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
 
     def take(self, line: Line) -> bool:
-        if member := MEMBER.search(line.text):
+        if member := _MEMBER.search(line.text):
             self.rows.param("devices", int(member[1]), line.number)
             return True
-        bar = BAR.search(line.text) or RICH.search(line.text)
-        if not bar or any(name in bar[6] for name in OF_NEMO):
+        bar = _BAR.search(line.text) or _RICH.search(line.text)
+        if not bar or any(name in bar[6] for name in _OF_NEMO):
             return False
         if bar[7] is None or not float(bar[4]):
             if bar[7] is None:
                 self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
             return True
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
-        *before, _ = self.at.get((line.rank, line.place), (-1, -1, 0))
+        *before, _ = self.at.get((line.rank, line.location), (-1, -1, 0))
         if [epoch, batch] != before and batch:
             self.version(bar[6])
-            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.place, once=False).attempt
-            self.at[line.rank, line.place] = epoch, batch, attempt
+            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False).attempt
+            self.at[line.rank, line.location] = epoch, batch, attempt
             self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
         return True
 
     def version(self, fields: str) -> None:
         """Each launch has a version of its own, which its logger counts up."""
-        version = VERSION_OF_LOGGER.search(fields)
+        version = _VERSION_OF_LOGGER.search(fields)
         if version and self.logger not in (None, version[1]):
             self.rows.launched()
         self.logger = version[1] if version else self.logger
 
     def record(self, bar: re.Match[str], epoch: int, batch: int, step: int, attempt: int, line: Line) -> None:
         rows = self.rows
-        settings = (SETTING if bar[7] else RICH_SETTING).findall(bar[6])
+        settings = (_SETTING if bar[7] else _RICH_SETTING).findall(bar[6])
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
-        loss = next((name for name in LOSSES if name in values), "")
+        loss = next((name for name in _LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), 
-            averaged_steps=batch if bar[7] and VERSION_OF_LOGGER.search(bar[6]) else None,
+            averaged_steps=batch if bar[7] and _VERSION_OF_LOGGER.search(bar[6]) else None,
             value_kind="running_mean", loss=values.pop(loss, None),
         )  # fmt: skip
-        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])
+        rows.metrics(
+            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
+        )

@@ -17,21 +17,21 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" | iter time: ", " iter time: ")
 
-N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
-RECORD = re.compile(
-    rf"Epoch (\d+) \| iter +(\d{{1,15}}) step +(\d{{1,15}}) \| loss train: {N}, val: (?:{N}|n/a) \| iter time: {N} ms"
+_N = r"(-?(?:\d+(?:\.\d+)?|nan|inf))"
+_RECORD = re.compile(
+    rf"Epoch (\d+) \| iter +(\d{{1,15}}) step +(\d{{1,15}}) \| loss train: {_N}, val: (?:{_N}|n/a) \| iter time: {_N} ms"
     r"( \(step\))?(?: remaining time: .*)?\s*$"
 )
-EARLIER = re.compile(
-    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {N}, )?iter time: {N}ms( \(optimizer\.step\))?\s*$"
+_EARLIER = re.compile(
+    rf"(?:\[\d{{1,6}}\] )?(?:\[rank: \d+\] )?iter (\d{{1,15}}) step (\d{{1,15}}): (?:loss {_N}, )?iter time: {_N}ms( \(optimizer\.step\))?\s*$"
 )
-BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
+_BEGUN = re.compile(r"Epoch \d+ \| iter +\d+ step +\d+ \| loss |(?:\[rank: \d+\] )?iter \d+ step \d+: ")
 
 
 class Reader:
@@ -44,13 +44,13 @@ class Reader:
         self.shared = False  # several ranks print this attempt
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.match(line.text):
+        if match := _RECORD.match(line.text):
             self.record(line, int(match[2]), int(match[3]), match[4], float(match[6]) / 1000, bool(match[7]), match[1])
             if match[5]:
-                self.rows.metric(line.number, line.rank, line.place, int(match[3]), "val loss", float(match[5]))
-        elif match := EARLIER.match(line.text):
+                self.rows.metric(line.number, line.rank, line.location, int(match[3]), "val loss", float(match[5]))
+        elif match := _EARLIER.match(line.text):
             self.record(line, int(match[1]), int(match[2]), match[3], float(match[4]) / 1000, bool(match[5]))
-        elif BEGUN.match(line.text):
+        elif _BEGUN.match(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
@@ -60,7 +60,7 @@ class Reader:
         self, line: Line, iteration: int, step: int, loss: str | None, time: float, update: bool, epoch: str | None = None
     ) -> None:  # fmt: skip
         rows = self.rows
-        position = rows.attempt_of(line.number, iteration, line.rank, line.place)
+        position = rows.attempt_of(line.number, iteration, line.rank, line.location)
         if position.begins:
             self.spent, self.updated, self.shared = None, None, False
         elif position.before != iteration - 1:
@@ -76,10 +76,10 @@ class Reader:
         self.spent, self.updated, rows.step = 0.0, (iteration, step), step
         timed = step_s is not None
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             epoch=int(epoch) - 1 if epoch and epoch != "0" else None, loss=float(loss) if loss else None,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
         )  # fmt: skip
-        rows.metric(line.number, line.rank, line.place, step, "iter time", time, "s")
+        rows.metric(line.number, line.rank, line.location, step, "iter time", time, "s")
         rows.steps_line = line.number
         rows.param("framework", "litgpt", line.number)

@@ -18,16 +18,16 @@ Samples:
 import json
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, json_number_or_nan, number
 
 VERSION = 2
 ANCHORS = ('"current_steps": ',)
 
-COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
-UNITS = {"throughput": "tokens/s", "total_tokens": "tokens"}
-NO_VALUE = ("current_steps", "total_steps", "epoch", "percentage", "elapsed_time", "remaining_time")
+_COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
+_UNITS = {"throughput": "tokens/s", "total_tokens": "tokens"}
+_NO_VALUE = ("current_steps", "total_steps", "epoch", "percentage", "elapsed_time", "remaining_time")
 
 
 class Reader:
@@ -59,9 +59,9 @@ class Reader:
     def record(self, line: Line, record: dict[str, Any], step: int) -> None:
         rows, values = (
             self.rows,
-            {name: number_or_nan(value) for name, value in record.items() if name not in NO_VALUE},
+            {name: _number_or_nan(value) for name, value in record.items() if name not in _NO_VALUE},
         )
-        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         if position.begins:
             self.first = None
         if values.get("loss") is not None:
@@ -69,25 +69,25 @@ class Reader:
             row: dict[str, Any] = {
                 "attempt": position.attempt,
                 "rank": line.rank,
-                "place": line.place,
+                "place": line.location,
                 "phase": "train",
             }
-            row |= {"step": step, "epoch": number_or_nan(record.get("epoch"))}
+            row |= {"step": step, "epoch": _number_or_nan(record.get("epoch"))}
             if elapsed is not None:
                 self.first = self.first or (step, elapsed)
                 if step > self.first[0]:
                     step_s = (elapsed - self.first[1]) / (step - self.first[0])
                     row |= {"step_s": step_s or None, "value_kind": "running_mean"}
-            row |= {column: values.pop(name) for name, column in COLUMNS.items() if values.get(name) is not None}
+            row |= {column: values.pop(name) for name, column in _COLUMNS.items() if values.get(name) is not None}
             rows.put("steps", line.number, row)
             rows.steps_line = line.number
         rows.step = step
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
-        named = [(name, value, UNITS.get(name)) for name, value in values.items() if value is not None]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        named = [(name, value, _UNITS.get(name)) for name, value in values.items() if value is not None]
+        rows.metrics(line.number, line.rank, line.location, step, named)
 
 
-def number_or_nan(value: Any) -> float | None:
+def _number_or_nan(value: Any) -> float | None:
     """A number; the throughput is printed as text, and a loss may be NaN."""
     return number(value) if isinstance(value, str) else json_number_or_nan(value)

@@ -19,21 +19,21 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 3
 ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")
 
-N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
-CONSOLE = re.compile(
-    rf"step +(\d+)/(\d+) \| loss +{N} \([-+][\w.]+z\)\| norm +{N} \([-+][\w.]+z\)\| lr {N} \| {N} ms \|"
-    rf"(?: {N}% (\w+) MFU \|)? (\d+) tok/s\s*$"
+_N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
+_CONSOLE = re.compile(
+    rf"step +(\d+)/(\d+) \| loss +{_N} \([-+][\w.]+z\)\| norm +{_N} \([-+][\w.]+z\)\| lr {_N} \| {_N} ms \|"
+    rf"(?: {_N}% (\w+) MFU \|)? (\d+) tok/s\s*$"
 )
-TRAIN = re.compile(rf"s:(\d+) trl:{N} lr:{N} norm:{N}\s*$")
-OTHER = re.compile(rf"s:(\d+) (tel|eval):{N}\s*$")
-TOTAL = re.compile(rf"total average iteration time: {N} ms\s*$")
-BEGUN = re.compile(r"s:\d+ trl:|step +\d+/\d+ \| loss ")
+_TRAIN = re.compile(rf"s:(\d+) trl:{_N} lr:{_N} norm:{_N}\s*$")
+_OTHER = re.compile(rf"s:(\d+) (tel|eval):{_N}\s*$")
+_TOTAL = re.compile(rf"total average iteration time: {_N} ms\s*$")
+_BEGUN = re.compile(r"s:\d+ trl:|step +\d+/\d+ \| loss ")
 
 
 class Reader:
@@ -43,22 +43,22 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        rows, whose = self.rows, (line.number, line.rank, line.place)
-        if match := TRAIN.match(line.text):
+        rows, whose = self.rows, (line.number, line.rank, line.location)
+        if match := _TRAIN.match(line.text):
             self.row(line, int(match[1]), match[2], match[4], match[3])
-        elif match := OTHER.match(line.text):
+        elif match := _OTHER.match(line.text):
             name = "validation loss" if match[2] == "tel" else "HellaSwag accuracy"
             rows.metric(*whose, int(match[1]), name, float(match[3]))
-        elif match := CONSOLE.match(line.text):
+        elif match := _CONSOLE.match(line.text):
             self.row(line, int(match[1]), match[3], match[4], match[5], float(match[6]) / 1000)
             rows.metric(*whose, rows.step, "tok/s", float(match[9]), "tokens/s")
             if match[7] and not match[7].startswith("-"):
                 rows.metric(*whose, rows.step, f"{match[8]} MFU", float(match[7]), "%")
             if match[1] == match[2]:
                 rows.param("outcome", "completed", line.number, origin="inferred")
-        elif match := TOTAL.match(line.text):
+        elif match := _TOTAL.match(line.text):
             rows.metric(*whose, rows.step, "total average iteration time", float(match[1]) / 1000, "s")
-        elif BEGUN.match(line.text):
+        elif _BEGUN.match(line.text):
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
@@ -66,11 +66,11 @@ class Reader:
 
     def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
         rows = self.rows
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
         timed = step_s is not None
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
             loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
         )  # fmt: skip

@@ -16,13 +16,13 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("GPU clocks set to ", " locked to ")
 
-LOCKED = re.compile(
+_LOCKED = re.compile(
     r'^\s*GPU (?:clocks set to "\(gpuClkMin \d{1,5}, gpuClkMax |\d{1,3} locked to )(\d{1,5})(?:\)" for GPU \S+| ?MHz)\s*\Z'
 )
 
@@ -35,7 +35,7 @@ class Reader:
         self.locks: dict[int, int] = {}  # clock in MHz: the first line that says it
 
     def take(self, line: Line) -> bool:
-        match = LOCKED.match(line.text)
+        match = _LOCKED.match(line.text)
         if match:
             self.locks.setdefault(int(match[1]), line.number)
         return match is not None

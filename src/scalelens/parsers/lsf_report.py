@@ -15,17 +15,17 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import formed_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import formed_time
 from scalelens.parsing.values import as_utc
 
 VERSION = 2
 ANCHORS = ("Subject: Job ", "Started at ", "Terminated at ", "Results reported ", "Job was executed on host(s) <")
 
-SUBJECT = re.compile(r"Subject: Job (\d{1,18}(?:\[\d+\])?): <(.{0,200})> in cluster <([\w.-]+)> (Done|Exited)\s*\Z")
-HOST = re.compile(r"(?:Job was executed on host\(s\)|\s+) <(?:(\d{1,6})\*)?([\w.-]+)>(?:,|\s*\Z)")
-TIME = re.compile(
+_SUBJECT = re.compile(r"Subject: Job (\d{1,18}(?:\[\d+\])?): <(.{0,200})> in cluster <([\w.-]+)> (Done|Exited)\s*\Z")
+_HOST = re.compile(r"(?:Job was executed on host\(s\)|\s+) <(?:(\d{1,6})\*)?([\w.-]+)>(?:,|\s*\Z)")
+_TIME = re.compile(
     r"(Started|Terminated|Results reported) (?:at|on) \w{3} (\w{3}) +(\d\d?) (\d\d:\d\d:\d\d) (\d{4})\s*\Z"
 )
 
@@ -41,13 +41,13 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if match := SUBJECT.match(line.text):
+        if match := _SUBJECT.match(line.text):
             self.subject, self.hosts, self.started = match, [], None
         elif self.subject is None:
             return False
-        elif match := HOST.match(line.text):
-            self.hosts, self.claims = [match[2]], HOST
-        elif match := TIME.match(line.text):
+        elif match := _HOST.match(line.text):
+            self.hosts, self.claims = [match[2]], _HOST
+        elif match := _TIME.match(line.text):
             named = formed_time(f"{match[3]} {match[2]} {match[5]} {match[4]}", "%d %b %Y %H:%M:%S")
             time = as_utc(named, self.rows.zone)
             if match[1] == "Started":
@@ -59,7 +59,7 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if match := HOST.match(line.text):
+        if match := _HOST.match(line.text):
             self.hosts.append(match[2])
 
     def job(self, subject: re.Match[str], ended: datetime | None, line: int) -> None:

@@ -17,16 +17,16 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("completed step: ",)
 
-N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-HEAD = re.compile(r"(?:^|\] )completed step: (\d{1,15}), ")
-FIELD = re.compile(rf"([A-Za-z][\w/ .-]{{0,99}}): ({N})(?:, |\s*$)")
-UNITS = {"Tokens/s/device": "tokens/s", "total_weights": "tokens"}
+_N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_HEAD = re.compile(r"(?:^|\] )completed step: (\d{1,15}), ")
+_FIELD = re.compile(rf"([A-Za-z][\w/ .-]{{0,99}}): ({_N})(?:, |\s*$)")
+_UNITS = {"Tokens/s/device": "tokens/s", "total_weights": "tokens"}
 
 
 class Reader:
@@ -36,24 +36,24 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         rows, values, end = self.rows, dict[str, float](), head.end()
-        while match := FIELD.match(line.text, end):
+        while match := _FIELD.match(line.text, end):
             values[match[1]], end = float(match[2]), match.end()
         if end < len(line.text.rstrip()) or "loss" not in values or "seconds" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, whose = int(head[1]), (line.rank, line.place)
+        step, whose = int(head[1]), (line.rank, line.location)
         attempt = rows.attempt_of(line.number, step, *whose, step_s=values["seconds"]).attempt
         tflops = values.pop("TFLOP/s/device", values.pop("TFLOP/s", None))
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=values.pop("seconds"), averaged_steps=1, value_kind="instant", rate_scope="rank",
             loss=values.pop("loss"), tflops_per_device=tflops,
         )  # fmt: skip
-        rows.metrics(line.number, *whose, step, [(name, value, UNITS.get(name)) for name, value in values.items()])
+        rows.metrics(line.number, *whose, step, [(name, value, _UNITS.get(name)) for name, value in values.items()])
         rows.param("framework", "maxtext", line.number)
         return True

@@ -30,34 +30,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import Launch
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
-from scalelens.parsing.number_fields import Places
+from scalelens.parsing.dispatch import Line
+from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.values import whole
+from scalelens.parsing.stamps import line_time
+from scalelens.parsing.values import integer
 from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("iteration ",)
 
-NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
-NUMBERS = msgspec.json.Decoder(list[float]).decode
-STAMP = r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]"
-START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"
-RECORD = re.compile(START)
-STAMPED = re.compile(STAMP + r"\s*$")
-FIRST_NUMBER = re.compile(NUMBER, re.IGNORECASE)
-PLAIN_FIELD = re.compile(rf"([^|]*):(\s*{NUMBER}\s*)")
-START_OF_HEAD = re.compile(r"(?:\[(?P<stamp>[^]]*)\].*?)?iteration(?P<step>[ \d]+)/(?P<of>[ \d]+)$")
-CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
-FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
-BEHIND_LAST = re.compile(
+_NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
+_NUMBERS = msgspec.json.Decoder(list[float]).decode
+_STAMP = r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)\]"
+_START = r"iteration\s+(\d+)\s*/\s*(\d+|infinity)\s*\|"
+_RECORD = re.compile(_START)
+_STAMPED = re.compile(_STAMP + r"\s*$")
+_FIRST_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
+_PLAIN_FIELD = re.compile(rf"([^|]*):(\s*{_NUMBER}\s*)")
+_START_OF_HEAD = re.compile(r"(?:\[(?P<stamp>[^]]*)\].*?)?iteration(?P<step>[ \d]+)/(?P<of>[ \d]+)$")
+_CUT = re.compile(r"^\s*(?:\[[\d :.-]+\] )?iteration\s{3,}\d+(?:\s*/\s*\d*\s*)?$")
+_FIRST_FIELDS = ("consumed samples:", "elapsed time per iteration (")
+_BEHIND_LAST = re.compile(
     r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)"
 )  # fields of forks, behind the nan counter
-LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
-COUNTED = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
+_LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
+_COUNTED = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 
 COLUMNS = {
     "elapsed time per iteration (ms)": "step_ms", "elapsed time per iteration (s)": "step_s",
@@ -67,33 +67,33 @@ COLUMNS = {
     "samples per second": "samples_per_s", "samples/sec": "samples_per_s",
     "energy per gpu (j/iter/gpu)": "energy_j", "power per gpu (w/gpu)": "power_w",
 }  # fmt: skip
-COUNTS = ("skipped_steps", "nan_steps")
-THOUSAND = pa.scalar(1000.0, FLOAT)  # without a type, Arrow would look for time libraries each time
-UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
+_COUNTS = ("skipped_steps", "nan_steps")
+_THOUSAND = pa.scalar(1000.0, FLOAT)  # without a type, Arrow would look for time libraries each time
+_UNITS = {"consumed tokens": "tokens", "tokens": "tokens/s", "samples": "samples", "seqlen": "tokens"}
 
-Metric = tuple[str, float, str | None]
+_Metric = tuple[str, float, str | None]
 
 
-class Layout:
+class _Layout:
     """The fields of a file's records in their order: one pattern reads all values of the next record of the same kind."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         body = "".join(rf"{re.escape(key)}:([^|_]*+)\|" for key in keys)
-        self.pattern = re.compile(rf"\s*(?:{STAMP}\s*)?{START}{body}\s*$")
+        self.pattern = re.compile(rf"\s*(?:{_STAMP}\s*)?{_START}{body}\s*$")
         targets = [target(key.strip()) for key in keys]
         named = [k for k, (column, _, _) in enumerate(targets) if column]
         others = [k for k, (column, _, _) in enumerate(targets) if not column]
         self.names = ["step_s" if column == "step_ms" else column for column, _, _ in targets if column]
         self.in_ms = [k for k in named if targets[k][0] == "step_ms"]
-        self.counts = [k for k in named if targets[k][0] in COUNTS]
+        self.counts = [k for k in named if targets[k][0] in _COUNTS]
         self.values = operator.itemgetter(*named, 0, 0)  # of one, itemgetter gives no tuple, and of none it raises
         self.others = [(k, targets[k][1], targets[k][2]) for k in others]
         self.named = named
 
-    def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[Metric]] | None:
-        """The result of `columns` for the values of a record; None if one of them is not a plain number."""
+    def read(self, texts: Sequence[str]) -> tuple[dict[str, Any], list[_Metric]] | None:
+        """The result of `_columns` for the values of a record; None if one of them is not a plain number."""
         try:
-            numbers = NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
+            numbers = _NUMBERS("[" + ",".join(texts) + "]")  # five times as fast as float() of each
         except msgspec.MsgspecError:
             return None
         if len(numbers) != len(texts):
@@ -108,7 +108,7 @@ class Layout:
 
 class Reader:
     claims = None
-    known: ClassVar[Layout | None] = None  # of the last file: the records of a folder are most often alike
+    known: ClassVar[_Layout | None] = None  # of the last file: the records of a folder are most often alike
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -128,9 +128,9 @@ class Reader:
                 if self.rows.many and not (self.form and len(self.form.head) == line.text.find("|")):
                     self.form = form_of(line.text.rstrip(" "), line.text.partition("|")[0], "|")
                 return True
-        starts = list(RECORD.finditer(line.text))
+        starts = list(_RECORD.finditer(line.text))
         if not starts:
-            if CUT.match(line.text):
+            if _CUT.match(line.text):
                 self.rows.problem(line.number, "the record is cut before its first value", line.text)
                 return True
             return False
@@ -144,7 +144,7 @@ class Reader:
         *fields, rest = text.split("|")
         if "elapsed time per iteration (" not in text:
             first = (fields[0] if fields else rest).strip()
-            if not first.startswith(FIRST_FIELDS) and not any(known.startswith(first) for known in FIRST_FIELDS):
+            if not first.startswith(_FIRST_FIELDS) and not any(known.startswith(first) for known in _FIRST_FIELDS):
                 return False  # another tool's `iteration N/M |`, such as NeMo 2's
             self.rows.problem(line.number, "the record is cut before its time", line.text)
             return True
@@ -153,21 +153,21 @@ class Reader:
             before.rsplit("|", 1)[0].split("|") if before.rstrip().endswith("|") else []
         )  # NeoX: samples/sec comes first
         closing = next((k for k, field in enumerate(fields) if "number of nan iterations:" in field), None)
-        whole = not rest.strip() or (closing is not None and not BEHIND_LAST.match(rest))
-        if LAST_UNCLOSED.search(rest):
+        whole = not rest.strip() or (closing is not None and not _BEHIND_LAST.match(rest))
+        if _LAST_UNCLOSED.search(rest):
             fields.append(rest)
             whole = True
         if closing is not None:  # another rank's line may follow without a line break
-            fields[closing + 1 :] = [field for field in fields[closing + 1 :] if BEHIND_LAST.match(field)]
+            fields[closing + 1 :] = [field for field in fields[closing + 1 :] if _BEHIND_LAST.match(field)]
         if not whole:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-        layout, texts = layout_of(fields) if whole and not leading else (None, [])
-        row, metrics = (layout and layout.read(texts)) or columns(self.numbers(line, leading + fields))
+        layout, texts = _layout_of(fields) if whole and not leading else (None, [])
+        row, metrics = (layout and layout.read(texts)) or _columns(self.numbers(line, leading + fields))
         if "step_s" not in row:
             if whole:
                 self.rows.problem(line.number, "the record has no time that can be read", line.text)
             return True
-        stamp = STAMPED.search(before)
+        stamp = _STAMPED.search(before)
         self.add(line, int(start[1]), start[2], stamp[1] if stamp else None, row, metrics)
         if whole and not leading:
             self.layout, self.form = layout, None
@@ -183,24 +183,24 @@ class Reader:
             if not colon:  # 2019: `learning rate 1.5E-04`, without a colon
                 key, _, value = field.strip().rpartition(" ")
             key, value = key.strip(), value.strip()
-            if not (match := FIRST_NUMBER.match(value)):
+            if not (match := _FIRST_NUMBER.match(value)):
                 if field.strip():
                     self.rows.problem(line.number, f"the field '{key or field.strip()}' holds no number", field)
                 continue
             number = float(match[0].replace(",", ""))  # `current/average` of Primus: the current one
             if key == "approx flops per GPU":  # NeoX glues the unit to the number
-                key, number = "TFLOPs", number * SCALE.get(value[match.end() : match.end() + 1], 1e-12)
+                key, number = "TFLOPs", number * _SCALE.get(value[match.end() : match.end() + 1], 1e-12)
             elif key == "consumed tokens":  # Apertus shortens it
-                number *= COUNTED.get(value[match.end() : match.end() + 1], 1)
+                number *= _COUNTED.get(value[match.end() : match.end() + 1], 1)
             yield key, number
 
     def add(
-        self, line: Line, step: int, of: str, stamp: str | None, row: dict[str, Any], metrics: list[Metric]
+        self, line: Line, step: int, of: str, stamp: str | None, row: dict[str, Any], metrics: list[_Metric]
     ) -> None:
         rows = self.rows
         if self.part != rows.part:
             self.part, self.first, self.copy = rows.part, [], None
-        rank, place = self.writer(line.rank, line.place)
+        rank, place = self.writer(line.rank, line.location)
         if self.copy and self.copy[1:] == (step, row["step_s"]) and line.number - self.copy[0] < 50:
             return  # Primus prints each record twice
         self.copy = (line.number, step, row["step_s"])
@@ -234,11 +234,11 @@ class Reader:
     def take_records(self, records: Records) -> int:
         """Records whose steps go on from the last one in equal intervals, up to the last step of the job."""
         rows, layout, form = self.rows, self.layout, self.form
-        following = rows.following(*self.writer(records.prefix.rank, records.prefix.place))
+        following = rows.following(*self.writer(records.prefix.rank, records.prefix.location))
         if not (layout and form and following) or self.part != rows.part or rows.zone or self.first:
             return 0
         attempt, launch = following
-        start = START_OF_HEAD.search(form.head)
+        start = _START_OF_HEAD.search(form.head)
         if not start or not self.interval or launch.top == self.first_step:
             return 0
         steps = form.number_in_head(records, *start.span("step")).to_numpy()
@@ -257,17 +257,17 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, steps: Places, attempt: int, launch: Launch, times: pa.Array | None
+        self, records: Records, steps: Integers, attempt: int, launch: Launch, times: pa.Array | None
     ) -> None:
         """What `add` does, for records that go on with a launch."""
         rows, layout = self.rows, self.layout
         assert layout
-        rank, place = self.writer(records.prefix.rank, records.prefix.place)
+        rank, place = self.writer(records.prefix.rank, records.prefix.location)
         whose = {"rank": rank, "place": place, "step": steps, "line": records.lines}
         values = dict(zip(layout.names, [records.fields[k] for k in layout.named], strict=True))
         if layout.in_ms:
-            values["step_s"] = pc.divide(values["step_s"], THOUSAND)
-        for column in COUNTS:
+            values["step_s"] = pc.divide(values["step_s"], _THOUSAND)
+        for column in _COUNTS:
             if column in values:
                 values[column] = pc.trunc(values[column])
         if "samples" not in values and (batch := rows.params.get("global_batch_size")):
@@ -297,7 +297,7 @@ class Reader:
     def averaged_steps(self, step: int, previous: int | None, timer_kept: bool) -> int | None:
         """How many steps the time of a record is a mean of; None for a first record without log_interval."""
         if previous is None:
-            self.first_step, self.interval = step, whole(self.rows.params.get("log_interval"))
+            self.first_step, self.interval = step, integer(self.rows.params.get("log_interval"))
             return 1 if timer_kept else self.interval
         gap = step - previous
         if timer_kept and previous == self.first_step:
@@ -315,7 +315,7 @@ class Reader:
                 first.update(averaged_steps=averaged, value_kind="instant" if averaged == 1 else "interval_mean")
             self.first = []
 
-    def facts(self, line: Line, row: dict[str, Any], metrics: list[Metric]) -> None:
+    def facts(self, line: Line, row: dict[str, Any], metrics: list[_Metric]) -> None:
         """Which member of the family prints such records."""
         names = {name for name, _, _ in metrics}
         if any(name.startswith(("hip mem", "rocm mem")) for name in names):
@@ -339,41 +339,41 @@ class Reader:
 def target(key: str) -> tuple[str | None, str, str | None]:
     """Column of `steps` for a field, or None with its unit: then it is a metric under its own name."""
     name = key.lower()
-    unit = next((unit for word, unit in UNITS.items() if word in name), None)
+    unit = next((unit for word, unit in _UNITS.items() if word in name), None)
     return ("seqlen" if name.endswith("seqlen") else COLUMNS.get(name)), key, unit
 
 
-def columns(numbers: Iterable[tuple[str, float]]) -> tuple[dict[str, Any], list[Metric]]:
+def _columns(numbers: Iterable[tuple[str, float]]) -> tuple[dict[str, Any], list[_Metric]]:
     """Columns of `steps`, and what has no column of its own as name, value, unit."""
     row: dict[str, Any] = {}
-    metrics: list[Metric] = []
+    metrics: list[_Metric] = []
     for key, number in numbers:
         column, name, unit = target(key)
         if column is None:
             metrics.append((name, number, unit))
         else:
             row[column] = number
-    return in_units(row), metrics
+    return _in_units(row), metrics
 
 
-def in_units(row: dict[str, Any]) -> dict[str, Any]:
+def _in_units(row: dict[str, Any]) -> dict[str, Any]:
     """Milliseconds to seconds, counts to whole numbers."""
     if "step_ms" in row:
         row["step_s"] = row.pop("step_ms") / 1000
-    for column in COUNTS:
+    for column in _COUNTS:
         if (count := row.get(column)) is not None:
             row[column] = int(count) if math.isfinite(count) else None
     return row
 
 
-def layout_of(fields: list[str]) -> tuple[Layout | None, list[str]]:
+def _layout_of(fields: list[str]) -> tuple[_Layout | None, list[str]]:
     """The layout of a record whose fields are all plain numbers, and these numbers."""
-    matches = [match for field in fields if (match := PLAIN_FIELD.fullmatch(field))]
+    matches = [match for field in fields if (match := _PLAIN_FIELD.fullmatch(field))]
     whole = len(matches) == len(fields)
     return known_layout(tuple(match[1] for match in matches)) if whole else None, [match[2] for match in matches]
 
 
 @functools.lru_cache(maxsize=64)
-def known_layout(keys: tuple[str, ...]) -> Layout:
+def known_layout(keys: tuple[str, ...]) -> _Layout:
     """The layout of some fields: the logs of a folder have few."""
-    return Layout(keys)
+    return _Layout(keys)

@@ -14,13 +14,13 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("Step Time : ",)
 
-RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?(?:MODEL_)?TFLOP/s/GPU\s*$")
+_RECORD = re.compile(r"Step Time : (\d+\.\d+)s GPU utilization: (\d+\.\d+) ?(?:MODEL_)?TFLOP/s/GPU\s*$")
 
 
 class Reader:
@@ -30,10 +30,10 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        match = RECORD.search(line.text)
+        match = _RECORD.search(line.text)
         if match:
             values = [("Step Time", float(match[1]), "s"), ("GPU utilization", float(match[2]), "TFLOP/s")]
-            self.rows.metrics(line.number, line.rank, line.place, None, values)
+            self.rows.metrics(line.number, line.rank, line.location, None, values)
         elif "GPU utilization" in line.text:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
         return "GPU utilization" in line.text

@@ -15,13 +15,13 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("Total training energy (GPU): ",)
 
-TOTAL = re.compile(r"Total training energy \(GPU\): (\d{1,12}(?:\.\d{1,20})?(?:e[-+]?\d{1,2})?) MJ")
+_TOTAL = re.compile(r"Total training energy \(GPU\): (\d{1,12}(?:\.\d{1,20})?(?:e[-+]?\d{1,2})?) MJ")
 
 
 class Reader:
@@ -31,7 +31,7 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        if match := TOTAL.search(line.text):
+        if match := _TOTAL.search(line.text):
             joules = float(match[1]) * 1e6
             self.rows.add("energy", line.number, scope="gpu", energy_j=joules or None, method="counter")
         else:

@@ -15,17 +15,17 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("memory (MB) |",)
 
-REPORT = re.compile(r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)")
-RANK = re.compile(r"\[Rank (\d+)\]")
-STEP = re.compile(r"after (\d+) iterations|iteration (\d+)")
-LEADING = 120  # characters before a report in which its rank and step stand
-VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
+_REPORT = re.compile(r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)")
+_RANK = re.compile(r"\[Rank (\d+)\]")
+_STEP = re.compile(r"after (\d+) iterations|iteration (\d+)")
+_LEADING = 120  # characters before a report in which its rank and step stand
+_VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
 
 
 class Reader:
@@ -35,18 +35,18 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        reports = list(REPORT.finditer(line.text))
+        reports = list(_REPORT.finditer(line.text))
         for report in reports:
-            before = line.text[max(report.start() - LEADING, 0) : report.start()].rpartition("|")[2]
-            rank, step = RANK.search(before), STEP.search(before)
-            for name, value in VALUE.findall(report[1]):
+            before = line.text[max(report.start() - _LEADING, 0) : report.start()].rpartition("|")[2]
+            rank, step = _RANK.search(before), _STEP.search(before)
+            for name, value in _VALUE.findall(report[1]):
                 try:
                     megabytes = float(value)
                 except ValueError:
                     self.rows.problem(line.number, f"the memory '{name}' is not a number", line.text)
                     continue
                 self.rows.metric(
-                    line.number, int(rank[1]) if rank else line.rank, line.place,
+                    line.number, int(rank[1]) if rank else line.rank, line.location,
                     int(step[1] or step[2]) if step else self.rows.step, f"memory {name}", megabytes * 1024**2, "bytes",
                 )  # fmt: skip
         if len(reports) < line.text.count("memory (MB) |"):

@@ -21,28 +21,28 @@ Samples:
 
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 1
 ANCHORS = (" at iteration", "saved checkpoint", "] datetime: ", "[exiting program", "on validation set", "on test set")
 
-EVALUATED = re.compile(
+_EVALUATED = re.compile(
     r"(?:(?P<set>[\w./ -]{0,99}?) ?(?:loss|results) at (?:iteration (?P<step>\d+)|the end of training)[^|]{0,99}"
     r"|iteration (?P<other>\d+) on (?P<name>\w{1,99}) set[^|]{0,99})\|(?P<values>.*)"
 )
-RESULT = re.compile(
+_RESULT = re.compile(
     r"(?:(?:loss|results) at (?:iteration \d|the end of)|iteration \d+ on \w{1,99} set)[^|]{0,99}\|"
 )  # in each such line
-VALUE = re.compile(r"([^|:]{1,99}?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf) {0,9}\|")
-SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
-SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
-LOADED = re.compile(r"successfully loaded checkpoint .{0,4999}at iteration (\d+)")
-MOMENT = re.compile(
+_VALUE = re.compile(r"([^|:]{1,99}?)(?: value)?: (-?[\d.]+(?:[eE][+-]?\d+)?|nan|inf) {0,9}\|")
+_SAVING = re.compile(r"^\s*(?:\[[^\]]*\] )?saving checkpoint at iteration\s+(\d+)")
+_SAVED = re.compile(r"successfully saved checkpoint (?:at|from) iteration\s+(\d+)")
+_LOADED = re.compile(r"successfully loaded checkpoint .{0,4999}at iteration (\d+)")
+_MOMENT = re.compile(
     r"\[((?:before|after) [^\]]{1,99}|exiting program[^\]]{0,99})\](?: +datetime: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?))?"
 )
-ENDS = re.compile(r"after training is done|exiting program (?:at iteration|after [\d.]+ minutes)")
+_ENDS = re.compile(r"after training is done|exiting program (?:at iteration|after [\d.]+ minutes)")
 
 
 class Reader:
@@ -54,8 +54,8 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text
-        evaluated = EVALUATED.search(text) if RESULT.search(text) else None
-        if evaluated and (values := VALUE.findall(evaluated["values"] + "|")):
+        evaluated = _EVALUATED.search(text) if _RESULT.search(text) else None
+        if evaluated and (values := _VALUE.findall(evaluated["values"] + "|")):
             step = evaluated["step"] or evaluated["other"]
             number = int(step) if step else self.rows.step
             self.phase(line, "evaluation", number)
@@ -63,18 +63,18 @@ class Reader:
             for metric, value in values:
                 try:
                     self.rows.metric(
-                        line.number, line.rank, line.place, number, f"{name} {metric.strip()}", float(value)
+                        line.number, line.rank, line.location, number, f"{name} {metric.strip()}", float(value)
                     )
                 except ValueError:
                     self.rows.problem(line.number, f"the result '{metric.strip()}' is not a number", text)
             return True
-        if saving := SAVING.match(text) or SAVED.search(text):
+        if saving := _SAVING.match(text) or _SAVED.search(text):
             self.phase(line, "checkpoint", int(saving[1]))
             return True
-        if loaded := LOADED.search(text):
+        if loaded := _LOADED.search(text):
             self.rows.param("resumed_from_step", loaded[1], line.number)
             return True
-        if moment := MOMENT.search(text):
+        if moment := _MOMENT.search(text):
             return self.at_time(line, moment[1], moment[2])
         return False
 
@@ -82,10 +82,10 @@ class Reader:
         ts = line_time(stamp, line, self.rows)
         if stamp and not ts:
             return True
-        ending = ENDS.search(name)
+        ending = _ENDS.search(name)
         if ts:
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
                 phase="run" if ending else "startup", origin="logged", ts=ts, ts_origin="naive",
             )  # fmt: skip
         if ending:
@@ -100,6 +100,6 @@ class Reader:
         if key not in self.seen:
             self.seen.add(key)
             self.rows.add(
-                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.place,
+                "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location,
                 phase=phase, step=step, origin="logged",
             )  # fmt: skip

@@ -16,17 +16,17 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("MnRtt/Rnk: ", "Ranks with lowest ", "Ranks with highest ")
 
-EXTREME = re.compile(r"\b(Mn|Mx)([A-Z]\w{1,7})/Rnk: (-?[\d.]+)(ms|W|C|%|MHz|TF)/(\d{1,9})\b")
-LIST = re.compile(r"Ranks with (?:lowest|highest) +Etpt\(TF\): ((?:[\d.]+/\d+, ?)*[\d.]+/\d+)")
-STATS = {"Mn": "min", "Mx": "max"}
-UNITS = {"TF": "TFLOP/s"}
-MILLIWATTS = "Pwr"
+_EXTREME = re.compile(r"\b(Mn|Mx)([A-Z]\w{1,7})/Rnk: (-?[\d.]+)(ms|W|C|%|MHz|TF)/(\d{1,9})\b")
+_LIST = re.compile(r"Ranks with (?:lowest|highest) +Etpt\(TF\): ((?:[\d.]+/\d+, ?)*[\d.]+/\d+)")
+_STATS = {"Mn": "min", "Mx": "max"}
+_UNITS = {"TF": "TFLOP/s"}
+_MILLIWATTS = "Pwr"
 
 
 class Reader:
@@ -36,21 +36,21 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        if ranks := LIST.search(line.text):
+        if ranks := _LIST.search(line.text):
             for pair in ranks[1].split(","):
                 value, _, rank = pair.strip().partition("/")
                 self.add(line, "Etpt", value, "TF", rank, "value")
             return True
-        extremes = EXTREME.findall(line.text)
+        extremes = _EXTREME.findall(line.text)
         for end, name, value, unit, rank in extremes:
-            self.add(line, name, value, unit, rank, STATS[end])
+            self.add(line, name, value, unit, rank, _STATS[end])
         return bool(extremes)
 
     def add(self, line: Line, name: str, text: str, unit: str, rank: str, stat: str) -> None:
         try:
-            value = float(text) / (1000 if name == MILLIWATTS else 1)
+            value = float(text) / (1000 if name == _MILLIWATTS else 1)
         except ValueError:
             self.rows.problem(line.number, f"'{text}' of {name} is no number", line.text)
             return
-        metric = (f"straggler {name}", value, UNITS.get(unit, unit))
+        metric = (f"straggler {name}", value, _UNITS.get(unit, unit))
         self.rows.metrics(line.number, int(rank), None, self.rows.step, [metric], stat)

@@ -17,19 +17,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("time (ms) |", "time across ranks (ms):", "times across ranks (ms):")
 
-BEFORE = re.compile(r"(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?$")
-INLINE = re.compile(r"([^|:]{1,99}): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
-PAIR = re.compile(r"\s+(\S[^:]{0,399}): \(([\d.]+), ([\d.]+)\)\s*$")
-SINGLE = re.compile(r"\s+(\S[^:]{0,399}): ([\d.]+)\s*$")
-HEADING = re.compile(r"\s+(\S[^:]*):\s*$")
-EACH_RANK = re.compile(r"rank +(\d+)$")
-BLOCK = re.compile(r"\s+\S[^:|]*:(?: [\d.]+| \([\d.]+, [\d.]+\)|)\s*$")
+_BEFORE = re.compile(r"(?:rank=\d+|\[Rank \d+\]|INFO:[\w.]+:)?$")
+_INLINE = re.compile(r"([^|:]{1,99}): (-?[\d.]+(?:e[+-]?\d+)?)(?=\s*(?:\||$))")
+_PAIR = re.compile(r"\s+(\S[^:]{0,399}): \(([\d.]+), ([\d.]+)\)\s*$")
+_SINGLE = re.compile(r"\s+(\S[^:]{0,399}): ([\d.]+)\s*$")
+_HEADING = re.compile(r"\s+(\S[^:]*):\s*$")
+_EACH_RANK = re.compile(r"rank +(\d+)$")
+_BLOCK = re.compile(r"\s+\S[^:|]*:(?: [\d.]+| \([\d.]+, [\d.]+\)|)\s*$")
 
 
 class Reader:
@@ -46,12 +46,12 @@ class Reader:
             if not line.text.rstrip().endswith("ranks (ms):"):
                 return False
             self.stat = "max" if "max" in line.text else "value"
-            self.claims = BLOCK
+            self.claims = _BLOCK
             return True
         before, _, values = line.text.partition("time (ms) |")
-        if not BEFORE.match(before.strip()):
+        if not _BEFORE.match(before.strip()):
             return False  # another tool's line, or text that quotes one
-        timers = INLINE.findall(values)
+        timers = _INLINE.findall(values)
         for name, value in timers:
             self.metric(line, name.strip(), value, "value")
         if values.strip() and (not timers or values.count("|") + 1 - values.rstrip().endswith("|") > len(timers)):
@@ -59,21 +59,21 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if match := PAIR.match(line.text):
-            name = undotted(match[1])
+        if match := _PAIR.match(line.text):
+            name = _undotted(match[1])
             try:
                 low, high = float(match[2]), float(match[3])
             except ValueError:
                 self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
                 return
-            self.rows.spread(line.number, line.rank, line.place, self.rows.step, name, low, high, "ms")
-        elif match := SINGLE.match(line.text):
-            name = undotted(match[1])
-            if each := EACH_RANK.match(name):
+            self.rows.spread(line.number, line.rank, line.location, self.rows.step, name, low, high, "ms")
+        elif match := _SINGLE.match(line.text):
+            name = _undotted(match[1])
+            if each := _EACH_RANK.match(name):
                 self.metric(line, self.heading, match[2], "value", int(each[1]))
             else:
                 self.metric(line, name, match[2], self.stat)
-        elif match := HEADING.match(line.text):
+        elif match := _HEADING.match(line.text):
             self.heading = match[1]
 
     def metric(self, line: Line, name: str, value: str, stat: str, rank: int | None = None) -> None:
@@ -83,10 +83,17 @@ class Reader:
             self.rows.problem(line.number, f"the timer '{name}' holds no number", line.text)
             return
         self.rows.metric(
-            line.number, rank if rank is not None else line.rank, line.place, self.rows.step, name, number, "ms", stat
+            line.number,
+            rank if rank is not None else line.rank,
+            line.location,
+            self.rows.step,
+            name,
+            number,
+            "ms",
+            stat,
         )
 
 
-def undotted(name: str) -> str:
+def _undotted(name: str) -> str:
     """A timer's name without the dots that fill its column."""
     return name.rstrip(".").removesuffix(" ")

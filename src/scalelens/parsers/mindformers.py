@@ -23,23 +23,23 @@ Samples:
 
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 1
 ANCHORS = ("per_step_time: ", " samples/s/p ")
 
-STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?= - )")
-RECORD = re.compile(r"\{ (?:Epoch:\[ *(\d{1,9})/ *\d{1,9}\], )?step:\[ *(\d{1,15})/ *(\d{1,15})\], (?=loss:)")
-BAR = re.compile(
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?= - )")
+_RECORD = re.compile(r"\{ (?:Epoch:\[ *(\d{1,9})/ *\d{1,9}\], )?step:\[ *(\d{1,15})/ *(\d{1,15})\], (?=loss:)")
+_BAR = re.compile(
     r"(?<!\d)\d{1,3}\.\d% \|[█ ]{0,99}\| (\d{1,9}\.\d{5}) samples/s/p  (?:\d{1,6} days?, )?\d{1,6}:\d\d:\d\d \}$"
 )
-FIELD = re.compile(r"(\w[\w ]{0,59}): {0,40}(\[[^]]{0,200}\]|[^], ](?:[^],]{0,98}?[^], ])?)(?: ?, |(?: \})?$)")
-NUMBER = re.compile(r"\[? *(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?: *\]|ms|T)?")  # `NaN` stands for no value
-TWO_LOSSES = re.compile(r"\[ *(\S+?)/ *(\S+)\]")
-NO_LOSS = "N/A (non-last PP stage, refer to last stage for real loss)"
-COLUMNS = {
+_FIELD = re.compile(r"(\w[\w ]{0,59}): {0,40}(\[[^]]{0,200}\]|[^], ](?:[^],]{0,98}?[^], ])?)(?: ?, |(?: \})?$)")
+_NUMBER = re.compile(r"\[? *(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))(?: *\]|ms|T)?")  # `NaN` stands for no value
+_TWO_LOSSES = re.compile(r"\[ *(\S+?)/ *(\S+)\]")
+_NO_LOSS = "N/A (non-last PP stage, refer to last stage for real loss)"
+_COLUMNS = {
     "lr": "learning_rate", "global_norm": "grad_norm", "grad_norm": "grad_norm",
     "train_throughput_per_npu": "tflops_per_device", "throughput": "tflops_per_device", "loss": "loss",
 }  # fmt: skip
@@ -53,11 +53,11 @@ class Reader:
         self.last: dict[tuple[int | None, str | None], int] = {}  # the last step of each writer
 
     def take(self, line: Line) -> bool:
-        record = RECORD.search(line.text)
+        record = _RECORD.search(line.text)
         if not record:
             return self.take_bar(line)
-        fields = fields_of(line.text[record.end() :])
-        time = number(fields.get("per_step_time"))
+        fields = _fields_of(line.text[record.end() :])
+        time = _number(fields.get("per_step_time"))
         if time is None or not {"global_norm", "grad_norm", "loss_scale"} & fields.keys():
             reason = "the record is cut, or something else was printed into it"
             self.rows.problem(line.number, reason, line.text)
@@ -66,49 +66,49 @@ class Reader:
         return True
 
     def take_bar(self, line: Line) -> bool:
-        bar, step = BAR.search(line.text.rstrip()), self.last.get((line.rank, line.place))
+        bar, step = _BAR.search(line.text.rstrip()), self.last.get((line.rank, line.location))
         if not bar:
             return False
-        self.rows.metric(line.number, line.rank, line.place, step, "samples/s/p", float(bar[1]), "samples/s")
+        self.rows.metric(line.number, line.rank, line.location, step, "samples/s/p", float(bar[1]), "samples/s")
         return True
 
     def record(self, line: Line, record: re.Match[str], fields: dict[str, str], step_s: float) -> None:
-        rows, writer = self.rows, (line.rank, line.place)
+        rows, writer = self.rows, (line.rank, line.location)
         epoch, step, total = int(record[1] or 1) - 1, int(record[2]), int(record[3])
         step += epoch * total
-        losses = TWO_LOSSES.fullmatch(fields["loss"])
+        losses = _TWO_LOSSES.fullmatch(fields["loss"])
         if losses:
             fields["loss"], fields["mean_loss"] = losses.groups()
         alone = bool(losses) or not record[1] or step == self.last.get(writer, 0) + 1
-        stamp = STAMP.match(line.text)
+        stamp = _STAMP.match(line.text)
         ts = line_time(stamp[0] if stamp else None, line, rows)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts, step_s)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts, step_s)
         self.last[writer] = rows.step = step
         rows.steps_line = line.number
-        values = {name: value for name, text in fields.items() if (value := number(text)) is not None}
+        values = {name: value for name, text in fields.items() if (value := _number(text)) is not None}
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             epoch=epoch if record[1] else None, step_s=step_s, averaged_steps=1 if alone else None,
             value_kind="instant" if alone else "interval_mean", rate_scope="rank",
             skipped_steps=int("True" in fields["overflow cond"]) if alone and "overflow cond" in fields else None,
             ts=ts, ts_origin="naive" if ts else None,
-            **{COLUMNS[name]: value for name, value in values.items() if name in COLUMNS},
+            **{_COLUMNS[name]: value for name, value in values.items() if name in _COLUMNS},
         )  # fmt: skip
-        others = [(name, values[name], None) for name in values if name not in COLUMNS and name != "per_step_time"]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        others = [(name, values[name], None) for name in values if name not in _COLUMNS and name != "per_step_time"]
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "mindformers", line.number)
         rows.param("iterations_per_epoch" if record[1] else "max_steps", total, line.number)
 
 
-def fields_of(text: str) -> dict[str, str]:
+def _fields_of(text: str) -> dict[str, str]:
     """Texts of a record by name; none where the text breaks off."""
-    text, values, end = text.rstrip().replace(NO_LOSS, "N/A"), dict[str, str](), 0
-    while field := FIELD.match(text, end):
+    text, values, end = text.rstrip().replace(_NO_LOSS, "N/A"), dict[str, str](), 0
+    while field := _FIELD.match(text, end):
         values[field[1]] = field[2]
         end = field.end()
     return values if end == len(text) else {}
 
 
-def number(text: str | None) -> float | None:
-    found = NUMBER.fullmatch(text or "")
+def _number(text: str | None) -> float | None:
+    found = _NUMBER.fullmatch(text or "")
     return float(found[1]) if found else None

@@ -15,18 +15,18 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("| throughput(samples/s): ",)
 
-NUMBER = r"(-?(?:\d+(?:\.\d+)?(?:E[-+]?\d+)?|nan|inf))"
-BEGUN = re.compile(r"(?:^|\s)(?=iteration: \d+ \| consumed samples: )")
-RECORD = re.compile(
+_NUMBER = r"(-?(?:\d+(?:\.\d+)?(?:E[-+]?\d+)?|nan|inf))"
+_BEGUN = re.compile(r"(?:^|\s)(?=iteration: \d+ \| consumed samples: )")
+_RECORD = re.compile(
     r"iteration: (\d{1,15}) \| consumed samples: \d+ \| "
-    rf"elapsed time per iteration \(ms\): {NUMBER} \| throughput\(samples/s\): {NUMBER} \| learning rate: {NUMBER} \| "
-    rf"global batch size: +(\d{{1,12}}) \| lm loss: {NUMBER} \| grad norm: {NUMBER}\s*$"
+    rf"elapsed time per iteration \(ms\): {_NUMBER} \| throughput\(samples/s\): {_NUMBER} \| learning rate: {_NUMBER} \| "
+    rf"global batch size: +(\d{{1,12}}) \| lm loss: {_NUMBER} \| grad norm: {_NUMBER}\s*$"
 )
 
 
@@ -37,10 +37,10 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        begun = BEGUN.search(line.text)
+        begun = _BEGUN.search(line.text)
         if not begun:
             return False
-        if record := RECORD.match(line.text, begun.end()):
+        if record := _RECORD.match(line.text, begun.end()):
             self.record(line, int(record[1]), int(record[5]), [float(record[part]) for part in (2, 3, 4, 6, 7)])
         else:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
@@ -50,12 +50,12 @@ class Reader:
         rows, (milliseconds, samples_per_s, learning_rate, loss, grad_norm) = self.rows, values
         timed = milliseconds > 0
         position = rows.attempt_of(
-            line.number, step, line.rank, line.place, step_s=milliseconds / 1000 if timed else None
+            line.number, step, line.rank, line.location, step_s=milliseconds / 1000 if timed else None
         )
         averaged = None if position.before is None or position.repeated else step - position.before
         rows.step, rows.steps_line = step, line.number
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=milliseconds / 1000 if timed else None, averaged_steps=averaged,
             value_kind="instant" if averaged == 1 else "interval_mean", samples=samples,
             samples_per_s=samples_per_s if timed else None, rate_scope="global", loss=loss,

@@ -21,18 +21,18 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-VALUE = r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf(?:inity)?)|nan"
-LINE = re.compile(rf"(1\d{{12}}) ({VALUE}) (-?\d{{1,18}})\s*", re.IGNORECASE)
-BELOW = re.compile(r"/metrics/(.+?)(?:\.(?:gz|zst|xz|bz2))?\Z")
+_VALUE = r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf(?:inity)?)|nan"
+_LINE = re.compile(rf"(1\d{{12}}) ({_VALUE}) (-?\d{{1,18}})\s*", re.IGNORECASE)
+_BELOW = re.compile(r"/metrics/(.+?)(?:\.(?:gz|zst|xz|bz2))?\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
     lines = head[:4096].decode("utf-8", "replace").split("\n", 5)[:5]
-    return bool(LINE.fullmatch(lines[0])) and all(LINE.fullmatch(line) for line in lines[1:-1])
+    return bool(_LINE.fullmatch(lines[0])) and all(_LINE.fullmatch(line) for line in lines[1:-1])
 
 
 def read(source: Source, rows: Rows) -> None:
-    below = BELOW.search(source.path)
+    below = _BELOW.search(source.path)
     name = below[1] if below else source.name
     last = None
     number, rest = 0, b""
@@ -40,17 +40,17 @@ def read(source: Source, rows: Rows) -> None:
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             number += 1
-            last = point(line, name, number, last, rows)
+            last = _point(line, name, number, last, rows)
     if rest.strip():  # without an end the step's last digits may be missing
         rows.problem(number + 1, "the line is cut", rest.decode("utf-8", "replace"))
 
 
-def point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
+def _point(line: bytes, name: str, number: int, last: int | None, rows: Rows) -> int | None:
     """The value of a line.  Returns its step."""
     if not line.strip():
         return last
     text = line.decode("utf-8", "replace")
-    match = LINE.fullmatch(text)
+    match = _LINE.fullmatch(text)
     if not match:
         rows.problem(number, "the line does not hold a time, a value and a step", text)
         return last

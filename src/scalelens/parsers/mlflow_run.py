@@ -28,20 +28,20 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-KEYS = (
+_KEYS = (
     re.compile(rb"^lifecycle_stage:", re.MULTILINE),
     re.compile(rb"^(?:artifact_uri|artifact_location):", re.MULTILINE),
 )
-ENTRY = re.compile(r"(\w+): *(.*?)\s*\Z")
-OUTCOMES = {"3": "completed", "4": "error", "5": "cancelled"}
-MOMENT = re.compile(r"1\d{12}\Z")
-LONGEST_FILE = 1 << 14  # MLflow writes less than a kilobyte
-LONGEST = 500  # characters of a parameter's value, which MLflow bounds as well
-MOST = 10_000
+_ENTRY = re.compile(r"(\w+): *(.*?)\s*\Z")
+_OUTCOMES = {"3": "completed", "4": "error", "5": "cancelled"}
+_MOMENT = re.compile(r"1\d{12}\Z")
+_LONGEST_FILE = 1 << 14  # MLflow writes less than a kilobyte
+_LONGEST = 500  # characters of a parameter's value, which MLflow bounds as well
+_MOST = 10_000
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return len(head) < LONGEST_FILE and b"\nexperiment_id:" in head and all(key.search(head) for key in KEYS)
+    return len(head) < _LONGEST_FILE and b"\nexperiment_id:" in head and all(key.search(head) for key in _KEYS)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -49,7 +49,7 @@ def read(source: Source, rows: Rows) -> None:
     entries = {
         match[1]: (match[2].strip("'\""), n)
         for n, line in enumerate(text.splitlines(), 1)
-        if (match := ENTRY.match(line))
+        if (match := _ENTRY.match(line))
     }
     if "run_id" not in entries and "run_uuid" not in entries:
         return
@@ -57,20 +57,20 @@ def read(source: Source, rows: Rows) -> None:
         value, line = entries.get(key, ("", None))
         rows.param(key, value or None, line)
     status, line = entries.get("status", ("", None))
-    rows.param("outcome", OUTCOMES.get(status), line)
+    rows.param("outcome", _OUTCOMES.get(status), line)
     (began, _), (ended, line) = (entries.get(key, ("", None)) for key in ("start_time", "end_time"))
-    if MOMENT.match(began) and MOMENT.match(ended):
+    if _MOMENT.match(began) and _MOMENT.match(ended):
         rows.add(
             "phases", line, phase="run", span_s=(int(ended) - int(began)) / 1000, origin="logged", ts_origin="utc",
             ts=datetime.fromtimestamp(int(ended) / 1000, UTC).replace(tzinfo=None),
         )  # fmt: skip
-    parameters(Path(source.path).parent / "params", rows)
+    _parameters(Path(source.path).parent / "params", rows)
 
 
-def parameters(folder: Path, rows: Rows) -> None:
+def _parameters(folder: Path, rows: Rows) -> None:
     """The values below a folder, under the names of their files."""
     with contextlib.suppress(OSError):
-        for path in sorted(folder.rglob("*"))[:MOST]:
+        for path in sorted(folder.rglob("*"))[:_MOST]:
             if path.is_file():
-                value = path.read_bytes()[: 4 * LONGEST].decode("utf-8", "replace").strip()
-                rows.param(path.relative_to(folder).as_posix(), value[:LONGEST] or None)
+                value = path.read_bytes()[: 4 * _LONGEST].decode("utf-8", "replace").strip()
+                rows.param(path.relative_to(folder).as_posix(), value[:_LONGEST] or None)

@@ -14,7 +14,7 @@ What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count i
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
 count comes.  Epochs are numbered from 0, also where the log begins with 1.  An epoch whose time MXNet logs too is one row.
 The time and the rate of an epoch are left out where the host that prints them runs ahead of the devices
-(parsing/epoch_blocks.py).
+(parsing/mlperf.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
 
@@ -30,11 +30,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-from scalelens.parsing.counted_steps import CountedSteps
-from scalelens.parsing.epoch_blocks import EpochBlocks
-from scalelens.parsing.epochs import DerivedEpochs
-from scalelens.parsing.lines import Line
-from scalelens.parsing.rank_rates import is_of_one_rank
+from scalelens.parsing.dispatch import Line
+from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
@@ -44,27 +41,27 @@ ANCHORS = (":::MLLOG",)
 # Samples or steps, of the host or of the devices: a later line tells.
 LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")
 
-FACTS = {
+_FACTS = {
     "submission_benchmark": "model", "global_batch_size": "global_batch_size", "max_sequence_length": "seq_length",
     "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node", "precision_mode": "precision",
 }  # fmt: skip
-RESERVED = {fact.name for fact in RUN_FACTS}
-FIRST = ("submission_benchmark", "cache_clear", "init_start", "run_start")  # one of these opens the log of a run
-SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
-TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
-RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
-LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
-COLUMNS = {**dict.fromkeys(LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
-PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
-SECONDS = ("_time", "_timing", "_duration")
-POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
-UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
-EPOCH = datetime(1970, 1, 1)
-RANKS_APART_MS = 10_000  # ranks of one launch begin within seconds, and another launch takes longer
-COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
-POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
-decode = json.JSONDecoder().raw_decode
-Row = dict[str, Any]
+_RESERVED = {fact.name for fact in RUN_FACTS}
+_FIRST = ("submission_benchmark", "cache_clear", "init_start", "run_start")  # one of these opens the log of a run
+_SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
+_TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
+_RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
+_LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
+_COLUMNS = {**dict.fromkeys(_LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
+_PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
+_SECONDS = ("_time", "_timing", "_duration")
+_POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
+_UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
+_EPOCH = datetime(1970, 1, 1)
+_RANKS_APART_MS = 10_000  # ranks of one launch begin within seconds, and another launch takes longer
+_COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
+_POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
+_decode = json.JSONDecoder().raw_decode
+_Row = dict[str, Any]
 
 
 class Reader:
@@ -77,7 +74,7 @@ class Reader:
         self.begin()
 
     def begin(self) -> None:
-        self.open: dict[str, Row] = {}  # spans that have begun
+        self.open: dict[str, _Row] = {}  # spans that have begun
         self.ended = self.stepped = False
         self.stopped_ms: float = 0
         self.epoch: float | None = None  # the last one that began, and the first, as the log numbers them
@@ -85,7 +82,7 @@ class Reader:
         self.epoch_s: float | None = None  # of the epoch that has just ended
         self.rate: tuple[str, float] | None = None
         self.rates_are_of_one_rank = False
-        self.printed: Counter[str] = Counter()  # how often each key of COUNTED was printed
+        self.printed: Counter[str] = Counter()  # how often each key of _COUNTED was printed
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
         self.blocks = EpochBlocks(self.rows, self.epochs)
@@ -98,14 +95,14 @@ class Reader:
             text
             for piece in line.text.split(ANCHORS[0])[1:]
             if (text := piece.lstrip())[:2] in ('{"', "{", "")  # else prose
-            and not POWER_KEY.search(text)
+            and not _POWER_KEY.search(text)
         ]
         for text in texts:
             try:
-                record, end = decode(text)
-                self.printed[record["key"]] += record["key"] in COUNTED
-                if self.said.get((line.rank, line.place)) != text[:end]:  # else printed twice
-                    self.said[line.rank, line.place] = text[:end]
+                record, end = _decode(text)
+                self.printed[record["key"]] += record["key"] in _COUNTED
+                if self.said.get((line.rank, line.location)) != text[:end]:  # else printed twice
+                    self.said[line.rank, line.location] = text[:end]
                     self.record(
                         record["key"], record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line
                     )
@@ -117,23 +114,25 @@ class Reader:
                 self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
         return bool(texts)
 
-    def record(self, key: str, value: Any, about: Row, time_ms: float | None, line: Line) -> None:
-        if self.ended and key in FIRST and (time_ms or math.inf) >= self.stopped_ms:  # else from another, slower stream
+    def record(self, key: str, value: Any, about: _Row, time_ms: float | None, line: Line) -> None:
+        if (
+            self.ended and key in _FIRST and (time_ms or math.inf) >= self.stopped_ms
+        ):  # else from another, slower stream
             self.settle()
             self.rows.new_part()
             self.begin()
         if key == "run_start" and (self.stepped or self.is_relaunch(time_ms)):
             self.settle()
             self.rows.attempt, self.open, self.stepped = self.rows.attempt + 1, {}, False
-        row: Row = {
+        row: _Row = {
             "attempt": self.rows.attempt,
             "rank": line.rank,
-            "place": None if line.rank is not None else line.place,
+            "place": None if line.rank is not None else line.location,
         }
         if time_ms:
-            row |= {"ts": EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
+            row |= {"ts": _EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
         name, _, edge = key.rpartition("_")
-        if name in SPANS and edge in ("start", "stop"):
+        if name in _SPANS and edge in ("start", "stop"):
             if samples := number(about.get("samples_count")):
                 self.steps.see_count(samples, number(self.rows.params.get("global_batch_size")), key == "block_start")
             self.span(key, name, edge, row, about, line.number)
@@ -150,7 +149,7 @@ class Reader:
             if (counted := number(value)) is not None:
                 self.rows.metric(line.number, row["rank"], row["place"], self.where(about)[1], key, counted)
         elif isinstance(value, str | int | float | list) and value != "":
-            fact = FACTS.get(key, f"mllog.{key}" if key in RESERVED else key)
+            fact = _FACTS.get(key, f"mllog.{key}" if key in _RESERVED else key)
             self.rows.param(fact, value, line.number)
             if fact in ("nodes", "devices_per_node") and (count := number(value)):
                 self.stated[fact] = count
@@ -160,16 +159,16 @@ class Reader:
     def is_relaunch(self, time_ms: float | None) -> bool:
         """Whether the run that is open was killed before its first step, so that its spans never end."""
         began = self.open.get("run", {}).get("ts")
-        return bool(time_ms and began and time_ms - (began - EPOCH).total_seconds() * 1000 > RANKS_APART_MS)
+        return bool(time_ms and began and time_ms - (began - _EPOCH).total_seconds() * 1000 > _RANKS_APART_MS)
 
-    def span(self, key: str, name: str, edge: str, row: Row, about: Row, line: int) -> None:
+    def span(self, key: str, name: str, edge: str, row: _Row, about: _Row, line: int) -> None:
         """One end of a span; the row is written at its second one."""
         counted = number(about.get("epoch_num", about.get("first_epoch_num")))
         if key in ("eval_start", "block_stop"):
             self.blocks.end(line, row.get("ts"))
         if edge == "start":
             if counted is not None and counted < 1e4 and name != "eval":
-                self.epoch, self.base = counted, base(counted) if self.base is None else self.base
+                self.epoch, self.base = counted, _base(counted) if self.base is None else self.base
             self.open.setdefault(name, row)
             row["line"] = line
             if name == "epoch":
@@ -178,7 +177,7 @@ class Reader:
                 self.size(line)
         elif (began := self.open.pop(name, None)) and "ts" in row and "ts" in began:
             epoch, step, _ = self.where(about)
-            row |= {"phase": SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
+            row |= {"phase": _SPANS[name], "epoch": epoch, "step": step, "origin": "derived"}
             row["span_s"] = (row["ts"] - began["ts"]).total_seconds()
             if name == "epoch":
                 self.epoch_s = row["span_s"]
@@ -195,20 +194,20 @@ class Reader:
         self.epochs.settle()
         self.steps.settle()
 
-    def stats(self, key: str, values: Row, row: Row, about: Row, line: int) -> None:
+    def stats(self, key: str, values: _Row, row: _Row, about: _Row, line: int) -> None:
         """Times and rates: a step if there is either, metrics for the rest."""
         numbers = {name: known for name, value in values.items() if (known := number(value)) is not None}
         epoch, step, in_tokens = self.where(about)
-        timed = next((name for name in TIMES if numbers.get(name, 0) > 0), None)
-        rated = next((name for name in RATES if numbers.get(name, 0) > 0), None)
+        timed = next((name for name in _TIMES if numbers.get(name, 0) > 0), None)
+        rated = next((name for name in _RATES if numbers.get(name, 0) > 0), None)
         if rated:
             twin, self.rate = self.rate, (key, numbers[rated])
             if twin and twin[0] != key and twin[1] == numbers[rated]:
                 del numbers[rated]
                 rated = self.rate = None
         if timed or rated:
-            kind = TIMES[timed] if timed else RATES[rated or ""]
-            if kind == "instant" and not numbers.keys() & {*LOSSES}:
+            kind = _TIMES[timed] if timed else _RATES[rated or ""]
+            if kind == "instant" and not numbers.keys() & {*_LOSSES}:
                 kind = "epoch_mean"
             if (
                 kind == "epoch_mean"
@@ -232,14 +231,14 @@ class Reader:
                 "averaged_steps": steps if not batch or steps in (1, None) or steps % batch else steps // batch,
                 "samples_per_s": numbers.pop(rated) if rated and not in_tokens else None,
                 "rate_scope": "rank" if rated and self.rates_are_of_one_rank else "global",
-                **{COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in COLUMNS},
+                **{_COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in _COLUMNS},
             }  # fmt: skip
             self.rows.step, self.rows.steps_line, self.stepped = step, line, True
             if kind == "epoch_mean" and not timed and step is None and "block" in self.open:
                 self.blocks.put_rate(line, row)
             else:
                 self.steps.put(line, row, number(about.get("samples_count")))
-        units = {name: "tokens/s" if name == rated else "s" if name.endswith(SECONDS) else None for name in numbers}
+        units = {name: "tokens/s" if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
 
@@ -256,14 +255,14 @@ class Reader:
         if rate and local and batch and counted and self.epoch_s and not self.rates_are_of_one_rank:
             self.rates_are_of_one_rank = is_of_one_rank(rate, self.epoch_s, counted, batch, local)
 
-    def where(self, about: Row) -> tuple[float | None, int | None, bool]:
+    def where(self, about: _Row) -> tuple[float | None, int | None, bool]:
         """Epoch and step of a record, and whether the log counts tokens instead of steps."""
         epoch, step = about.get("epoch_num", about.get("epoch")), about.get("step_num", about.get("step"))
         if isinstance(step, list) and len(step) == 2:
             epoch, step = step
         in_epochs, in_steps = number(epoch), number(step)
         if in_epochs is not None:
-            first = base(in_epochs) if self.base is None else self.base
+            first = _base(in_epochs) if self.base is None else self.base
             in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
         batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
         tokens = batch and length and batch * length
@@ -273,13 +272,13 @@ class Reader:
 
     def platform(self, text: str, line: int) -> None:
         """Nodes, machine and devices, as submitters write them into the name of the platform."""
-        if match := PLATFORM.fullmatch(text[:200]):
+        if match := _PLATFORM.fullmatch(text[:200]):
             nodes, box, devices, model, whole = match.groups()
-            if not UNNAMED.search(text):
+            if not _UNNAMED.search(text):
                 self.rows.param("system", box or whole, line)
             for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):
                 self.rows.param(fact, value, line, origin="inferred")
-        if ipus := POD.match(text):
+        if ipus := _POD.match(text):
             self.rows.param("devices", int(ipus[1]), line, origin="inferred")
             self.rows.param("device_unit", "ipu", line, origin="inferred")
 
@@ -300,6 +299,6 @@ class Reader:
             self.rows.param("micro_batch_size", int(local), line, origin="inferred")
 
 
-def base(epoch: float) -> float:
+def _base(epoch: float) -> float:
     """Number of the first epoch, from the first one that is named."""
     return 1.0 if epoch >= 1 else 0.0

@@ -20,8 +20,8 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from scalelens.parsing.epochs import DerivedEpochs
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
+from scalelens.parsing.mlperf import DerivedEpochs
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
 from scalelens.tables import RUN_FACTS
@@ -29,16 +29,16 @@ from scalelens.tables import RUN_FACTS
 VERSION = 2
 ANCHORS = (":::MLL ", ":::MLPv0.5.")
 
-RECORD = re.compile(
+_RECORD = re.compile(
     r":::(?:MLL|MLPv0\.5\.\d)(?: ([a-z]\w*))? (\d{9,10}(?:\.\d+)?) (?:\(([^()]{0,200})\) )?"
     r"(\w{1,100})(?::? (.*\S))?\s*\Z"
 )
-FACTS = {
+_FACTS = {
     "submission_benchmark": "model", "input_batch_size": "global_batch_size", "global_batch_size": "global_batch_size",
     "run_set_random_seed": "seed", "max_sequence_length": "seq_length",
 }  # fmt: skip
-RESERVED = {fact.name for fact in RUN_FACTS}
-SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
+_RESERVED = {fact.name for fact in RUN_FACTS}
+_SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
 
 
 class Reader:
@@ -52,14 +52,14 @@ class Reader:
         self.ended = False
 
     def take(self, line: Line) -> bool:
-        match = RECORD.search(line.text)
+        match = _RECORD.search(line.text)
         if not match:
             return False
         if match[0] != self.last:  # else printed twice
             self.last = match[0]
             benchmark, seconds, _, key, text = match.groups()
             try:
-                value, about = parsed(text)
+                value, about = _parsed(text)
             except (ValueError, RecursionError):
                 self.rows.problem(line.number, "the value is cut, or its JSON is damaged", line.text)
                 return True
@@ -73,17 +73,17 @@ class Reader:
     def record(self, key: str, value: Any, about: dict[str, Any], ts: datetime, line: Line) -> None:
         name, _, edge = key.rpartition("_")
         epoch = json_number(about.get("epoch_num", about.get("epoch")))
-        if name in SPANS and edge == "start":
+        if name in _SPANS and edge == "start":
             if name == "run" and self.ended:
                 self.epochs.settle()
                 self.rows.new_part()
                 self.open, self.ended = {}, False
             self.open.setdefault(name, (ts, line.number))
-        elif name in SPANS and edge == "stop":
+        elif name in _SPANS and edge == "stop":
             if began := self.open.pop(name, None):
                 began_at, began_line = began
                 row = {
-                    "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": SPANS[name],
+                    "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": _SPANS[name],
                     "epoch": epoch, "span_s": (ts - began_at).total_seconds(), "origin": "derived", "ts": ts,
                     "ts_origin": "utc",
                 }  # fmt: skip
@@ -98,12 +98,12 @@ class Reader:
                     self.rows.param("run_status", "success" if good else "aborted", line.number)
                     self.rows.param("outcome", "completed" if good else "error", line.number)
         elif (counted := json_number(value)) is not None and (epoch is not None or key.startswith("eval_")):
-            self.rows.metric(line.number, line.rank, line.place, None, key, counted)
+            self.rows.metric(line.number, line.rank, line.location, None, key, counted)
         elif value is not None and not isinstance(value, dict):
-            self.rows.param(FACTS.get(key, f"mllog.{key}" if key in RESERVED else key), value, line.number)
+            self.rows.param(_FACTS.get(key, f"mllog.{key}" if key in _RESERVED else key), value, line.number)
 
 
-def parsed(text: str | None) -> tuple[Any, dict[str, Any]]:
+def _parsed(text: str | None) -> tuple[Any, dict[str, Any]]:
     """Value and metadata.  If it is not JSON, it is plain text or an object that Python printed."""
     if text is None:
         return None, {}

@@ -18,20 +18,20 @@ import re
 import shlex
 from typing import Any
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (":::SYSJSON ", ":::DLPAL ")
 
-FACTS = {
+_FACTS = {
     "system_name": "system", "number_of_nodes": "nodes", "accelerators_per_node": "devices_per_node",
     "accelerator_model_name": "device_model", "framework": "framework_release",
 }  # fmt: skip
-COUNT = re.compile(r"\d{1,7}")
-CONFIG = re.compile(r".*_(\d{1,6})x(\d{1,6})x\d+")
-decode = json.JSONDecoder().raw_decode
+_COUNT = re.compile(r"\d{1,7}")
+_CONFIG = re.compile(r".*_(\d{1,6})x(\d{1,6})x\d+")
+_decode = json.JSONDecoder().raw_decode
 
 
 class Reader:
@@ -45,7 +45,7 @@ class Reader:
         text = line.text.strip()
         if text.startswith(ANCHORS[0]):
             try:
-                self.machine(decode(text, len(ANCHORS[0]))[0], line.number)
+                self.machine(_decode(text, len(ANCHORS[0]))[0], line.number)
             except (ValueError, AttributeError, RecursionError):
                 self.rows.problem(
                     line.number, "the description of the system is cut, or its JSON is damaged", line.text
@@ -61,9 +61,9 @@ class Reader:
         named = {f"software.{name}": value for name, value in (software if isinstance(software, dict) else {}).items()}
         for name, value in {**facts, **named}.items():
             if value and isinstance(value, str | int) and "UNKNOWN" not in str(value):
-                self.rows.param(FACTS.get(name, name if name in named else f"machine.{name}"), value, number)
+                self.rows.param(_FACTS.get(name, name if name in named else f"machine.{name}"), value, number)
         nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
-        if COUNT.fullmatch(nodes) and COUNT.fullmatch(per_node):
+        if _COUNT.fullmatch(nodes) and _COUNT.fullmatch(per_node):
             self.rows.param("devices", int(nodes) * int(per_node), number, origin="inferred")
 
     def job(self, text: str, line: Line) -> None:
@@ -71,7 +71,7 @@ class Reader:
             words = shlex.split(text)
         except ValueError:
             words = text.split()
-        if len(words) < 4 or not words[1].isdecimal() or not COUNT.fullmatch(words[2]):
+        if len(words) < 4 or not words[1].isdecimal() or not _COUNT.fullmatch(words[2]):
             self.rows.problem(line.number, "the launcher's line is cut before its node list", line.text)
             return
         image, job, nodes, node_list = words[:4]
@@ -82,7 +82,7 @@ class Reader:
         for fact, value in (("job_id", job), ("nodes", int(nodes))):
             self.rows.param(fact, value, line.number, origin="scheduler")
         self.rows.param("container_image", image, line.number)
-        if len(words) > 5 and (config := CONFIG.fullmatch(words[5])):
+        if len(words) > 5 and (config := _CONFIG.fullmatch(words[5])):
             self.rows.param("config", words[5], line.number)
             self.rows.param("devices_per_node", int(config[2]), line.number, origin="inferred")
             self.rows.param("devices", int(config[1]) * int(config[2]), line.number, origin="inferred")

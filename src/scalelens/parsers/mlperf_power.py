@@ -24,26 +24,26 @@ import json
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp, epoch
+from scalelens.parsing.sensors import Moment, Samples, Sensor, epoch
 
 VERSION = 1
 ANCHORS = ("power_reading", "interconnect_power_est", "power_measurement_st", "conversion_eff", "Total Power Usage: ")
 
-TAG = re.compile(r":::MLLOG\s*(?=\{)")
-KEYS = (
+_TAG = re.compile(r":::MLLOG\s*(?=\{)")
+_KEYS = (
     "power_reading",
     "interconnect_power_est",
     "power_measurement_start",
     "power_measurement_stop",
     "conversion_eff",
 )
-TOTAL = re.compile(r"\s*Total Power Usage: (\d{1,15}(?:\.\d{1,9})?) ([kM]?Wh)\s*")
-NODE = re.compile(r"(?:^|/)((?:node|sw)_\d+)\.\w+(?:\.\w+)?$")
-FOLDER = re.compile(r"(?:^|[-_/])(ac|dc)[-_]power(?=/)")
-JOULES = {"Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
-decode = json.JSONDecoder().raw_decode
+_TOTAL = re.compile(r"\s*Total Power Usage: (\d{1,15}(?:\.\d{1,9})?) ([kM]?Wh)\s*")
+_NODE = re.compile(r"(?:^|/)((?:node|sw)_\d+)\.\w+(?:\.\w+)?$")
+_FOLDER = re.compile(r"(?:^|[-_/])(ac|dc)[-_]power(?=/)")
+_JOULES = {"Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
+_decode = json.JSONDecoder().raw_decode
 
 
 class Reader:
@@ -52,26 +52,26 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.samples = Samples(rows)
-        node = NODE.search(rows.path.rpartition("!")[2])
-        folder = FOLDER.search(rows.path)
+        node = _NODE.search(rows.path.rpartition("!")[2])
+        folder = _FOLDER.search(rows.path)
         self.node = node[1] if node else None
         self.scope = f"node_{folder[1]}" if folder else None
         self.began: dict[str | None, Any] = {}
 
     def take(self, line: Line) -> bool:
-        if match := TOTAL.fullmatch(line.text):
-            self.rows.add("energy", line.number, energy_j=float(match[1]) * JOULES[match[2]], method="mlperf")
+        if match := _TOTAL.fullmatch(line.text):
+            self.rows.add("energy", line.number, energy_j=float(match[1]) * _JOULES[match[2]], method="mlperf")
             return True
         taken = False
-        for tag in TAG.finditer(line.text):
+        for tag in _TAG.finditer(line.text):
             try:
-                record, _ = decode(line.text, tag.end())
+                record, _ = _decode(line.text, tag.end())
             except (ValueError, RecursionError):
-                if any(f'"{key}"' in line.text[tag.end() :] for key in KEYS):
+                if any(f'"{key}"' in line.text[tag.end() :] for key in _KEYS):
                     self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
                     taken = True
                 continue
-            if record.get("key") in KEYS:
+            if record.get("key") in _KEYS:
                 self.record(record, line)
                 taken = True
         return taken
@@ -81,7 +81,7 @@ class Reader:
         about = about if isinstance(about, dict) else {}
         node = str(about["host"]) if about.get("host") else self.node
         ns, unit = epoch(str(record.get("time_ms")))
-        stamp: tuple[Stamp, str] | None = (ns, "utc") if ns is not None and unit == "ms" else None
+        stamp: tuple[Moment, str] | None = (ns, "utc") if ns is not None and unit == "ms" else None
         if key == "interconnect_power_est":
             switch = str(about.get("switch_id") or node or "")
             self.samples.power(line.number, Sensor(node, switch or None, "switch"), str(value), None)

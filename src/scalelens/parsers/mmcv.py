@@ -22,20 +22,20 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
 VERSION = 3
 ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
 
-HEAD = re.compile(
+_HEAD = re.compile(
     r"(?:(\d{4})[-/]?)?(?:^|(?<=[-/])|(?<![\d/]))(\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)(?:,(\d{3}))? - (?:[\w.-]+ - )?INFO - "
     r"(?:(?:Iter|Epoch)(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
 )
-FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
-SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
-COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+_FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
+_SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")
+_COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
 
 
 class Reader:
@@ -47,22 +47,22 @@ class Reader:
         self.lossless: list[str] = []  # what the last record without a loss held
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
-            size = SIZE.search(line.text)
+            size = _SIZE.search(line.text)
             if size and "micro_batch_size" not in self.rows.params:
                 self.rows.param("micro_batch_size", int(size[1]), line.number)
             return bool(size)
-        values = {name: float(value) for name, value in FIELD.findall(line.text, head.end())}
+        values = {name: float(value) for name, value in _FIELD.findall(line.text, head.end())}
         if head[6] in ("(val)", "(test)"):
             named = [(f"{head[6][1:-1]} {name}", value, None) for name, value in values.items() if value == value]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
             return bool(named)
         if not head[9]:
             return False
         if "time" not in values and "eta:" not in line.text and values.keys() - {"lr"}:
             named = [(f"val {name}", value, None) for name, value in values.items() if name != "lr" and value == value]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
             return True
         place = self.position(head, values.get("time"), line)
         # The losses come last, and their sum at the end.
@@ -78,11 +78,11 @@ class Reader:
         epoch, index, total = int(head[7]) - 1 if head[7] else None, int(head[8]), int(head[9])
         step = index if epoch is None else epoch * total + index
         ts = iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}") if head[1] else None
-        attempt, begins, last, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts, time)
+        attempt, begins, last, _ = self.rows.attempt_of(line.number, step, line.rank, line.location, ts, time)
         if begins:
-            self.start[line.rank, line.place] = min(step - index, step - 1) if attempt else 0
+            self.start[line.rank, line.location] = min(step - index, step - 1) if attempt else 0
         if last is None:
-            last = self.start[line.rank, line.place]
+            last = self.start[line.rank, line.location]
         # The buffer is emptied at the end of an epoch.
         steps = min(step - last, index) if last or index else 1
         return {
@@ -91,10 +91,10 @@ class Reader:
         }  # fmt: skip
 
     def train(self, head: re.Match[str], values: dict[str, float], place: dict[str, Any], line: Line) -> None:
-        row: dict[str, Any] = place | {"rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = place | {"rank": line.rank, "place": line.location, "phase": "train"}
         if head[1] and (stamp := iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         if "memory" in values:
             row["peak_memory_bytes"] = values.pop("memory") * 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
@@ -104,4 +104,4 @@ class Reader:
         self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row)
         named = [(name, value, None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], named)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], named)

@@ -20,16 +20,16 @@ import json
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_count, json_number
 
 VERSION = 2
 ANCHORS = ('"mode": "train", "epoch": ', '"mode": "val", "epoch": ', '"data_time": ')
 
-BEGUN = re.compile(r'\{"(?:mode": "(?:train|val)", "epoch": |(?:base_)?lr": )')
-COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
-NO_VALUE = ("mode", "lr", "epoch", "iter", "step", "time", "data_time", "memory")
+_BEGUN = re.compile(r'\{"(?:mode": "(?:train|val)", "epoch": |(?:base_)?lr": )')
+_COLUMNS = {"time": "step_s", "data_time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+_NO_VALUE = ("mode", "lr", "epoch", "iter", "step", "time", "data_time", "memory")
 
 
 class Reader:
@@ -49,21 +49,21 @@ class Reader:
         except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict):
-            if BEGUN.match(text):
+            if _BEGUN.match(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
-            return bool(BEGUN.match(text))
+            return bool(_BEGUN.match(text))
         counts = {key: record[key] for key in ("epoch", "iter", "step") if json_count(record.get(key), 51) is not None}
         if record.get("mode") == "val" or not {"time", "iter"} <= record.keys():
             values = [
                 (f"val {name}", value, None)
                 for name in record
-                if name not in NO_VALUE and (value := json_number(record[name])) is not None
+                if name not in _NO_VALUE and (value := json_number(record[name])) is not None
             ]
             ours = bool(values) and (
                 "mode" in record or ("data_time" in record and "step" in counts and "loss" not in record)
             )
             if ours:
-                self.rows.metrics(line.number, line.rank, line.place, self.rows.step, values)
+                self.rows.metrics(line.number, line.rank, line.location, self.rows.step, values)
             return ours
         if not {"data_time", "epoch"} <= record.keys() or "iter" not in counts or "epoch" not in counts:
             return False
@@ -74,17 +74,17 @@ class Reader:
         rows = self.rows
         steps = self.position(counts, line)
         rows.step, rows.steps_line = self.step, line.number
-        row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
         row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
         values = {name: value for name, field in record.items() if (value := json_number(field)) is not None}
-        row |= {column: values[name] for name, column in COLUMNS.items() if name in values}
+        row |= {column: values[name] for name, column in _COLUMNS.items() if name in values}
         if "memory" in values:
             row["peak_memory_bytes"] = values["memory"] * 2**20
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
-        others = [(name, value, None) for name, value in values.items() if name not in {*NO_VALUE, *COLUMNS}]
-        rows.metrics(line.number, line.rank, line.place, self.step, others)
+        others = [(name, value, None) for name, value in values.items() if name not in {*_NO_VALUE, *_COLUMNS}]
+        rows.metrics(line.number, line.rank, line.location, self.step, others)
 
     def position(self, counts: dict[str, int], line: Line) -> int | None:
         """Finds the step of a record; gives back the steps since the one before, where that is known."""
@@ -94,7 +94,7 @@ class Reader:
             line.number,
             (counts["step"], 0) if "step" in counts else (epoch, index),
             0 if line.rank is None else line.rank,
-            line.place,
+            line.location,
         )  # fmt: skip (one process writes the file)
         restarted = position.begins and position.attempt > 0
         if "step" in counts:

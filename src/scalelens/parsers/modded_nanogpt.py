@@ -18,17 +18,17 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" train_time:", " train_loss:", "peak memory consumption: ", "peak memory allocated: ")
 
-N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{N} )*)train_time:{N}(ms|s)(?: step_avg:{N}ms)?(?=\s|$)(.*)$")
-VALUE = re.compile(rf"\b(\w+):{N}(?= |$)")
-BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
-MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
+_N = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+_RECORD = re.compile(rf"step:(\d+)/(\d+) ((?:\w+:{_N} )*)train_time:{_N}(ms|s)(?: step_avg:{_N}ms)?(?=\s|$)(.*)$")
+_VALUE = re.compile(rf"\b(\w+):{_N}(?= |$)")
+_BEGUN = re.compile(r"step:\d+/\d+ (?:train|val)_loss:\d")
+_MEMORY = re.compile(r"peak memory (?:consumption|allocated): (\d+) MiB")
 
 
 class Reader:
@@ -39,34 +39,36 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        if memory := MEMORY.match(line.text):
-            rows.metric(line.number, line.rank, line.place, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes")
+        if memory := _MEMORY.match(line.text):
+            rows.metric(
+                line.number, line.rank, line.location, rows.step, "peak memory", int(memory[1]) * 2.0**20, "bytes"
+            )
             return True
-        match = RECORD.match(line.text)
+        match = _RECORD.match(line.text)
         if not match:
-            if not BEGUN.match(line.text):
+            if not _BEGUN.match(line.text):
                 return False  # a line of the program itself
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, values = int(match[1]), {name: float(value) for name, value in VALUE.findall(match[3] + match[8])}
+        step, values = int(match[1]), {name: float(value) for name, value in _VALUE.findall(match[3] + match[8])}
         values["train_time"] = float(match[5]) / (1000 if match[6] == "ms" else 1)
         if "train_loss" in values:
             self.row(line, step, match[7], values.pop("train_loss"))
         elif match[7] and match[7] != "nan":
             values["step_avg"] = float(match[7]) / 1000
         named = [(name, value, "s" if name in ("train_time", "step_avg") else None) for name, value in values.items()]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         if step == int(match[2]) and "val_loss" in values:
             rows.param("outcome", "completed", line.number, origin="inferred")
         return True
 
     def row(self, line: Line, step: int, average: str | None, loss: float) -> None:
         rows = self.rows
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
         known = average not in (None, "nan")
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=float(average or "nan") / 1000 if known else None, value_kind="running_mean" if known else None,
             loss=loss,
         )  # fmt: skip

@@ -22,19 +22,19 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
 
-HEAD = re.compile(
+_HEAD = re.compile(
     r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (?:INFO )?)?(?:Node\[(\d{1,9})\] )?"
     r"Epoch\[(\d{1,9})\] (Batch \[|Time cost=|Validation-|Train-)"
 )
-RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
-VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
+_RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
+_VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
 
 
 class Reader:
@@ -48,21 +48,21 @@ class Reader:
         self.printed: dict[tuple[int | None, str | None], tuple[int, int, str]] = {}  # epoch, batch and speed
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         rank = line.rank if line.rank is not None or head[3] is None else int(head[3])
         text, epoch = line.text[head.end() :], int(head[4])
-        values = VALUE.findall(" " + head[5] + text)
-        _, _, attempt = self.at.get((rank, line.place), (0, 0, 0))
-        row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.place, "epoch": epoch}
+        values = _VALUE.findall(" " + head[5] + text)
+        _, _, attempt = self.at.get((rank, line.location), (0, 0, 0))
+        row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": line.location, "epoch": epoch}
         if head[1] and (stamp := iso_time(f"{head[1]}.{head[2]}")):
             row |= {"ts": stamp, "ts_origin": "naive"}
         if head[5] == "Batch [":
             return self.record(text, values, row, line)
         if head[5] != "Time cost=":
             named = [(name, float(value), None) for name, value in values if value != "nan"]
-            self.rows.metrics(line.number, rank, line.place, self.rows.step, named)
+            self.rows.metrics(line.number, rank, line.location, self.rows.step, named)
         elif span := re.match(r"\d+(?:\.\d*)?(?=\s|\Z)", text):
             row |= {"phase": "epoch", "step": self.rows.step, "span_s": float(span[0]), "origin": "logged"}
             self.rows.logged_epochs.append((line.number, row["span_s"]))
@@ -70,12 +70,12 @@ class Reader:
         return bool(values) or head[5] == "Time cost="
 
     def record(self, text: str, values: list[tuple[str, str]], row: dict[str, Any], line: Line) -> bool:
-        match = RECORD.match(text)
+        match = _RECORD.match(text)
         if not match:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         params, epoch, end = self.rows.params, row["epoch"], int(match[2])
-        label = row["rank"], line.place
+        label = row["rank"], line.location
         named = {name: float(value) for name, value in values if value != "nan"}
         if self.printed.get(label) == (printed := (epoch, end, match[3])):
             self.rows.metrics(line.number, *label, self.rows.step, [(name, named[name], None) for name in named])

@@ -20,22 +20,22 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 3
 ANCHORS = ("iter ", " | lr ", ": train loss ", "tokens per iteration will be: ", "number of parameters: ")
 
-N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
-DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
-RECORD = re.compile(rf"iter (\d+): loss {N}, (?:[^,]*, )?time {N}ms(?=,|\s*$)")
-LLAMA2_C = re.compile(rf"(\d+) \| loss {N} \| lr {N} \| {N}ms(?: \| mfu {N}%)?\s*$")
-BEGUN = re.compile(r"iter \d+: loss [^|]*$")
-FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {N}(%|ms|GB)?(?=,|\s*$)")
-EVALUATION = re.compile(rf"step (\d+): train loss {N}, val loss {N}")
-TOKENS = re.compile(r"tokens per iteration will be: ([\d,]+)\s*$")
-PARAMETERS = re.compile(r"number of parameters: (\d+\.\d+)M\s*$")
+_N = r"(-?(?:\d+\.\d+|\d+)(?:e[-+]?\d+)?|nan|inf)"
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?=iter |step )")
+_RECORD = re.compile(rf"iter (\d+): loss {_N}, (?:[^,]*, )?time {_N}ms(?=,|\s*$)")
+_LLAMA2_C = re.compile(rf"(\d+) \| loss {_N} \| lr {_N} \| {_N}ms(?: \| mfu {_N}%)?\s*$")
+_BEGUN = re.compile(r"iter \d+: loss [^|]*$")
+_FIELD = re.compile(rf", ([A-Za-z][\w ]{{0,30}}?):? {_N}(%|ms|GB)?(?=,|\s*$)")
+_EVALUATION = re.compile(rf"step (\d+): train loss {_N}, val loss {_N}")
+_TOKENS = re.compile(r"tokens per iteration will be: ([\d,]+)\s*$")
+_PARAMETERS = re.compile(r"number of parameters: (\d+\.\d+)M\s*$")
 
 
 class Reader:
@@ -48,26 +48,26 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        date = DATE.match(line.text)
+        date = _DATE.match(line.text)
         if date:
             line = line._replace(text=line.text[date.end() :])
-        if match := RECORD.match(line.text):
-            fields = {name: (float(value), unit) for name, value, unit in FIELD.findall(line.text, match.end())}
+        if match := _RECORD.match(line.text):
+            fields = {name: (float(value), unit) for name, value, unit in _FIELD.findall(line.text, match.end())}
             self.record(
                 line, match[1], match[2], match[3], fields, date=line_time(date[1] if date else None, line, rows)
             )
-        elif match := LLAMA2_C.match(line.text):
+        elif match := _LLAMA2_C.match(line.text):
             fields = {"mfu": (float(match[5]), "%")} if match[5] else {}
             self.record(line, match[1], match[2], match[4], fields, rate=float(match[3]))
-        elif match := EVALUATION.match(line.text):
+        elif match := _EVALUATION.match(line.text):
             losses = [("train loss", float(match[2]), None), ("val loss", float(match[3]), None)]
-            rows.metrics(line.number, line.rank, line.place, int(match[1]), losses)
-        elif match := TOKENS.match(line.text):
+            rows.metrics(line.number, line.rank, line.location, int(match[1]), losses)
+        elif match := _TOKENS.match(line.text):
             self.tokens = float(match[1].replace(",", "").lstrip("0") or "nan")
             rows.param("tokens_per_step", int(self.tokens) if self.tokens < 1e18 else None, line.number)
-        elif match := PARAMETERS.match(line.text):
+        elif match := _PARAMETERS.match(line.text):
             rows.param("parameters", round(float(match[1]) * 1e6), line.number)
-        elif BEGUN.match(line.text) and self.step >= 0:
+        elif _BEGUN.match(line.text) and self.step >= 0:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
@@ -78,11 +78,11 @@ class Reader:
         rate: float | None = None, date: datetime | None = None,
     ) -> None:  # fmt: skip
         rows, step = self.rows, int(count)
-        position = rows.attempt_of(line.number, step, line.rank, line.place, date, float(time) / 1000, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, date, float(time) / 1000, once=False)
         self.step = step
         norm, memory = fields.pop("grad norm", (None, ""))[0], fields.pop("max alloc", (None, ""))[0]
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=float(time) / 1000, averaged_steps=1, value_kind="instant", loss=float(loss), grad_norm=norm,
             tokens=self.tokens, peak_memory_bytes=memory * 1e9 if memory is not None else None, learning_rate=rate,
             ts=date, ts_origin="naive" if date else None,
@@ -90,6 +90,6 @@ class Reader:
         if fields.get("mfu", (0.0, ""))[0] == -100:
             del fields["mfu"]
         others = [(name, value, unit or None) for name, (value, unit) in fields.items()]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)

@@ -16,23 +16,25 @@ Samples:
 
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 ANCHORS = ("]: iteration: ", "]:  Memory usage: ")
 
-LOGGER = r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) \[INFO\|DP=\d+\|[^]]{1,200}\]: "
-HEAD = re.compile(LOGGER + r"iteration: (\d{1,15}) / (\d+) \| ")
-FIELD = re.compile(r"(\w{1,99}): (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))([KMGTP]?)(?: \| |\s*$)")
-MEMORY = re.compile(LOGGER + r" Memory usage: ([\d.]+)MiB\. Peak allocated:? ([\d.]+)MiB\.? Peak reserved: ([\d.]+)MiB")
-SCALE = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-TIMES = ("elapsed_time_per_iteration_ms", "time_per_iteration_ms")
-COLUMNS = {
+_LOGGER = r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) \[INFO\|DP=\d+\|[^]]{1,200}\]: "
+_HEAD = re.compile(_LOGGER + r"iteration: (\d{1,15}) / (\d+) \| ")
+_FIELD = re.compile(r"(\w{1,99}): (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))([KMGTP]?)(?: \| |\s*$)")
+_MEMORY = re.compile(
+    _LOGGER + r" Memory usage: ([\d.]+)MiB\. Peak allocated:? ([\d.]+)MiB\.? Peak reserved: ([\d.]+)MiB"
+)
+_SCALE = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_TIMES = ("elapsed_time_per_iteration_ms", "time_per_iteration_ms")
+_COLUMNS = {
     "lm_loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm", "model_tflops_per_gpu": "tflops_per_device",
 }  # fmt: skip
-UNITS = {
+_UNITS = {
     "consumed_tokens": "tokens", "tokens_per_sec": "tokens/s", "tokens_per_sec_per_gpu": "tokens/s",
     "hardware_tflops_per_gpu": "TFLOP/s", "cuda_memory_allocated": "bytes", "cuda_max_memory_reserved": "bytes",
 }  # fmt: skip
@@ -45,24 +47,24 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        whose = (line.rank, line.place)
-        if memory := MEMORY.match(line.text):
+        whose = (line.rank, line.location)
+        if memory := _MEMORY.match(line.text):
             names = ("memory used", "memory peak allocated", "memory peak reserved")
             sizes = [
                 (name, float(size) * 2**20, "bytes") for name, size in zip(names, memory.groups()[1:], strict=True)
             ]
             self.rows.metrics(line.number, *whose, self.rows.step, sizes)
-        elif head := HEAD.match(line.text):
+        elif head := _HEAD.match(line.text):
             self.record(line, head)
         return bool(memory or head)
 
     def record(self, line: Line, head: re.Match[str]) -> None:
         rows, values, rounded, end = self.rows, dict[str, float](), set[str](), head.end()
-        while match := FIELD.match(line.text, end):
-            values[match[1]], end = float(match[2]) * SCALE[match[3]], match.end()
+        while match := _FIELD.match(line.text, end):
+            values[match[1]], end = float(match[2]) * _SCALE[match[3]], match.end()
             if match[3]:
                 rounded.add(match[1])
-        time = next((values.pop(name) for name in TIMES if name in values), None)
+        time = next((values.pop(name) for name in _TIMES if name in values), None)
         if end < len(line.text.rstrip()) or time is None or "global_batch_size" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             if time is None:
@@ -73,16 +75,16 @@ class Reader:
         else:
             rows.param("global_batch_size", int(batch), line.number)
         ts = line_time(head[1], line, rows, "%m/%d/%Y %H:%M:%S")
-        position = rows.attempt_of(line.number, step, line.rank, line.place, ts, time / 1000)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, ts, time / 1000)
         rows.step = step
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=time / 1000, averaged_steps=1, value_kind="instant", samples=batch, rate_scope="global",
             ts=ts, ts_origin="naive" if ts else None,
-            **{column: values.pop(name, None) for name, column in COLUMNS.items()},
+            **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
         )  # fmt: skip
-        named = [(name, value, UNITS.get(name)) for name, value in values.items() if not name.startswith("hd_")]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        named = [(name, value, _UNITS.get(name)) for name, value in values.items() if not name.startswith("hd_")]
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "nanotron", line.number)
         if head[2] == head[3]:

@@ -20,15 +20,15 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = ("CCL version ", "CCL INFO Using network ", " nranks ")
 
-VERSIONS = re.compile(r"\b(N|R)CCL version ?:? ?(\d[\w.+-]*?)(?=[NR]CCL version|[^\w.+-]|$)")
-NETWORK = re.compile(r"CCL INFO Using network (\w[\w -]{0,40}\w)")
-RANK = re.compile(
+_VERSIONS = re.compile(r"\b(N|R)CCL version ?:? ?(\d[\w.+-]*?)(?=[NR]CCL version|[^\w.+-]|$)")
+_NETWORK = re.compile(r"CCL INFO Using network (\w[\w -]{0,40}\w)")
+_RANK = re.compile(
     r"(?<![\w.-])([\w.-]{1,255}):\d+:\d+ \[\d+\] [NR]CCL INFO .{0,80}?\bcomm 0x[0-9a-f]+"
     r" rank (\d{1,7}) nranks (\d{1,7}) cudaDev (\d{1,3})"
 )
@@ -46,7 +46,7 @@ class Reader:
     def take(self, line: Line) -> bool:
         if self.part != self.rows.part:
             self.part, self.size, self.hosts = self.rows.part, (0, 0), {}
-        if match := RANK.search(line.text):
+        if match := _RANK.search(line.text):
             rank, ranks = int(match[2]), int(match[3])
             if rank >= ranks:
                 self.rows.problem(line.number, "the rank is not below the number of ranks", line.text)
@@ -57,10 +57,10 @@ class Reader:
             if ranks == self.size[0]:
                 self.hosts.setdefault(rank, (match[1], match[4]))
             return True
-        if match := NETWORK.search(line.text):
+        if match := _NETWORK.search(line.text):
             self.rows.param("network", match[1], line.number, origin="nccl")
             return True
-        versions = VERSIONS.findall(line.text)
+        versions = _VERSIONS.findall(line.text)
         for kind, version in versions:
             self.rows.param(f"{kind.lower()}ccl_version", version, line.number, origin="nccl")
         return bool(versions)

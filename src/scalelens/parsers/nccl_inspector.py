@@ -25,17 +25,17 @@ from typing import Any
 
 import msgspec
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_count, json_number
 
 VERSION = 1
 ANCHORS = ('"coll_perf"', '"p2p_perf"', '"dump_stats"')
 
-KINDS = {"coll_perf": "coll", "p2p_perf": "p2p"}  # object of an operation, and what its fields begin with
-WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # AllReduce is all_reduce in other traces
-DECODE = msgspec.json.Decoder().decode
-Dict = dict[str, Any]
+_KINDS = {"coll_perf": "coll", "p2p_perf": "p2p"}  # object of an operation, and what its fields begin with
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # AllReduce is all_reduce in other traces
+_DECODE = msgspec.json.Decoder().decode
+_Dict = dict[str, Any]
 
 
 class Reader:
@@ -43,15 +43,15 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.header: Dict = {}
-        self.metadata: Dict = {}
+        self.header: _Dict = {}
+        self.metadata: _Dict = {}
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
         if not text.startswith("{"):
             return False
         try:
-            record = DECODE(text)
+            record = _DECODE(text)
         except (msgspec.DecodeError, RecursionError, ValueError):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", text)
             return True
@@ -60,14 +60,14 @@ class Reader:
         for name in ("header", "metadata"):
             if isinstance(found := record.get(name), dict):
                 setattr(self, name, found)
-        kind = next((kind for kind in KINDS if isinstance(record.get(kind), dict)), None)
+        kind = next((kind for kind in _KINDS if isinstance(record.get(kind), dict)), None)
         if kind:
-            self.operation(line, record[kind], KINDS[kind])
+            self.operation(line, record[kind], _KINDS[kind])
         elif isinstance(counters := record.get("dump_stats"), dict):
             self.dropped(line, counters)
         return kind is not None or "dump_stats" in record
 
-    def operation(self, line: Line, fields: Dict, prefix: str) -> None:
+    def operation(self, line: Line, fields: _Dict, prefix: str) -> None:
         duration, header = json_count(fields.get(f"{prefix}_exec_time_us"), 53), self.header
         if duration is None or not isinstance(name := fields.get(prefix), str):
             self.rows.problem(line.number, "the operation has no name or no time that can be read", line.text)
@@ -85,15 +85,15 @@ class Reader:
         group = header.get("comm_name") if header.get("comm_name") not in (None, "", "unknown") else header.get("id")
         host, pid = self.metadata.get("hostname"), self.metadata.get("pid")
         self.rows.add(
-            "events", line.number, ph="X", name=name, category="nccl_inspector", start_ns=start_of(fields),
+            "events", line.number, ph="X", name=name, category="nccl_inspector", start_ns=_start_of(fields),
             duration_ns=duration * 1000, process=f"{host}:{pid}" if host and pid else None,
-            collective=WORD.sub("_", name).lower(), process_group=group if isinstance(group, str) else None,
+            collective=_WORD.sub("_", name).lower(), process_group=group if isinstance(group, str) else None,
             group_size=json_count(header.get("n_ranks"), 32),
             message_bytes=json_count(fields.get(f"{prefix}_msg_size_bytes")),
             args=json.dumps({key: value for key, value in args.items() if isinstance(value, int | float | str)}),
         )  # fmt: skip
 
-    def dropped(self, line: Line, counters: Dict) -> None:
+    def dropped(self, line: Line, counters: _Dict) -> None:
         """Counters of what was recorded and what was not."""
         numbers = [(name, value, None) for name, given in counters.items() if (value := json_number(given)) is not None]
         self.rows.metrics(line.number, None, None, None, numbers)
@@ -103,7 +103,7 @@ class Reader:
             self.rows.problem(line.number, f"the Inspector dropped records, so that operations are missing ({said})")
 
 
-def start_of(fields: Dict) -> int | None:
+def _start_of(fields: _Dict) -> int | None:
     """Nanoseconds since 1970 at which the first kernel began, else at which the call was made; None if not verbose."""
     prefix = "coll" if "coll" in fields else "p2p"
     trace = fields.get("event_trace_ts")

@@ -26,17 +26,17 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import json_count, json_whole
+from scalelens.parsing.values import json_count, json_integer
 
 VERSION = 1
 
-WITHOUT_COMMA = re.compile(r'(\d)(\s*\n\s*"status"\s*:)')
-LETTER = re.compile(r"\S")
-OF_A_COMMUNICATOR = ("size", "ranks_count", "missing_ranks_count")
-WRONG_UNLESS_ZERO = ("init_state", "async_error", "abort_flag")  # of the status of a rank
-OF_A_MISSING_RANK = ("unresponsive", "considered_dead")
+_WITHOUT_COMMA = re.compile(r'(\d)(\s*\n\s*"status"\s*:)')
+_LETTER = re.compile(r"\S")
+_OF_A_COMMUNICATOR = ("size", "ranks_count", "missing_ranks_count")
+_WRONG_UNLESS_ZERO = ("init_state", "async_error", "abort_flag")  # of the status of a rank
+_OF_A_MISSING_RANK = ("unresponsive", "considered_dead")
 
-Dict = dict[str, Any]
+_Dict = dict[str, Any]
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -48,23 +48,23 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     text = b"".join(source.utf8()).decode("utf-8-sig", "replace")
     line = 0
-    for number, said in enumerate(statuses(text, rows), 1):
+    for number, said in enumerate(_statuses(text, rows), 1):
         for key, fact in (("nccl_version", "nccl_version"), ("timestamp", "nccl_ras_time")):
             value = said.get(key)
             rows.param(fact, value if isinstance(value, str) else None, line + 1, origin="nccl")
-        for communicator in dicts_of(said, "communicators"):
-            line = counts_of(communicator, rows, line, number)
+        for communicator in _dicts_of(said, "communicators"):
+            line = _counts_of(communicator, rows, line, number)
     return None
 
 
-def statuses(text: str, rows: Rows) -> Iterator[Dict]:
+def _statuses(text: str, rows: Rows) -> Iterator[_Dict]:
     """The documents of a file, one after the other, up to one that is cut."""
     decoder, place = json.JSONDecoder(), 0
-    while (place := next_letter(text, place)) < len(text):
+    while (place := _next_letter(text, place)) < len(text):
         try:
             said, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            mended = WITHOUT_COMMA.sub(r"\1,\2", text[place:])
+            mended = _WITHOUT_COMMA.sub(r"\1,\2", text[place:])
             if mended == text[place:]:
                 rows.problem(None, "the status is cut, or its JSON is damaged", text[place : place + 200])
                 return
@@ -76,35 +76,35 @@ def statuses(text: str, rows: Rows) -> Iterator[Dict]:
                 rows.problem(None, "a status is no object of JSON", str(said)[:200])
 
 
-def next_letter(text: str, place: int) -> int:
+def _next_letter(text: str, place: int) -> int:
     """The first place from there on that is not blank; the end where all is."""
-    found = LETTER.search(text, place)
+    found = _LETTER.search(text, place)
     return found.start() if found else len(text)
 
 
-def dicts_of(holder: Dict, key: str) -> Iterator[Dict]:
+def _dicts_of(holder: _Dict, key: str) -> Iterator[_Dict]:
     found = holder.get(key)
     yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
 
-def counts_of(communicator: Dict, rows: Rows, line: int, status: int) -> int:
+def _counts_of(communicator: _Dict, rows: Rows, line: int, status: int) -> int:
     """Metrics of one communicator; the line of its last rank, counted on from that of the last one before."""
     hashes = [value for key in ("hash", "secondary_hash") if isinstance(value := communicator.get(key), str)]
     name = f"ras.{':'.join(hashes)}"
-    for key in OF_A_COMMUNICATOR:
+    for key in _OF_A_COMMUNICATOR:
         if (count := json_count(communicator.get(key))) is not None:
             rows.metric(line + 1, None, None, status, f"{name}.{key}", count)
     for rank, is_missing in (
-        *((rank, False) for rank in dicts_of(communicator, "ranks")),
-        *((rank, True) for rank in dicts_of(communicator, "missing_ranks")),
+        *((rank, False) for rank in _dicts_of(communicator, "ranks")),
+        *((rank, True) for rank in _dicts_of(communicator, "missing_ranks")),
     ):
         line += 1
-        for key, value in numbers_of(rank, is_missing):
-            rows.metric(line, None, place_of(rank), status, f"{name}.{key}", value)
+        for key, value in _numbers_of(rank, is_missing):
+            rows.metric(line, None, _place_of(rank), status, f"{name}.{key}", value)
     return line
 
 
-def numbers_of(rank: Dict, is_missing: bool) -> Iterator[tuple[str, int]]:
+def _numbers_of(rank: _Dict, is_missing: bool) -> Iterator[tuple[str, int]]:
     """What is said of a rank, by name."""
     status, counts = (
         found if isinstance(found := rank.get(key), dict) else {} for key in ("status", "collective_counts")
@@ -113,15 +113,15 @@ def numbers_of(rank: Dict, is_missing: bool) -> Iterator[tuple[str, int]]:
         yield "rank", number
     if is_missing:
         yield "missing", 1
-        yield from ((key, 1) for key in OF_A_MISSING_RANK if {**rank, **status}.get(key) is True)
-    for key in WRONG_UNLESS_ZERO:
+        yield from ((key, 1) for key in _OF_A_MISSING_RANK if {**rank, **status}.get(key) is True)
+    for key in _WRONG_UNLESS_ZERO:
         value = status.get(key)
-        if (code := int(value) if isinstance(value, bool) else json_whole(value)) is not None and code:
+        if (code := int(value) if isinstance(value, bool) else json_integer(value)) is not None and code:
             yield key, code
     yield from ((str(key), count) for key, value in counts.items() if (count := json_count(value)) is not None)
 
 
-def place_of(rank: Dict) -> str | None:
+def _place_of(rank: _Dict) -> str | None:
     """Host and GPU, as far as they are told."""
     host, device = rank.get("host"), json_count(rank.get("nvml_dev"))
     words = [host if isinstance(host, str) else "", "" if device is None else f"gpu {device}"]

@@ -35,31 +35,31 @@ from itertools import chain
 from typing import Any
 
 from scalelens.parsing.broken_rows import BETWEEN, Piece, is_interrupted, pieces_of, whole_pieces
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 4
-DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
+_DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
 ANCHORS = (
     "# nccl-tests version ", "rccl-tests: Version ", "# Collective test ", "# nThread ", "#  Rank ", "#   Rank ", "in-place",
     "   count  ", "# Avg bus bandwidth", "# Out of bounds values", "Test NCCL failure ", "Test CUDA failure ",
-    ": Test failure ", "Test timeout", *(f"{dtype:>8}  " for dtype in DTYPES),
+    ": Test failure ", "Test timeout", *(f"{dtype:>8}  " for dtype in _DTYPES),
 )  # fmt: skip
 
-VERSIONS = re.compile(r"#? *(nccl-tests version|rccl-tests: Version) (\S+)")
-NAMED = re.compile(r"# Collective test (starting|concluded): (\w+?)(?:_perf)?\s*\Z")
-BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
-DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.*\S)\s*+\Z")
-PLACES = re.compile(r"#\s++(?:out-of-place\s++)?in-place\s*+\Z")
-HEADING = re.compile(r"#\s++size\s++count\s++type\s.*\btime\s++algbw\s++busbw\s++\S")
-ROW = re.compile(rf"\s*+\d++\s++\d++\s++(?:{'|'.join(DTYPES)})\s++[\w.+-]")
-END = re.compile(r"# Avg bus bandwidth\s*: ")
-CHECKED = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
-FAILURE = re.compile(
+_VERSIONS = re.compile(r"#? *(nccl-tests version|rccl-tests: Version) (\S+)")
+_NAMED = re.compile(r"# Collective test (starting|concluded): (\w+?)(?:_perf)?\s*\Z")
+_BEGIN = re.compile(r"# nThread \d+ nGpus \d+ minBytes \d+ maxBytes \d+ ")
+_DEVICE = re.compile(r"# {2,3}Rank +(\d+) (?:Group +\d+ )?Pid +\d+ on +(\S+) device +\d+ \[[0-9a-fx:.]+\] (.*\S)\s*+\Z")
+_PLACES = re.compile(r"#\s++(?:out-of-place\s++)?in-place\s*+\Z")
+_HEADING = re.compile(r"#\s++size\s++count\s++type\s.*\btime\s++algbw\s++busbw\s++\S")
+_ROW = re.compile(rf"\s*+\d++\s++\d++\s++(?:{'|'.join(_DTYPES)})\s++[\w.+-]")
+_END = re.compile(r"# Avg bus bandwidth\s*: ")
+_CHECKED = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
+_FAILURE = re.compile(
     r"(?:\S+: )?Test (?:NCCL|CUDA) failure \S+:\d+|\s*\.\. \S+ pid \d+: Test failure \S+:\d+|.*Test timeout"
 )
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z")
 
 
 class Reader:
@@ -82,26 +82,26 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text
-        if ROW.match(text):
+        if _ROW.match(text):
             if self.columns:
                 self.begin_row(line)
             return bool(self.columns)
-        if (version := VERSIONS.match(text)) or BEGIN.match(text):
+        if (version := _VERSIONS.match(text)) or _BEGIN.match(text):
             self.begin(line, version)
-        elif named := NAMED.match(text):
+        elif named := _NAMED.match(text):
             self.named(named[1], named[2], line)
-        elif device := DEVICE.match(text):
+        elif device := _DEVICE.match(text):
             self.hosts[int(device[1])] = device[2], device[3]
-        elif PLACES.match(text):
+        elif _PLACES.match(text):
             self.places = ("out", "in") if "out-of-place" in text else ("in",)
-        elif HEADING.match(text):
+        elif _HEADING.match(text):
             self.heading(text, line)
-        elif END.match(text):
+        elif _END.match(text):
             self.concluded(line)
-        elif checked := CHECKED.match(text):
+        elif checked := _CHECKED.match(text):
             if checked[2] == "FAILED":
                 self.fail("error", line)
-        elif FAILURE.match(text):
+        elif _FAILURE.match(text):
             self.fail("collective_timeout" if "Test timeout" in text else "error", line)
         else:
             return False
@@ -178,7 +178,7 @@ class Reader:
         if len(cells) < len(self.columns) or len(sides) > len(places):
             self.rows.problem(line.number, "the row does not have the columns of the table's heading", line.text)
             return
-        if not all(cell == "N/A" or NUMBER.match(cell) for at in sides for cell in cells[at : at + 3]):
+        if not all(cell == "N/A" or _NUMBER.match(cell) for at in sides for cell in cells[at : at + 3]):
             self.rows.problem(
                 line.number, "another output stands within the row: its measurements are not read", line.text
             )
@@ -190,10 +190,10 @@ class Reader:
         message |= {"redop": None if named.get("redop") == "none" else named.get("redop")}
         message |= {"root": int(root) if root.isdecimal() else None}
         for place, at in zip(places, sides, strict=False):
-            time, algbw, busbw = map(number, cells[at : at + 3])
+            time, algbw, busbw = map(_number, cells[at : at + 3])
             if time is None:
                 continue
-            wrong = number(cells[at + 3]) if self.columns[at + 3] == "#wrong" else None
+            wrong = _number(cells[at + 3]) if self.columns[at + 3] == "#wrong" else None
             self.rows.add(
                 "collective_benchmarks", line.number, **message, place=place, time_s=time / 1e6,
                 algbw_bytes_per_s=None if algbw is None else algbw * 1e9,
@@ -226,5 +226,5 @@ class Reader:
         self.close()
 
 
-def number(cell: str) -> float | None:
-    return float(cell) if NUMBER.match(cell) else None
+def _number(cell: str) -> float | None:
+    return float(cell) if _NUMBER.match(cell) else None

@@ -22,19 +22,19 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, json_count, whole
+from scalelens.parsing.values import amount, integer, json_count
 
 VERSION = 1
 
-BEGIN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"version"\s*:\s*\d+\s*,\s*"start_time"\s*:')
-RESULTS = re.compile(r'"results"\s*:\s*\[\s*')
-BETWEEN = re.compile(r"[\s,]+")
-PROGRAM = re.compile(r"(?:.*[/\\])?(\w+)_perf")
-SIDES = (("out", "out_of_place"), ("in", "in_place"))
+_BEGIN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"version"\s*:\s*\d+\s*,\s*"start_time"\s*:')
+_RESULTS = re.compile(r'"results"\s*:\s*\[\s*')
+_BETWEEN = re.compile(r"[\s,]+")
+_PROGRAM = re.compile(r"(?:.*[/\\])?(\w+)_perf")
+_SIDES = (("out", "out_of_place"), ("in", "in_place"))
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(BEGIN.match(head)) and b'"args"' in head and b'_perf"' in head
+    return bool(_BEGIN.match(head)) and b'"args"' in head and b'_perf"' in head
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -42,28 +42,28 @@ def read(source: Source, rows: Rows) -> None:
     try:
         report = json.loads(text)
     except (ValueError, RecursionError):
-        report = without_end(text)
+        report = _without_end(text)
     config = report.get("config")
-    program = PROGRAM.fullmatch(str(next(iter(list_of(report, "args")), "")))
+    program = _PROGRAM.fullmatch(str(next(iter(_list_of(report, "args")), "")))
     rows.param("framework", "nccl-tests", origin="inferred")
-    rows.param("nccl_version", version_of(json_count(report.get("nccl_version"))), origin="nccl")
+    rows.param("nccl_version", _version_of(json_count(report.get("nccl_version"))), origin="nccl")
     if isinstance(config, dict):
-        devices(config, rows)
-    results = list_of(report, "results")
+        _devices(config, rows)
+    results = _list_of(report, "results")
     for number, result in enumerate(results, 1):
-        of_size(number, result, program[1] if program else None, rows)
+        _of_size(number, result, program[1] if program else None, rows)
     wrong = report.get("out_of_bounds")
-    failed = any(list_of(report, "errors")) or (isinstance(wrong, dict) and wrong.get("okay") in ("false", False))
+    failed = any(_list_of(report, "errors")) or (isinstance(wrong, dict) and wrong.get("okay") in ("false", False))
     if failed or "end_time" in report:
         rows.param("outcome", "error" if failed else "completed", origin="inferred")
     else:
         rows.problem(None, "the results have no end: the test was killed, or the file is cut")
 
 
-def without_end(text: str) -> dict[str, Any]:
+def _without_end(text: str) -> dict[str, Any]:
     """What is whole of a file that is cut: all before the results, and results."""
     decoder, results = json.JSONDecoder(), []
-    start = RESULTS.search(text)
+    start = _RESULTS.search(text)
     end = start.end() if start else 0
     while start and text[end : end + 1] == "{":
         try:
@@ -71,7 +71,7 @@ def without_end(text: str) -> dict[str, Any]:
         except (ValueError, RecursionError):
             break
         results.append(result)
-        end = between.end() if (between := BETWEEN.match(text, end)) else end
+        end = between.end() if (between := _BETWEEN.match(text, end)) else end
     try:
         before = json.loads(text[: start.start()].rstrip(", \n") + "}") if start else {}
     except (ValueError, RecursionError):
@@ -79,18 +79,18 @@ def without_end(text: str) -> dict[str, Any]:
     return {**before, "results": results}
 
 
-def list_of(report: dict[str, Any], key: str) -> list[Any]:
+def _list_of(report: dict[str, Any], key: str) -> list[Any]:
     return found if isinstance(found := report.get(key), list) else []
 
 
-def version_of(code: int | None) -> str | None:
+def _version_of(code: int | None) -> str | None:
     """22903 is 2.29.3, and 2.29.3 is what others print."""
     return f"{code // 10_000}.{code // 100 % 100}.{code % 100}" if code and 20_900 <= code < 100_000 else None
 
 
-def devices(config: dict[str, Any], rows: Rows) -> None:
+def _devices(config: dict[str, Any], rows: Rows) -> None:
     """How many devices took part, on which hosts."""
-    named = [device for device in list_of(config, "devices") if isinstance(device, dict)]
+    named = [device for device in _list_of(config, "devices") if isinstance(device, dict)]
     each = [json_count(config.get(name), 16) for name in ("nthreads", "ngpus")]
     if not named or not all(each):
         return
@@ -100,7 +100,7 @@ def devices(config: dict[str, Any], rows: Rows) -> None:
     rows.param("device_model", ", ".join(models) or None, origin="nccl")
 
 
-def of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
+def _of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
     """The two sides of one size."""
     size = json_count(result.get("size")) if isinstance(result, dict) else None
     if size is None:
@@ -109,12 +109,12 @@ def of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
     redop = result.get("redop")
     message: dict[str, Any] = {
         "test": test,
-        "dtype": text_of(result.get("type")),
-        "redop": None if redop == "none" else text_of(redop),
+        "dtype": _text_of(result.get("type")),
+        "redop": None if redop == "none" else _text_of(redop),
     }
     message |= {"message_bytes": size, "count": json_count(result.get("count"))}
-    message |= {"root": whole(str(result.get("root")).strip())}
-    for place, key in SIDES:
+    message |= {"root": integer(str(result.get("root")).strip())}
+    for place, key in _SIDES:
         side = result.get(key)
         if not isinstance(side, dict):
             continue
@@ -134,5 +134,5 @@ def of_size(number: int, result: Any, test: str | None, rows: Rows) -> None:
         )  # fmt: skip
 
 
-def text_of(value: Any) -> str | None:
+def _text_of(value: Any) -> str | None:
     return value if isinstance(value, str) else None

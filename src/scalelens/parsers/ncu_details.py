@@ -29,37 +29,37 @@ from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 1
 
-HEADER = re.compile(r'"(?:ID","Process ID|Process ID)",.*"Kernel Name",')
-NEEDED = {"Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}
-NUMBER = re.compile(r"-?(?:\d+(?:[.,]\d+)?|\d{1,3}([.,])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?)")
-OTHER = {".": ",", ",": "."}
-CUT = "the line is cut, or has other columns than the header"
+_HEADER = re.compile(r'"(?:ID","Process ID|Process ID)",.*"Kernel Name",')
+_NEEDED = {"Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}
+_NUMBER = re.compile(r"-?(?:\d+(?:[.,]\d+)?|\d{1,3}([.,])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?)")
+_OTHER = {".": ",", ",": "."}
+_CUT = "the line is cut, or has other columns than the header"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return b'"Kernel Name",' in head and any(HEADER.match(line) for line in head_lines(head))
+    return b'"Kernel Name",' in head and any(_HEADER.match(line) for line in head_lines(head))
 
 
 def read(source: Source, rows: Rows) -> None:
-    marks = {decimal_mark(cells.get("Metric Value", "")) for _, _, cells in records(source)} - {None}
+    marks = {_decimal_mark(cells.get("Metric Value", "")) for _, _, cells in _records(source)} - {None}
     mark = marks.pop() if len(marks) == 1 else None
     unclear = 0
-    for line, text, cells in records(source):
+    for line, text, cells in _records(source):
         if not cells:
-            rows.problem(line, CUT, text)
-        elif not cells.keys() >= NEEDED:
+            rows.problem(line, _CUT, text)
+        elif not cells.keys() >= _NEEDED:
             rows.problem(line, "the table is not of the details page: a line for each metric of a launch is read", text)
             return
-        elif NUMBER.fullmatch(value := cells["Metric Value"]) and cells["Metric Name"]:
+        elif _NUMBER.fullmatch(value := cells["Metric Value"]) and cells["Metric Name"]:
             if mark is None and not value.lstrip("-").isdecimal():
                 unclear = unclear or line
             else:
-                of_metric(line, cells, plain(value, mark), rows)
+                _of_metric(line, cells, _plain(value, mark), rows)
     if unclear:
         rows.problem(unclear, "nothing tells whether '.' or ',' is the decimal mark: numbers with one are not read")
 
 
-def of_metric(line: int, cells: dict[str, str], text: str, rows: Rows) -> None:
+def _of_metric(line: int, cells: dict[str, str], text: str, rows: Rows) -> None:
     value = number(text)
     if value is None:
         rows.problem(line, "the value is not a number that can be read", cells["Metric Value"])
@@ -69,31 +69,31 @@ def of_metric(line: int, cells: dict[str, str], text: str, rows: Rows) -> None:
     rows.metric(line, None, place, None, name, value, cells["Metric Unit"] or None)
 
 
-def plain(text: str, mark: str | None) -> str:
+def _plain(text: str, mark: str | None) -> str:
     """A number as Python writes it."""
-    return text.replace(OTHER[mark], "").replace(mark, ".") if mark else text
+    return text.replace(_OTHER[mark], "").replace(mark, ".") if mark else text
 
 
-def records(source: Source) -> Iterator[tuple[int, str, dict[str, str]]]:
+def _records(source: Source) -> Iterator[tuple[int, str, dict[str, str]]]:
     """Lines behind the header, with their cells by column; without cells where the line is cut."""
     header: list[str] = []
     for line, text, complete in lines_of(source):
-        if HEADER.match(text):
+        if _HEADER.match(text):
             header = cells_of(text)
         elif header and text.startswith('"'):
             cells = cells_of(text)
             yield line, text, dict(zip(header, cells, strict=True)) if complete and len(cells) == len(header) else {}
 
 
-def decimal_mark(text: str) -> str | None:
+def _decimal_mark(text: str) -> str | None:
     """The decimal mark that a number shows; None where its one mark may as well separate thousands."""
     marks = re.findall(r"[.,]", text)
-    if not marks or not NUMBER.fullmatch(text):
+    if not marks or not _NUMBER.fullmatch(text):
         return None
     if len(set(marks)) == 2:
         return str(marks[-1])
     if len(marks) > 1:
-        return OTHER[marks[0]]
+        return _OTHER[marks[0]]
     whole, _, fraction = text.lstrip("-").replace(",", ".").partition(".")
     grouped = len(fraction) == 3 and len(whole) <= 3 and not whole.startswith("0")
     return None if grouped else str(marks[0])

@@ -17,24 +17,24 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 3
 ANCHORS = ("train_step_timing in s", "Training epoch ", "reduced_train_loss=")
 
-N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-LINE = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| ")
-BAR = re.compile(r"Epoch (\d+): (?:[^|]*\|[^|]*\| *(\d+)/(?:\d+|\?)|:? *(\d+)it) \[")
-RATE = re.compile(r", +(\d+\.\d+)(s/it|it/s),")
-ENTRY = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}}): ({N})(?: \| |\s*$)")
-SETTING = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}})=({N})(?=, |\])")
-COLUMNS = {
+_N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_LINE = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| ")
+_BAR = re.compile(r"Epoch (\d+): (?:[^|]*\|[^|]*\| *(\d+)/(?:\d+|\?)|:? *(\d+)it) \[")
+_RATE = re.compile(r", +(\d+\.\d+)(s/it|it/s),")
+_ENTRY = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}}): ({_N})(?: \| |\s*$)")
+_SETTING = re.compile(rf"([A-Za-z_][\w ./-]{{0,99}})=({_N})(?=, |\])")
+_COLUMNS = {
     "lr": "learning_rate", "reduced_train_loss": "loss", "train_step_timing in s": "step_s", "grad_norm": "grad_norm",
     "TFLOPS_per_GPU": "tflops_per_device", "max_memory_reserved": "peak_memory_bytes",
     "peak_memory_usage": "peak_memory_bytes", "global_batch_size": "samples",
 }  # fmt: skip
-UNITS = {
+_UNITS = {
     "consumed_samples": "samples", "tokens_per_sec_per_gpu": "tokens/s", "max_memory_allocated": "bytes",
     "memory_allocated": "bytes",
 }  # fmt: skip
@@ -48,16 +48,16 @@ class Reader:
         self.last: dict[tuple[int | None, str | None], int] = {}
 
     def take(self, line: Line) -> bool:
-        if head := LINE.search(line.text):
+        if head := _LINE.search(line.text):
             values, end = dict[str, str](), head.end()
-            while match := ENTRY.match(line.text, end):
+            while match := _ENTRY.match(line.text, end):
                 values[match[1]], end = match[2], match.end()
             cut = end < len(line.text.rstrip())
             step = int(head[1]) * (int(head[3]) + 1) + int(head[2])
-        elif head := BAR.search(line.text):
-            values = {name.strip(): value for name, value in SETTING.findall(line.text, head.end())}
+        elif head := _BAR.search(line.text):
+            values = {name.strip(): value for name, value in _SETTING.findall(line.text, head.end())}
             cut, step = False, int(head[2] or head[3]) - 1
-            if (rate := RATE.search(line.text, head.end())) and "train_step_timing in s" not in values:
+            if (rate := _RATE.search(line.text, head.end())) and "train_step_timing in s" not in values:
                 self.record(line, int(head[1]), step, values, float(rate[1]), rate[2])
                 return True
         else:
@@ -74,14 +74,14 @@ class Reader:
         rows, counted, place = self.rows, values.pop("global_step", "e"), step
         if "e" not in counted and "n" not in counted:
             step = int(float(counted))
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         previous = self.last.get(whose)
         if previous == step:
             return
-        position = rows.attempt_of(line.number, step, line.rank, line.place, once=False)
+        position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         self.last[whose] = step
         row: dict[str, float] = {}
-        for name, column in COLUMNS.items():
+        for name, column in _COLUMNS.items():
             if name in values:
                 row[column] = float(values.pop(name))
         values.pop("v_num", None)
@@ -90,10 +90,10 @@ class Reader:
         if "samples" in row and row["samples"].is_integer():
             rows.param("global_batch_size", int(row["samples"]), line.number)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, averaged_steps=None if unit else 1, value_kind="running_mean" if unit else "instant", **row,
         )  # fmt: skip
-        others = [(name, float(value), UNITS.get(name)) for name, value in values.items()]
+        others = [(name, float(value), _UNITS.get(name)) for name, value in values.items()]
         rows.metrics(line.number, *whose, step, others)
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)

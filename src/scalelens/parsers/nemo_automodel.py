@@ -17,20 +17,20 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = (" | epoch ",)
 
-N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-HEAD = re.compile(
+_N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_HEAD = re.compile(
     r"(?:^|[|:] ?)\s*(?:(\[val\])(?: name \"[^\"]*\" \|)? )?step (\d{1,15}) \| epoch (\d{1,9}) \| (?=loss )"
 )
-FIELD = re.compile(rf"([A-Za-z]\w*) ({N})(?: (GiB)|\(({N})/gpu\))?(?: \| |\Z)")
-STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| ")
-COLUMNS = {"loss": "loss", "grad_norm": "grad_norm", "lr": "learning_rate", "accuracy": "accuracy"}
+_FIELD = re.compile(rf"([A-Za-z]\w*) ({_N})(?: (GiB)|\(({_N})/gpu\))?(?: \| |\Z)")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| ")
+_COLUMNS = {"loss": "loss", "grad_norm": "grad_norm", "lr": "learning_rate", "accuracy": "accuracy"}
 
 
 class Reader:
@@ -41,11 +41,11 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
-        head = HEAD.search(text)
+        head = _HEAD.search(text)
         if not head:
             return False
         values, each, end = dict[str, float](), None, head.end()
-        while field := FIELD.match(text, end):
+        while field := _FIELD.match(text, end):
             values[field[1]] = float(field[2]) * (2**30 if field[3] else 1)
             each, end = (float(field[4]), field.end()) if field[4] else (each, field.end())
         if ("num_label_tokens" if head[1] else "tps") not in values or (
@@ -58,23 +58,23 @@ class Reader:
 
     def record(self, head: re.Match[str], values: dict[str, float], each: float | None, line: Line) -> None:
         rows, step = self.rows, int(head[2])
-        stamp = STAMP.search(line.text)
+        stamp = _STAMP.search(line.text)
         ts = iso_time(stamp[1]) if stamp else None
         attempt = rows.attempt
         if not head[1]:
-            attempt = rows.attempt_of(line.number, step, line.rank, line.place, ts).attempt
+            attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts).attempt
             rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)
         rate = values.get("tps")
         if rate and each and abs(rate / each - round(rate / each)) < 0.01 * rate / each:
             rows.param("devices", round(rate / each), line.number, origin="inferred")
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "step": step}
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "step": step}
         row |= {"phase": "validation" if head[1] else "train", "epoch": int(head[3])}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem", None)
         if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.put("steps", line.number, row)
         named = [(name, value, "tokens/s" if name == "tps" else None) for name, value in values.items()]
         named += [("tps_per_gpu", each, "tokens/s")] if each is not None else []
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)

@@ -28,60 +28,60 @@ from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 1
 
-KINDS = {"Instances": "kernel", "Num Calls": "call", "Calls": "call", "Count": "operation", "Operations": "operation"}
-NAMES = ("Name", "Range", "Operation")
-COLUMN = re.compile(
+_KINDS = {"Instances": "kernel", "Num Calls": "call", "Calls": "call", "Count": "operation", "Operations": "operation"}
+_NAMES = ("Name", "Range", "Operation")
+_COLUMN = re.compile(
     r"(Total Time|Total|Avg|Average|Med|Min|Minimum|Max|Maximum|StdDev) \((ns|us|µs|μs|ms|s|B|KB|MB|GB)\)"
 )
-SCALES = {
+_SCALES = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9,
 }  # fmt: skip
-STATS = {"Avg": "mean", "Average": "mean", "Min": "min", "Minimum": "min", "Max": "max", "Maximum": "max"}
-HEADER = re.compile(
+_STATS = {"Avg": "mean", "Average": "mean", "Min": "min", "Minimum": "min", "Max": "max", "Maximum": "max"}
+_HEADER = re.compile(
     r"(?:Time ?\(%\),)?Total(?: Time)? \((?:ns|us|µs|μs|ms|s|B|KB|MB|GB)\),.*(?:Name|Range|Operation)\s*\Z"
 )
-TRACE = re.compile(r"Start \((?:ns|us|ms|s)\),Duration \(")
+_TRACE = re.compile(r"Start \((?:ns|us|ms|s)\),Duration \(")
 # What nsys prints before and between the tables.
-PROGRESS = re.compile(
+_PROGRESS = re.compile(
     r"\s*(?:Generating |Processing |Exporting |Using |NOTICE|SKIPPED|WARNING|\*\* |\[=|\.\.\.|Importer|"
     r"The existing export file|Consider |It may |\d+%|Executing )"
 )
-NO_TABLE = "the table has no total time or size: only summaries are read; nsys export --type sqlite keeps all"
+_NO_TABLE = "the table has no total time or size: only summaries are read; nsys export --type sqlite keeps all"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = next((line for line in head_lines(head) if not PROGRESS.match(line)), "")
-    return bool(HEADER.match(first))
+    first = next((line for line in head_lines(head) if not _PROGRESS.match(line)), "")
+    return bool(_HEADER.match(first))
 
 
 def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     for number, text, complete in lines_of(source):
-        if HEADER.match(text):
+        if _HEADER.match(text):
             header = cells_of(text)
-        elif PROGRESS.match(text):
+        elif _PROGRESS.match(text):
             header = []
-        elif TRACE.match(text):
+        elif _TRACE.match(text):
             header = []
-            rows.problem(number, NO_TABLE, text)
+            rows.problem(number, _NO_TABLE, text)
         elif header:
             cells = cells_of(text)
             if not complete or len(cells) != len(header):
                 rows.problem(number, "the line is cut, or has other columns than the header", text)
             else:
-                of_row(number, text, dict(zip(header, cells, strict=True)), rows)
+                _of_row(number, text, dict(zip(header, cells, strict=True)), rows)
 
 
-def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
+def _of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
     """Metrics of a row: the total, how often, and how long or large each was."""
-    named = next(name for name in reversed(NAMES) if name in cells)
-    counted = next((name for name in KINDS if name in cells), None)
-    kind = "range" if named == "Range" else KINDS[counted] if counted else "operation"
+    named = next(name for name in reversed(_NAMES) if name in cells)
+    counted = next((name for name in _KINDS if name in cells), None)
+    kind = "range" if named == "Range" else _KINDS[counted] if counted else "operation"
     shapes = [(name[:-3].lower(), cells[name].split()) for name in ("GridXYZ", "BlockXYZ") if name in cells]
     grid = ", ".join(f"{name} {' '.join(numbers)}" for name, numbers in shapes)
     whose = f"of {kind} {cells[named]}" + (f" [{grid}]" if grid else "")
     values = {
-        name: amount(cell) for name, cell in cells.items() if cell and (name == counted or COLUMN.fullmatch(name))
+        name: amount(cell) for name, cell in cells.items() if cell and (name == counted or _COLUMN.fullmatch(name))
     }
     if any(value is None for value in values.values()):
         rows.problem(line, "a value is not a number that can be read", text)
@@ -89,14 +89,14 @@ def of_row(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
     for name, value in values.items():
         if name == counted:
             rows.metric(line, None, None, None, f"instances {whose}", value or 0.0)
-        elif column := COLUMN.fullmatch(name):
-            of_column(line, column, value or 0.0, whose, rows)
+        elif column := _COLUMN.fullmatch(name):
+            _of_column(line, column, value or 0.0, whose, rows)
 
 
-def of_column(line: int, column: re.Match[str], value: float, whose: str, rows: Rows) -> None:
+def _of_column(line: int, column: re.Match[str], value: float, whose: str, rows: Rows) -> None:
     what, unit = column[1], "bytes" if "B" in column[2] else "s"
     measured = "size" if unit == "bytes" else "time"
     name = {"Total": f"total {measured}", "Total Time": "total time", "Med": f"median {measured}"}.get(
         what, f"standard deviation of {measured}" if what == "StdDev" else measured
     )
-    rows.metric(line, None, None, None, f"{name} {whose}", value * SCALES[column[2]], unit, STATS.get(what, "value"))
+    rows.metric(line, None, None, None, f"{name} {whose}", value * _SCALES[column[2]], unit, _STATS.get(what, "value"))

@@ -16,21 +16,21 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("| NVIDIA-SMI ", "(UUID: GPU-", "GPU0\tGPU1")
 
-HEADER = re.compile(
+_HEADER = re.compile(
     r"\s*\| NVIDIA-SMI (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)(?: +CUDA Version: (\d[\d.]*))?"
 )
-DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
-MEMORY = re.compile(r"\s*\|.{0,60}\| *\d{1,9}MiB / *(\d{1,9})MiB *\|")
-TABLE = re.compile(r"\s*(?:[|+]|\Z)")
-LISTED = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?) \(UUID: GPU-")
-TOPOLOGY = re.compile(r"\s*GPU0\tGPU1(?=\t|\s*\Z)")
-LINKS = re.compile(r"\s*GPU(\d{1,3})\s+\S+\s")
+_DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
+_MEMORY = re.compile(r"\s*\|.{0,60}\| *\d{1,9}MiB / *(\d{1,9})MiB *\|")
+_TABLE = re.compile(r"\s*(?:[|+]|\Z)")
+_LISTED = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?) \(UUID: GPU-")
+_TOPOLOGY = re.compile(r"\s*GPU0\tGPU1(?=\t|\s*\Z)")
+_LINKS = re.compile(r"\s*GPU(\d{1,3})\s+\S+\s")
 
 
 class Reader:
@@ -43,25 +43,25 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if match := LISTED.match(line.text):
+        if match := _LISTED.match(line.text):
             self.device(int(match[1]), match[2], line.number)
-            self.claims = LISTED
+            self.claims = _LISTED
             return True
-        if match := HEADER.match(line.text):
+        if match := _HEADER.match(line.text):
             self.close()
             for fact, value in (("driver_version", match[2]), ("cuda_driver_version", match[3])):
                 self.rows.param(fact, value, line.number, origin="environment")
-            self.claims = TABLE
+            self.claims = _TABLE
             return True
-        if TOPOLOGY.match(line.text):
-            self.claims = LINKS
+        if _TOPOLOGY.match(line.text):
+            self.claims = _LINKS
             return True
         return False
 
     def more(self, line: Line) -> None:
-        if match := LISTED.match(line.text) or DEVICE.match(line.text):
+        if match := _LISTED.match(line.text) or _DEVICE.match(line.text):
             self.device(int(match[1]), match[2].removesuffix("...").rstrip(), line.number)
-        elif match := MEMORY.match(line.text):
+        elif match := _MEMORY.match(line.text):
             self.rows.param("device_memory", match[1], line.number, "MiB", "environment")
         elif line.text.lstrip().startswith("GPU0\t"):
             links = [link.strip() for link in line.text.strip().split("\t")]

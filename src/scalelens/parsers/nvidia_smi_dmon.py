@@ -19,20 +19,20 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp, stamp_of
+from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 3
 
-DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
-SCALES = {"W": 1.0, "mW": 1e-3}
+_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_SCALES = {"W": 1.0, "mW": 1e-3}
 
 
 def recognise(head: bytes, name: str) -> bool:
     first = first_lines(head)[:1]
-    return bool(first) and first[0].startswith("#") and {"gpu", "pwr"} <= {*cells_of(first[0])}
+    return bool(first) and first[0].startswith("#") and {"gpu", "pwr"} <= {*_cells_of(first[0])}
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -40,7 +40,7 @@ def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     unit, timeless = "W", 0
     for number, text, whole in lines_of(source):
-        cells = cells_of(text)
+        cells = _cells_of(text)
         if text.startswith("#"):
             if {"gpu", "pwr"} <= {*cells}:
                 header = cells
@@ -50,13 +50,13 @@ def read(source: Source, rows: Rows) -> None:
         if not whole or len(cells) != len(header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
             continue
-        if unit not in SCALES:
+        if unit not in _SCALES:
             rows.problem(number, f"power in {unit} is not known", text)
             continue
         values = dict(zip(header, cells, strict=True))
-        stamp: tuple[Stamp, str] | None = None
+        stamp: tuple[Moment, str] | None = None
         if "Date" in values and "Time" in values:
-            date = DATE.sub(r"\1-\2-\3", values["Date"])
+            date = _DATE.sub(r"\1-\2-\3", values["Date"])
             stamp = stamp_of(f"{date} {values['Time']}")
             if stamp is None:
                 rows.problem(number, UNREADABLE_TIME, text)
@@ -64,12 +64,12 @@ def read(source: Source, rows: Rows) -> None:
         else:
             timeless = timeless or number
         sensor = Sensor(None, values["gpu"], "gpu")
-        samples.power(number, sensor, values["pwr"], stamp, SCALES[unit])
+        samples.power(number, sensor, values["pwr"], stamp, _SCALES[unit])
         if "pclk" in values:
             samples.clock(number, sensor, values["pclk"])
     if timeless:
         rows.problem(timeless, "the samples have no date and time (dmon without -o DT): no energy follows from them")
 
 
-def cells_of(text: str) -> list[str]:
+def _cells_of(text: str) -> list[str]:
     return re.sub("[#,]", " ", text).split()

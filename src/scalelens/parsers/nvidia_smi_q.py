@@ -15,22 +15,22 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 ANCHORS = ("NVSMI LOG=",)
 
-HEADER = re.compile(r"\s*=+NVSMI LOG=+\s*\Z")
-REPORT = re.compile(r"\s*\Z|\s+\S|(?:Timestamp|Driver Version|CUDA Version|Attached GPUs) +:|GPU [0-9A-Fa-f]{4,8}:")
-FIELD = re.compile(r"(\s*)(\S[^:]{0,60}?) +: (\S.{0,80}?)\s*\Z")
-DEVICE = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[\w:.]+)\s*\Z")
-SECTION = re.compile(r" {4}(\S[^:]{0,60}?)\s*\Z")
-SCOPES = {"Power Readings": "gpu", "GPU Power Readings": "gpu", "Module Power Readings": "module"}
-DRAWS = ("Power Draw", "Average Power Draw", "Instantaneous Power Draw")
-FACTS = {"Driver Version": "driver_version", "CUDA Version": "cuda_driver_version", "Product Name": "device_model"}
+_HEADER = re.compile(r"\s*=+NVSMI LOG=+\s*\Z")
+_REPORT = re.compile(r"\s*\Z|\s+\S|(?:Timestamp|Driver Version|CUDA Version|Attached GPUs) +:|GPU [0-9A-Fa-f]{4,8}:")
+_FIELD = re.compile(r"(\s*)(\S[^:]{0,60}?) +: (\S.{0,80}?)\s*\Z")
+_DEVICE = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[\w:.]+)\s*\Z")
+_SECTION = re.compile(r" {4}(\S[^:]{0,60}?)\s*\Z")
+_SCOPES = {"Power Readings": "gpu", "GPU Power Readings": "gpu", "Module Power Readings": "module"}
+_DRAWS = ("Power Draw", "Average Power Draw", "Instantaneous Power Draw")
+_FACTS = {"Driver Version": "driver_version", "CUDA Version": "cuda_driver_version", "Product Name": "device_model"}
 
 
 class Reader:
@@ -43,24 +43,24 @@ class Reader:
         self.device, self.scope = "", ""
 
     def take(self, line: Line) -> bool:
-        self.claims = REPORT if HEADER.match(line.text) else None
+        self.claims = _REPORT if _HEADER.match(line.text) else None
         self.stamp, self.device, self.scope = None, "", ""
         return self.claims is not None
 
     def more(self, line: Line) -> None:
-        if match := FIELD.match(line.text):
+        if match := _FIELD.match(line.text):
             name, value = match[2], match[3]
             if name == "Timestamp":
                 self.stamp = line_time(value, line, self.rows, "%a %b %d %H:%M:%S %Y") or self.stamp
-            elif name in FACTS:
-                self.rows.param(FACTS[name], value, line.number, origin="environment")
+            elif name in _FACTS:
+                self.rows.param(_FACTS[name], value, line.number, origin="environment")
             elif name == "Attached GPUs" and re.fullmatch(r"\d{1,3}", value):
                 self.rows.param("devices_per_node", int(value), line.number, origin="environment")
-            elif name in DRAWS and self.scope and (watts(value) or 0) >= 0:
+            elif name in _DRAWS and self.scope and (watts(value) or 0) >= 0:
                 stamp = (self.stamp, "naive") if self.stamp else None
                 self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
                 self.scope = ""  # the first one counts
-        elif match := DEVICE.match(line.text):
+        elif match := _DEVICE.match(line.text):
             self.device, self.scope = match[1], ""
-        elif match := SECTION.match(line.text):
-            self.scope = SCOPES.get(match[1], "")
+        elif match := _SECTION.match(line.text):
+            self.scope = _SCOPES.get(match[1], "")

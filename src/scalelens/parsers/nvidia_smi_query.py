@@ -33,60 +33,60 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
 
 VERSION = 5
 
-POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
-CLOCKS = ("clocks.current.sm", "clocks.sm")
-REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
-DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
-NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
-TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
-IN_WATTS = re.compile(r"\d+\.\d+ W")
-BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
-SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
-SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
+_POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
+_CLOCKS = ("clocks.current.sm", "clocks.sm")
+_REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+_DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
+_NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
+_TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
+_IN_WATTS = re.compile(r"\d+\.\d+ W")
+_BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
+_SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
+_SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
 
 def recognise(head: bytes, name: str) -> bool:
     lines = first_lines(head)[:1]
     if not lines or "," not in lines[0]:
         return False
-    return ("power.draw" in lines[0] and has_power(lines[0].split(","))) or bool(TIME.search(lines[0]))
+    return ("power.draw" in lines[0] and _has_power(lines[0].split(","))) or bool(_TIME.search(lines[0]))
 
 
-def has_power(cells: list[str]) -> bool:
-    names = [match[1] for cell in cells if (match := NAME.fullmatch(cell.strip()))]
-    return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in POWERS for name in names)
+def _has_power(cells: list[str]) -> bool:
+    names = [match[1] for cell in cells if (match := _NAME.fullmatch(cell.strip()))]
+    return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in _POWERS for name in names)
 
 
-class Layout:
+class _Layout:
     """Where a table has its time, powers and devices."""
 
     def __init__(self, header: list[str]) -> None:
         self.header = header
-        named = {match[1]: (k, match[2]) for k, cell in enumerate(header) if (match := NAME.fullmatch(cell))}
+        named = {match[1]: (k, match[2]) for k, cell in enumerate(header) if (match := _NAME.fullmatch(cell))}
         self.time = named.get("timestamp", (None, None))[0]
         self.powers = [
             (scope, *named[name])
             for scope, before in (("gpu", ""), ("module", "module."))
-            for name in [next((before + power for power in POWERS if before + power in named), None)]
+            for name in [next((before + power for power in _POWERS if before + power in named), None)]
             if name
         ]
-        self.devices = {name: named[name][0] for name in DEVICES if name in named}
-        self.clock = next((named[name][0] for name in CLOCKS if name in named), None)
-        self.reasons = next((named[name][0] for name in REASONS if name in named), None)
+        self.devices = {name: named[name][0] for name in _DEVICES if name in named}
+        self.clock = next((named[name][0] for name in _CLOCKS if name in named), None)
+        self.reasons = next((named[name][0] for name in _REASONS if name in named), None)
 
     def needs(self, column: int) -> bool:
         """Whether a column is read."""
         return column in (self.time, self.clock, self.reasons, *self.devices.values(), *(k for _, k, _ in self.powers))
 
 
-def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], Layout]]:
+def _tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], _Layout]]:
     """Records with the layout of the header before them; a line that is neither becomes a problem of `rows`."""
-    layout: Layout | None = None
+    layout: _Layout | None = None
     for number, cells, whole in rows_of(source):
-        if has_power(cells):
-            layout = layout if layout and layout.header == cells else Layout(cells)
+        if _has_power(cells):
+            layout = layout if layout and layout.header == cells else _Layout(cells)
         elif layout is None:
-            layout = without_header(cells)
+            layout = _without_header(cells)
             if layout is None:
                 if rows:
                     rows.problem(
@@ -96,7 +96,7 @@ def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list
                     )
                 return
             yield number, cells, layout
-        elif whole and len(cells) == len(layout.header) + 1 and (joined := with_fraction(cells, layout)):
+        elif whole and len(cells) == len(layout.header) + 1 and (joined := _with_fraction(cells, layout)):
             yield number, joined, layout
         elif len(cells) == len(layout.header):
             if rows and not whole:
@@ -107,17 +107,17 @@ def tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list
             rows.problem(number, "the line is cut, or has other columns than the header", ",".join(cells))
 
 
-def with_fraction(cells: list[str], layout: Layout) -> list[str] | None:
+def _with_fraction(cells: list[str], layout: _Layout) -> list[str] | None:
     """Cells where a comma stands before the fraction of the second, as in a time that `date -Ins` put there."""
     k = layout.time
     time = f"{cells[k]},{cells[k + 1]}" if k is not None and k + 1 < len(cells) else ""
     return [*cells[:k], time, *cells[k + 2 :]] if k is not None and stamp_of(time) else None
 
 
-def without_header(cells: list[str]) -> Layout | None:
+def _without_header(cells: list[str]) -> _Layout | None:
     """The layout of a table that begins with its first record."""
-    times = [k for k, cell in enumerate(cells) if TIME.fullmatch(cell)]
-    powers = [k for k, cell in enumerate(cells) if IN_WATTS.fullmatch(cell)]
+    times = [k for k, cell in enumerate(cells) if _TIME.fullmatch(cell)]
+    powers = [k for k, cell in enumerate(cells) if _IN_WATTS.fullmatch(cell)]
     if len(times) != 1 or len(powers) != 1:
         return None
     header = [""] * len(cells)
@@ -127,16 +127,16 @@ def without_header(cells: list[str]) -> Layout | None:
         header[uuids[0]] = "uuid"
     elif re.fullmatch(r"\d{1,2}", cells[0]):
         header[0] = "index"
-    return Layout(header)
+    return _Layout(header)
 
 
 def read(source: Source, rows: Rows) -> None:
-    named, device = device_of(source)
+    named, device = _device_of(source)
     if device != named:
         rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
-    if device == "index" and not has_power(next(rows_of(source))[1]):
+    if device == "index" and not _has_power(next(rows_of(source))[1]):
         rows.problem(1, "there is no header: the first column is read as the number of the GPU")
-    places = in_sweeps(source) if device is None else {}
+    places = _in_sweeps(source) if device is None else {}
     if places is None:
         rows.problem(
             1, "no column names the device, and the sweeps differ in length: nobody can tell whose power it is"
@@ -146,7 +146,7 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(1, f"no column names the device: numbered by their order in a sweep of {max(places.values()) + 1}")
     samples = Samples(rows)
     timeless = 0
-    for number, cells, layout in tables(source, rows):
+    for number, cells, layout in _tables(source, rows):
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
         if layout.time is None:
             timeless = timeless or number
@@ -158,43 +158,43 @@ def read(source: Source, rows: Rows) -> None:
         if device is None and len(set(places.values())) > 1:
             named = str(places[number]) if number in places else None
         for scope, k, unit in layout.powers:
-            if unit in SCALES:
-                samples.power(number, Sensor(None, named, scope), cells[k], stamp, SCALES[unit])
+            if unit in _SCALES:
+                samples.power(number, Sensor(None, named, scope), cells[k], stamp, _SCALES[unit])
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
-        limits(number, cells, layout, samples, Sensor(None, named, "gpu"))
+        _limits(number, cells, layout, samples, Sensor(None, named, "gpu"))
     if timeless:
         rows.problem(timeless, "there is no column of times: no energy follows from the powers")
 
 
-def limits(number: int, cells: list[str], layout: Layout, samples: Samples, sensor: Sensor) -> None:
+def _limits(number: int, cells: list[str], layout: _Layout, samples: Samples, sensor: Sensor) -> None:
     """The clock of a sample, and what limits it."""
     if layout.clock is not None:
         samples.clock(number, sensor, cells[layout.clock])
-    if layout.reasons is not None and (bits := BITS.fullmatch(cells[layout.reasons])):
+    if layout.reasons is not None and (bits := _BITS.fullmatch(cells[layout.reasons])):
         samples.rows.metric(number, None, place_of(sensor), None, "clock_event_reasons", int(bits[0], 16), None)
 
 
-def device_of(source: Source) -> tuple[str | None, str | None]:
+def _device_of(source: Source) -> tuple[str | None, str | None]:
     """The column that should name the devices, and the one that tells most of them apart."""
     seen: dict[str, set[str]] = {}
-    for _, cells, layout in tables(source):
+    for _, cells, layout in _tables(source):
         for name, k in layout.devices.items():
             seen.setdefault(name, set()).add(cells[k])
-    best = max(seen, key=lambda name: (len(seen[name]), -DEVICES.index(name)), default=None)
-    return min(seen, key=DEVICES.index, default=None), best
+    best = max(seen, key=lambda name: (len(seen[name]), -_DEVICES.index(name)), default=None)
+    return min(seen, key=_DEVICES.index, default=None), best
 
 
-def in_sweeps(source: Source) -> dict[int, int] | None:
+def _in_sweeps(source: Source) -> dict[int, int] | None:
     """Lines and their place in the sweep; None where sweeps have several lengths, but for a last one that is cut."""
     places: dict[int, int] = {}
     began, lengths = None, []
-    for number, cells, layout in tables(source):
+    for number, cells, layout in _tables(source):
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
         if stamp is None:
             continue
         ns = nanoseconds_since_1970(stamp[0])
-        if began is None or not 0 <= ns - began < SWEEP_NS:
+        if began is None or not 0 <= ns - began < _SWEEP_NS:
             began = ns
             lengths.append(0)
         places[number] = lengths[-1]

@@ -16,10 +16,10 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 ANCHORS = (
@@ -27,12 +27,12 @@ ANCHORS = (
     "<product_name>", "power_readings>", "power_draw>",
 )  # fmt: skip
 
-FIELD = re.compile(r"\s*<(\w+)>([^<>]{1,80})</\1>\s*\Z")
-DEVICE = re.compile(r"\s*<gpu id=\"([0-9A-Fa-f]{4,8}:[\w:.]+)\">\s*\Z")
-SECTION = re.compile(r"\s*<(/?)(\w*power_readings)>\s*\Z")
-SCOPES = {"power_readings": "gpu", "gpu_power_readings": "gpu", "module_power_readings": "module"}
-DRAWS = ("power_draw", "average_power_draw", "instant_power_draw")
-FACTS = {"driver_version": "driver_version", "cuda_version": "cuda_driver_version", "product_name": "device_model"}
+_FIELD = re.compile(r"\s*<(\w+)>([^<>]{1,80})</\1>\s*\Z")
+_DEVICE = re.compile(r"\s*<gpu id=\"([0-9A-Fa-f]{4,8}:[\w:.]+)\">\s*\Z")
+_SECTION = re.compile(r"\s*<(/?)(\w*power_readings)>\s*\Z")
+_SCOPES = {"power_readings": "gpu", "gpu_power_readings": "gpu", "module_power_readings": "module"}
+_DRAWS = ("power_draw", "average_power_draw", "instant_power_draw")
+_FACTS = {"driver_version": "driver_version", "cuda_version": "cuda_driver_version", "product_name": "device_model"}
 
 
 class Reader:
@@ -51,11 +51,11 @@ class Reader:
             self.inside, self.stamp, self.device, self.scope = text[1] != "/", None, "", ""
         elif not self.inside:
             return False
-        elif device := DEVICE.match(text):
+        elif device := _DEVICE.match(text):
             self.device, self.scope = device[1], ""
-        elif section := SECTION.match(text):
-            self.scope = "" if section[1] else SCOPES.get(section[2], "")
-        elif field := FIELD.match(text):
+        elif section := _SECTION.match(text):
+            self.scope = "" if section[1] else _SCOPES.get(section[2], "")
+        elif field := _FIELD.match(text):
             self.field(field[1], field[2], line)
         else:
             self.rows.problem(line.number, "the line is cut, or something else was printed into it", line.text)
@@ -64,11 +64,11 @@ class Reader:
     def field(self, name: str, value: str, line: Line) -> None:
         if name == "timestamp":
             self.stamp = line_time(value, line, self.rows, "%a %b %d %H:%M:%S %Y") or self.stamp
-        elif name in FACTS:
-            self.rows.param(FACTS[name], value, line.number, origin="environment")
+        elif name in _FACTS:
+            self.rows.param(_FACTS[name], value, line.number, origin="environment")
         elif name == "attached_gpus" and re.fullmatch(r"\d{1,3}", value):
             self.rows.param("devices_per_node", int(value), line.number, origin="environment")
-        elif name in DRAWS and self.scope and (watts(value) or 0) >= 0:
+        elif name in _DRAWS and self.scope and (watts(value) or 0) >= 0:
             stamp = (self.stamp, "naive") if self.stamp else None
             self.samples.power(line.number, Sensor(None, self.device, self.scope), value, stamp)
             self.scope = ""  # the first one counts

@@ -20,16 +20,16 @@ Samples:
 import math
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("GPU relative performance:", "GPU individual performance:", "t performing ", " Score=")
 
-TITLE = re.compile(r"\s*(GPU (?:relative|individual) performance):\s*$")
-PART = re.compile(r"\s*(Worst|Best) performing \d+/(\d{1,9}) ranks:\s*$")
-SCORE = re.compile(r"\s*Rank=(\d{1,9}) Node=(\S+) Score=(\d+\.\d+|nan)\s*$")
-SCORE_CUT = re.compile(r"\s*Rank=\d+ Node=\S+ Score=\S*\s*$")
+_TITLE = re.compile(r"\s*(GPU (?:relative|individual) performance):\s*$")
+_PART = re.compile(r"\s*(Worst|Best) performing \d+/(\d{1,9}) ranks:\s*$")
+_SCORE = re.compile(r"\s*Rank=(\d{1,9}) Node=(\S+) Score=(\d+\.\d+|nan)\s*$")
+_SCORE_CUT = re.compile(r"\s*Rank=\d+ Node=\S+ Score=\S*\s*$")
 
 
 class Reader:
@@ -40,14 +40,14 @@ class Reader:
         self.title: str | None = None  # of the report that the next scores belong to
 
     def take(self, line: Line) -> bool:
-        if title := TITLE.match(line.text):
+        if title := _TITLE.match(line.text):
             self.title = title[1]
-        elif part := PART.match(line.text):
+        elif part := _PART.match(line.text):
             if part[1] == "Worst":
                 self.rows.metric(line.number, None, None, self.rows.step, "ranks with a score", float(part[2]))
-        elif score := SCORE.match(line.text):
+        elif score := _SCORE.match(line.text):
             self.score(line, int(score[1]), score[2], float(score[3]))
-        elif SCORE_CUT.match(line.text):
+        elif _SCORE_CUT.match(line.text):
             self.rows.problem(line.number, "the score is cut, or something else was printed into it", line.text)
         else:
             return False

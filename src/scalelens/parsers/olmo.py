@@ -18,20 +18,20 @@ Samples:
 import re
 from datetime import datetime
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 3
 ANCHORS = ("olmo.train:",)
 
-HEAD = re.compile(
+_HEAD = re.compile(
     r"(?:\[\d{1,6}\] )?\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)\]?[ \t].{0,200}\bolmo\.train:\d+.{0,60}"
     r"\[step=(\d{1,15})/(\d+)(?:,epoch=(\d{1,9})(?:/\d+)?)?\]\s*$"
 )
-BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")
-SPEED = "throughput/device/batches_per_second"
-UNITS = {
+_BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")
+_SPEED = "throughput/device/batches_per_second"
+_UNITS = {
     "throughput/device/tokens_per_second": (1.0, "tokens/s"), "throughput/total_tokens": (1.0, "tokens"),
     "System/Peak GPU Memory (MB)": (1e6, "bytes"),
 }  # fmt: skip
@@ -51,10 +51,10 @@ class Reader:
         self.per_step: float | None = None
 
     def take(self, line: Line) -> bool:
-        self.claims, self.head = None, HEAD.match(line.text)
+        self.claims, self.head = None, _HEAD.match(line.text)
         if not self.head:
             return False
-        self.claims, self.loss, self.norm, self.per_step = BLOCK, None, None, None
+        self.claims, self.loss, self.norm, self.per_step = _BLOCK, None, None, None
         self.rows.step, self.ts = int(self.head[2]), line_time(self.head[1], line, self.rows)
         if self.head[2] == self.head[3]:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
@@ -73,15 +73,15 @@ class Reader:
             self.norm = value
         elif name == "throughput/total_tokens":
             self.count(value)
-        if name == SPEED and self.head and value > 0:
+        if name == _SPEED and self.head and value > 0:
             self.row(line, self.head, value)
         else:
-            factor, unit = UNITS.get(name, (1.0, None))
-            rows.metric(line.number, line.rank, line.place, rows.step, name, value * factor, unit)
+            factor, unit = _UNITS.get(name, (1.0, None))
+            rows.metric(line.number, line.rank, line.location, rows.step, name, value * factor, unit)
 
     def begin(self, loss: float, line: Line) -> None:
         step = self.rows.step or 0
-        position = self.rows.attempt_of(line.number, step, line.rank, line.place, self.ts)
+        position = self.rows.attempt_of(line.number, step, line.rank, line.location, self.ts)
         if position.begins:
             self.tokens = None
         self.attempt, self.loss = position.attempt, loss
@@ -95,7 +95,7 @@ class Reader:
     def row(self, line: Line, head: re.Match[str], speed: float) -> None:
         rows, ts = self.rows, self.ts
         rows.add(
-            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.place, phase="train", step=rows.step,
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
             epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
             tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip

@@ -17,18 +17,18 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (" Batch (t): ",)
 
-N = r"(\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?)"
-HEAD = re.compile(r"Train Epoch: (\d{1,9}) \[ {0,15}(\d{1,15})/(\d{1,15}) \( {0,3}\d{1,3}%\)\] ")
-TIMES = re.compile(rf" Data \(t\): {N} Batch \(t\): {N}, {N}/s(?:, {N}/s/gpu)? LR: {N} Logit Scale: ")
-LOSS = re.compile(r" Loss: (-?\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?|nan|inf) \(")
-OF_ONE_STEP = 0.005  # the time has three decimals, the rate six digits
-WHOLE = 0.001  # a number of devices is whole but for such a share
+_N = r"(\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?)"
+_HEAD = re.compile(r"Train Epoch: (\d{1,9}) \[ {0,15}(\d{1,15})/(\d{1,15}) \( {0,3}\d{1,3}%\)\] ")
+_TIMES = re.compile(rf" Data \(t\): {_N} Batch \(t\): {_N}, {_N}/s(?:, {_N}/s/gpu)? LR: {_N} Logit Scale: ")
+_LOSS = re.compile(r" Loss: (-?\d{1,12}(?:\.\d{0,9})?(?:e[-+]\d{1,3})?|nan|inf) \(")
+_OF_ONE_STEP = 0.005  # the time has three decimals, the rate six digits
+_WHOLE = 0.001  # a number of devices is whole but for such a share
 
 
 class Reader:
@@ -40,18 +40,18 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int]] = {}  # epoch, and batches of it
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
-        times = TIMES.search(line.text, head.end() - 1)
+        times = _TIMES.search(line.text, head.end() - 1)
         epoch, samples, all_samples = (int(text) for text in head.groups())
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         if not times:
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             self.at[whose] = epoch, samples // (self.batch or samples or 1)
             return True
         data_s, step_s, rate, per_gpu, learning_rate = (float(text) if text else None for text in times.groups())
-        if step_s and rate and abs(samples / (rate * step_s) - 1) < OF_ONE_STEP:
+        if step_s and rate and abs(samples / (rate * step_s) - 1) < _OF_ONE_STEP:
             if self.batch not in (None, samples):
                 self.rows.new_part()  # another global batch is another run
                 self.at = {}
@@ -67,22 +67,22 @@ class Reader:
         since = batches - before[1] if before[0] == epoch and batches > before[1] else batches
         self.at[whose] = epoch, batches
         step = epoch * (all_samples // self.batch) + batches - 1
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place).attempt
-        loss = LOSS.search(line.text)
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
+        loss = _LOSS.search(line.text)
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=step_s, data_s=data_s, samples=self.batch, averaged_steps=since,
             value_kind="instant" if since == 1 else "interval_mean",
             loss=float(loss[1]) if loss else None, learning_rate=learning_rate or None,
         )  # fmt: skip
         rates = [("samples_per_second", rate, None), ("samples_per_second_per_gpu", per_gpu, None)]
         known = [(name, value, unit) for name, value, unit in rates if value is not None]
-        self.rows.metrics(line.number, line.rank, line.place, step, known)
+        self.rows.metrics(line.number, line.rank, line.location, step, known)
         return True
 
     def facts(self, line: Line, rate: float, per_gpu: float | None) -> None:
         self.rows.param("framework", "open_clip", line.number, origin="inferred")
         self.rows.param("global_batch_size", self.batch, line.number, origin="inferred")
         devices = rate / per_gpu if per_gpu else 0.0
-        if devices >= 1 and abs(devices / round(devices) - 1) < WHOLE:
+        if devices >= 1 and abs(devices / round(devices) - 1) < _WHOLE:
             self.rows.param("devices", round(devices), line.number, origin="inferred")

@@ -19,16 +19,16 @@ Samples:
 import math
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("Global step ",)
 
-RECORD = re.compile(r"(?:^|[\]✨)] )Global step (\d{1,15})(?: \[\w+\])?: \{(?=')")
-NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-FIELD = re.compile(rf"'([^']{{1,200}})': (?:(?:np\.\w+\()?({NUMBER})\)?|None)(?:, |\}}\s*\Z)")
-COLUMNS = {"timing/step_total": "step_s", "actor_grad_norm": "grad_norm", "actor_lr": "learning_rate"}
+_RECORD = re.compile(r"(?:^|[\]✨)] )Global step (\d{1,15})(?: \[\w+\])?: \{(?=')")
+_NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_FIELD = re.compile(rf"'([^']{{1,200}})': (?:(?:np\.\w+\()?({_NUMBER})\)?|None)(?:, |\}}\s*\Z)")
+_COLUMNS = {"timing/step_total": "step_s", "actor_grad_norm": "grad_norm", "actor_lr": "learning_rate"}
 
 
 class Reader:
@@ -38,23 +38,23 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = RECORD.search(line.text)
+        head = _RECORD.search(line.text)
         if not head:
             return False
         rows, values, end = self.rows, dict[str, float](), head.end()
-        while field := FIELD.match(line.text, end):
+        while field := _FIELD.match(line.text, end):
             end = field.end()
             if field[2]:
                 values[field[1]] = float(field[2])
         if end < len(line.text.rstrip()) or not line.text.rstrip().endswith("}"):
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        step, whose = int(head[1]), (line.rank, line.place)
+        step, whose = int(head[1]), (line.rank, line.location)
         if 0 < values.get("timing/step_total", 0) < math.inf:
             rows.add(
                 "steps", line.number, attempt=rows.attempt_of(line.number, step, *whose).attempt, rank=line.rank,
-                place=line.place, phase="train", step=step, averaged_steps=1, value_kind="instant",
-                **{column: values.pop(name, None) for name, column in COLUMNS.items()},
+                place=line.location, phase="train", step=step, averaged_steps=1, value_kind="instant",
+                **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
             )  # fmt: skip
             rows.steps_line = line.number
         rows.step = step

@@ -32,33 +32,33 @@ import pyarrow as pa
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Exact, Item, Items, Other, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, microseconds_as_nanoseconds
+from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as_nanoseconds
 from scalelens.parsing.values import json_count, rank_in_name
 
 VERSION = 1
 
-HEAD = re.compile(
+_HEAD = re.compile(
     rb'\s*\{\s*"schemaVersion"\s*:\s*"[\d.]+"\s*,\s*"displayTimeUnit"\s*:\s*"\w+"\s*,\s*"(?:span_indx|SpanNumber)"'
 )
-DURATION = re.compile(r"\[\d+(?:\.\d+)? [mun]?s\]\Z")
-STEP = re.compile(r"ProfileStep#(\d{1,18})\Z", re.ASCII)
-CATEGORIES = {
+_DURATION = re.compile(r"\[\d+(?:\.\d+)? [mun]?s\]\Z")
+_STEP = re.compile(r"ProfileStep#(\d{1,18})\Z", re.ASCII)
+_CATEGORIES = {
     "cudaruntime": "cuda_runtime", "kernel": "kernel", "memcpy": "memcpy", "memset": "memset", "operator": "operator",
     "operatorinner": "operator", "dygraphoperator": "operator", "pythonop": "operator",
 }  # fmt: skip
 
 
-class Args(msgspec.Struct, gc=False):
+class _Args(msgspec.Struct, gc=False):
     start_time: Any = None
     stream: Any = None
     correlation: Any = msgspec.field(default=None, name="correlation id")
 
 
-ARGS = msgspec.json.Decoder(Args)
+_ARGS = msgspec.json.Decoder(_Args)
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(HEAD.match(head))
+    return bool(_HEAD.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -83,7 +83,7 @@ class Reader:
 
     def __init__(self, trace: Trace) -> None:
         self.zero: int | None = None  # nanoseconds since 1970 of start_time 0
-        spans = [e for items in trace.slices(b"ProfileStep#") for e in self.mended(items) if is_step(e)]
+        spans = [e for items in trace.slices(b"ProfileStep#") for e in self.mended(items) if _is_step(e)]
         exact = Exact in {*map(type, spans)}
         began, lasted = (
             microseconds_as_nanoseconds([getattr(span, key) for span in spans], exact)[0] for key in ("ts", "dur")
@@ -98,24 +98,24 @@ class Reader:
         kept = [item for item in items if item != Other()]
         for event in kept:
             if isinstance(event, Event) and event.ph == "X":
-                event.name = DURATION.sub("", str(event.name))
-                event.name = STEP.sub(r"ProfilerStep#\1", event.name)
+                event.name = _DURATION.sub("", str(event.name))
+                event.name = _STEP.sub(r"ProfilerStep#\1", event.name)
                 category = str(event.cat).lower().replace("_", "")
-                event.cat = CATEGORIES.get(category, "user_annotation")
+                event.cat = _CATEGORIES.get(category, "user_annotation")
         return kept
 
     def starts(self, events: Any, given: Any) -> Any:
         """Starts to the nanosecond, where events say when they start since the first."""
-        printed = [re.match(r"(\d{1,12})\.(\d{3}) us\Z", str(arguments(event).start_time)) for event in events]
+        printed = [re.match(r"(\d{1,12})\.(\d{3}) us\Z", str(_arguments(event).start_time)) for event in events]
         since = np.array([int(match[1] + match[2]) if match else -1 for match in printed], np.int64)
         if self.zero is None and (since >= 0).any():
             first = int(np.argmax(since >= 0))
             self.zero = int(given[first]) - int(since[first])
         return np.where(since >= 0, (self.zero or 0) + since, given)
 
-    def columns(self, events: list[Event], columns: Columns) -> Columns:
+    def columns(self, events: list[Event], columns: EventColumns) -> EventColumns:
         """Columns that come from the arguments of events, and the step in which each starts."""
-        args = [arguments(event) for event in events]
+        args = [_arguments(event) for event in events]
         starts = self.starts(events, columns["start_ns"].to_numpy())
         begins, ends, steps = self.spans
         last = np.searchsorted(begins, starts, "right") - 1
@@ -128,12 +128,12 @@ class Reader:
         }
 
 
-def is_step(item: Item | bytes) -> bool:
+def _is_step(item: Item | bytes) -> bool:
     return isinstance(item, Event) and item.ph == "X" and str(item.name).startswith("ProfilerStep#")
 
 
-def arguments(event: Event) -> Args:
+def _arguments(event: Event) -> _Args:
     try:
-        return ARGS.decode(event.args) if event.args else Args()
+        return _ARGS.decode(event.args) if event.args else _Args()
     except UNREADABLE:
-        return Args()
+        return _Args()

@@ -26,27 +26,27 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
 VERSION = 2
 ANCHORS = ("ppcls INFO:", "LAUNCH INFO ")
 
-N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-STAMP = re.compile(r"\[(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\] ppcls INFO:")
-STATIC = re.compile(r" (END )?epoch:(\d{1,9}) +train(?: step:(\d{1,9}))? ")
-DYNAMIC = re.compile(r" \[Train\]\[Epoch (\d{1,9})/\d+\]\[Iter: *(\d{1,9})/(\d{1,9})\]")
-EVALUATION = re.compile(
-    rf" \[Eval\]\[Epoch (\d{{1,9}})\](?:\[(?:Iter: *(\d{{1,9}})/\d{{1,9}}|Avg|(best metric: {N}))\])"
+_N = r"(?:-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_STAMP = re.compile(r"\[(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\] ppcls INFO:")
+_STATIC = re.compile(r" (END )?epoch:(\d{1,9}) +train(?: step:(\d{1,9}))? ")
+_DYNAMIC = re.compile(r" \[Train\]\[Epoch (\d{1,9})/\d+\]\[Iter: *(\d{1,9})/(\d{1,9})\]")
+_EVALUATION = re.compile(
+    rf" \[Eval\]\[Epoch (\d{{1,9}})\](?:\[(?:Iter: *(\d{{1,9}})/\d{{1,9}}|Avg|(best metric: {_N}))\])"
 )
-FIELD = re.compile(rf"(?<!\w)(?!eta:)([A-Za-z]\w*)(?:\(\w+\))?: +({N})(?= |,|s\b|\Z)")
-WHOLE = re.compile(r"ips: \d+\.\d+ (?:samples|images)/s|batch_cost_sum: \d+\.\d+ s")
-SECTION = re.compile(r" (\w+) : *\Z")
-FACT = re.compile(r"     (name|use_amp|epochs) : (\S+)\Z")
-LAUNCH = re.compile(r"LAUNCH INFO \S+ \S+ (devices: \d+(?:,\d+)*|nnodes: \d{1,6})\Z")
-WARM_UP = 4  # batches that the means leave out
-COLUMNS = {
+_FIELD = re.compile(rf"(?<!\w)(?!eta:)([A-Za-z]\w*)(?:\(\w+\))?: +({_N})(?= |,|s\b|\Z)")
+_WHOLE = re.compile(r"ips: \d+\.\d+ (?:samples|images)/s|batch_cost_sum: \d+\.\d+ s")
+_SECTION = re.compile(r" (\w+) : *\Z")
+_FACT = re.compile(r"     (name|use_amp|epochs) : (\S+)\Z")
+_LAUNCH = re.compile(r"LAUNCH INFO \S+ \S+ (devices: \d+(?:,\d+)*|nnodes: \d{1,6})\Z")
+_WARM_UP = 4  # batches that the means leave out
+_COLUMNS = {
     "lr": "learning_rate",
     "loss": "loss",
     "batch_cost": "step_s",
@@ -66,32 +66,32 @@ class Reader:
         self.bases: dict[int, int] = {}  # steps before an epoch
 
     def take(self, line: Line) -> bool:
-        if launch := LAUNCH.search(line.text.rstrip()):
+        if launch := _LAUNCH.search(line.text.rstrip()):
             return self.launched(launch, line)
-        stamp = STAMP.search(line.text)
+        stamp = _STAMP.search(line.text)
         if not stamp:
             return False
         text, ts = line.text[stamp.end() :].rstrip(), iso_time("-".join(stamp.groups()[:3]) + " " + stamp[4])
         end = None
-        if match := STATIC.match(text):
+        if match := _STATIC.match(text):
             epoch, index, total, end = int(match[2]), int(match[3] or 0), None, match[1]
-            batches = index - WARM_UP if index > WARM_UP else index
-        elif match := DYNAMIC.match(text):
+            batches = index - _WARM_UP if index > _WARM_UP else index
+        elif match := _DYNAMIC.match(text):
             epoch, index, total = int(match[1]) - 1, int(match[2]), int(match[3])
-            batches = index + 1 - WARM_UP - 1 if index > WARM_UP else index + 1
-        elif match := EVALUATION.match(text):
+            batches = index + 1 - _WARM_UP - 1 if index > _WARM_UP else index + 1
+        elif match := _EVALUATION.match(text):
             return self.evaluation(match, text, ts, line)
         else:
             return self.fact(text, line)
-        if not WHOLE.search(text) or not (index or total or end):
+        if not _WHOLE.search(text) or not (index or total or end):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}
-        values |= {"lr": float(rate[1])} if (rate := re.match(rf"lr\(\w+\): ({N})", text[match.end() :])) else {}
+        values = {field[1]: float(field[2]) for field in _FIELD.finditer(text, match.end())}
+        values |= {"lr": float(rate[1])} if (rate := re.match(rf"lr\(\w+\): ({_N})", text[match.end() :])) else {}
         if end:
             units = {"batch_cost": "s", "reader_cost": "s", "batch_cost_sum": "s"}
             means = [(f"END {name}", value, units.get(name)) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, means, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, means, "mean")
             return True
         self.record((epoch, index, total), max(batches, 1), values, ts, line)
         return True
@@ -112,46 +112,46 @@ class Reader:
     ) -> None:
         """A row of the training, at an epoch, an iteration and the iterations of the epoch; a mean over `batches`."""
         epoch, index, total = at
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train", "epoch": epoch}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "phase": "train", "epoch": epoch}
         cost = values.get("batch_cost")
-        attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place, ts, cost).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
+        attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.location, ts, cost).attempt
+        self.at[line.rank, line.location] = epoch, index, attempt
         row |= {"step": self.position(epoch, index, total), "attempt": attempt, "ts_origin": "naive"}
         row |= {"averaged_steps": batches, "value_kind": "running_mean", "rate_scope": "rank", "ts": ts}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         if 0 <= values.get("top1", -1) <= 1:
             row["accuracy"] = values.pop("top1")
         self.describe(row, line)
         self.rows.put("steps", line.number, row)
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], [(k, v, None) for k, v in values.items()])
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], [(k, v, None) for k, v in values.items()])
 
     def evaluation(self, match: re.Match[str], text: str, ts: datetime | None, line: Line) -> bool:
-        values = {field[1]: float(field[2]) for field in FIELD.finditer(text, match.end())}
+        values = {field[1]: float(field[2]) for field in _FIELD.finditer(text, match.end())}
         if match[3]:
             values = {"best metric": float(match[3].rpartition(" ")[2])}
         if match[2] is None:
             named = [(f"Eval {name}", value, None) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named, "mean")
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named, "mean")
             return bool(named)
-        if not WHOLE.search(text):
+        if not _WHOLE.search(text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         epoch, index = int(match[1]), int(match[2])
-        *_, attempt = self.at.get((line.rank, line.place), (-1, -1, 0))
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "validation"}
+        *_, attempt = self.at.get((line.rank, line.location), (-1, -1, 0))
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "validation"}
         row |= {"epoch": epoch - 1 if epoch else None, "step": index, "value_kind": "running_mean"}
-        row |= {"averaged_steps": index - WARM_UP if index > WARM_UP else index + 1, "rate_scope": "rank"}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {"averaged_steps": index - _WARM_UP if index > _WARM_UP else index + 1, "rate_scope": "rank"}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         row |= {"accuracy": values.pop("top1", None), "ts": ts, "ts_origin": "naive"}
         self.rows.put("steps", line.number, row)
         named = [(f"Eval {name}", value, None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
+        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
         return True
 
     def fact(self, text: str, line: Line) -> bool:
-        if section := SECTION.match(text):
+        if section := _SECTION.match(text):
             self.section = section[1]
-        match = FACT.match(text)
+        match = _FACT.match(text)
         if match and (self.section, match[1]) in (("Arch", "name"), ("", "name")):
             self.rows.param("model", match[2], line.number)
         elif match and match[1] == "use_amp":

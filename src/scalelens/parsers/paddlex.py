@@ -25,7 +25,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
@@ -40,22 +40,22 @@ ANCHORS = (
     "    print_batch_step : ",
 )
 
-N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-STAMP = re.compile(r"\[?(\d{4})[-/](\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)\]? ")
-RECORD = re.compile(
+_N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_STAMP = re.compile(r"\[?(\d{4})[-/](\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)\]? ")
+_RECORD = re.compile(
     r"(?P<det>Epoch: \[(?P<of>\d{1,9})\] \[ *(?P<index>\d{1,9})/(?P<total>\d{1,9})\] (?=learning_rate: ))"
     r"|(?P<seg>\[TRAIN\] epoch[:=] ?(?P<first>\d{1,9}), iter[:=] ?(?P<iter>\d{1,15})/\d{1,15}, )"
     r"|(?P<ocr>epoch: \[(?P<one>\d{1,9})/\d{1,9}\], (?:global_step|(?P<old>iter)): (?P<global>\d{1,15}), (?=lr: ))"
 )
-WHOLE = {
+_WHOLE = {
     "det": re.compile(r" ips: \d+\.\d+ images/s(?:, |\Z)"),
     "seg": re.compile(r" \| ETA [\d:]+\Z"),
     "ocr": re.compile(r", ips: \d+\.\d{5}(?: samples/s(?:, |\Z)|\Z)"),
 }
-FIELD = re.compile(rf"(?<![\w.])(?!eta:)([A-Za-z]\w*)[:=] ?({N})(?=[ ,]|\Z)")
-EVALUATION = re.compile(r" (?:\[EVAL\] #Images:? ?\d+,? |cur metric, )(?=\w+: )")
-EVERY = re.compile(r"INFO:     print_batch_step : (\d{1,9})\Z")
-COLUMNS = {
+_FIELD = re.compile(rf"(?<![\w.])(?!eta:)([A-Za-z]\w*)[:=] ?({_N})(?=[ ,]|\Z)")
+_EVALUATION = re.compile(r" (?:\[EVAL\] #Images:? ?\d+,? |cur metric, )(?=\w+: )")
+_EVERY = re.compile(r"INFO:     print_batch_step : (\d{1,9})\Z")
+_COLUMNS = {
     "loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate", "acc": "accuracy",
     "batch_cost": "step_s", "avg_batch_cost": "step_s", "data_cost": "data_s", "reader_cost": "data_s",
     "avg_reader_cost": "data_s", "ips": "samples_per_s", "max_mem_allocated": "peak_memory_bytes",
@@ -72,19 +72,19 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
-        if match := RECORD.search(text):
-            kind = next(kind for kind in WHOLE if match[kind])
+        if match := _RECORD.search(text):
+            kind = next(kind for kind in _WHOLE if match[kind])
             row, gap, first = self.place(kind, match, line)
-            if not WHOLE[kind].search(text):
+            if not _WHOLE[kind].search(text):
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
                 return True
-            values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
+            values = {name: float(value) for name, value in _FIELD.findall(text[match.end() :])}
             self.record(kind, match, row, gap, first, values, line)
-        elif match := EVALUATION.search(text):
-            values = {name: float(value) for name, value in FIELD.findall(text[match.end() :])}
+        elif match := _EVALUATION.search(text):
+            values = {name: float(value) for name, value in _FIELD.findall(text[match.end() :])}
             named = [(f"eval {name}", value, None) for name, value in values.items()]
-            self.rows.metrics(line.number, line.rank, line.place, self.rows.step, named)
-        elif match := EVERY.search(text):
+            self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
+        elif match := _EVERY.search(text):
             self.every = int(match[1]) or None
         else:
             return False
@@ -97,12 +97,12 @@ class Reader:
         else:
             epoch, step = (int(match[name]) for name in (("first", "iter") if kind == "seg" else ("one", "global")))
             epoch -= 0 if match["old"] else 1
-        ts = logged_at(line.text.rstrip())
-        attempt, _, start, _ = self.rows.attempt_of(line.number, step, line.rank, line.place, ts)
+        ts = _logged_at(line.text.rstrip())
+        attempt, _, start, _ = self.rows.attempt_of(line.number, step, line.rank, line.location, ts)
         gap = step - (start if start is not None else -1 if kind == "det" or match["old"] else 0)
         if start is not None and (kind != "det" or gap <= int(match["index"])):  # within an epoch
             self.longest = max(self.longest, gap)
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "attempt": attempt, "phase": "train"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "train"}
         if ts:
             row |= {"ts": ts, "ts_origin": "naive"}
         return row | {"epoch": epoch, "step": step, "rate_scope": "rank"}, gap, start is None
@@ -111,7 +111,7 @@ class Reader:
         self, kind: str, match: re.Match[str], row: dict[str, Any], gap: int, first: bool, values: dict[str, float],
         line: Line,
     ) -> None:  # fmt: skip
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         if "peak_memory_bytes" in row:
             row["peak_memory_bytes"] *= 2**20
         steps: int | None = gap
@@ -133,7 +133,7 @@ class Reader:
         memory = values.pop("max_mem_reserved", None)
         named: list[tuple[str, float, str | None]] = [(name, value, None) for name, value in values.items()]
         named += [("max_mem_reserved", memory * 2**20, "bytes")] if memory is not None else []
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], named)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], named)
 
     def describe(self, row: dict[str, Any], line: Line, whole: bool) -> None:
         """What follows from a record for the run; only where it is of whole batches for the batch."""
@@ -148,7 +148,7 @@ class Reader:
         row["samples"] = params.get("global_batch_size")
 
 
-def logged_at(text: str) -> datetime | None:
+def _logged_at(text: str) -> datetime | None:
     """The time of a record, where its date has a year."""
-    match = STAMP.search(text)
+    match = _STAMP.search(text)
     return iso_time("-".join(match.groups()[:3]) + " " + match[4]) if match else None

@@ -18,9 +18,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.line_times import formed_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import formed_time
 from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
 VERSION = 2
@@ -29,18 +29,18 @@ LATER = (
     "state", "nodes", "node_list", "devices", "submitted_at", "started_at", "ended_at", "elapsed_s",
 )  # fmt: skip
 
-START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
-REPORT = re.compile(r"\s*Resource Usage on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):\s*\Z")
-FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*?)\s*\Z")
-REPORTED = re.compile(r"(?:^|  )\s*(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
-SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
-HOST = re.compile(r"(?:^|\+)([\w-]+)")
-TIMES = {
+_START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
+_REPORT = re.compile(r"\s*Resource Usage on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):\s*\Z")
+_FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*?)\s*\Z")
+_REPORTED = re.compile(r"(?:^|  )\s*(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
+_SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
+_HOST = re.compile(r"(?:^|\+)([\w-]+)")
+_TIMES = {
     "ctime": "submitted_at", "stime": "started_at", "start_time": "started_at", "comp_time": "ended_at",
     "obittime": "ended_at",
 }  # fmt: skip
-COUNTS = {"Resource_List.nodect": "nodes", "Resource_List.ngpus": "devices", "NGPUs Requested": "devices"}
-KILLED = {-26: "oom", -27: "oom", -29: "time_limit"}  # vmem, mem and walltime, of pbs_mom
+_COUNTS = {"Resource_List.nodect": "nodes", "Resource_List.ngpus": "devices", "NGPUs Requested": "devices"}
+_KILLED = {-26: "oom", -27: "oom", -29: "time_limit"}  # vmem, mem and walltime, of pbs_mom
 
 
 class Reader:
@@ -54,10 +54,10 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        if report := REPORT.match(line.text):
+        if report := _REPORT.match(line.text):
             self.ended = self.time(report[1])
             return True
-        match = START.match(line.text)
+        match = _START.match(line.text)
         if not match:
             return False
         self.rows.job(match[1], line.number, "scheduler")
@@ -70,27 +70,27 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if match := FIELD.match(line.text):
+        if match := _FIELD.match(line.text):
             self.hosts = match[2] if match[1] == "exec_host" else None
             self.field(match[1], match[2], line)
         elif line.text.startswith("\t"):
             self.hosts = None if self.hosts is None else self.hosts + line.text.strip()
         else:
-            for name, value in REPORTED.findall(line.text):
+            for name, value in _REPORTED.findall(line.text):
                 self.field(name, value, line)
         if self.hosts is not None:
-            self.row["node_list"] = ",".join(dict.fromkeys(HOST.findall(self.hosts))) or None
+            self.row["node_list"] = ",".join(dict.fromkeys(_HOST.findall(self.hosts))) or None
 
     def field(self, name: str, value: str, line: Line) -> None:
         rows = self.rows
-        if name in TIMES:
-            self.row[TIMES[name]] = self.time(value)
-            if self.row[TIMES[name]] is None:
+        if name in _TIMES:
+            self.row[_TIMES[name]] = self.time(value)
+            if self.row[_TIMES[name]] is None:
                 rows.problem(line.number, UNREADABLE_TIME, line.text)
-        elif name in COUNTS and re.fullmatch(r"\d{1,7}", value) and int(value):
-            self.row[COUNTS[name]] = int(value)
-            rows.param(COUNTS[name], int(value), line.number, origin="scheduler")
-        elif name in ("resources_used.walltime", "Walltime Used") and (span := SPAN.fullmatch(value)):
+        elif name in _COUNTS and re.fullmatch(r"\d{1,7}", value) and int(value):
+            self.row[_COUNTS[name]] = int(value)
+            rows.param(_COUNTS[name], int(value), line.number, origin="scheduler")
+        elif name in ("resources_used.walltime", "Walltime Used") and (span := _SPAN.fullmatch(value)):
             hours, minutes, seconds = map(int, span.groups())
             self.row["elapsed_s"] = (hours * 60 + minutes) * 60.0 + seconds
         elif name == "job_state":
@@ -100,7 +100,7 @@ class Reader:
             rows.param("job_name", value, line.number, origin="scheduler")
         elif name.lower().replace("_", " ") == "exit status" and re.fullmatch(r"-?\d{1,6}", value):
             status = int(value)
-            outcome = KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
+            outcome = _KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
             rows.param("outcome", outcome, line.number, origin="scheduler")
 
     def time(self, text: str) -> datetime | None:

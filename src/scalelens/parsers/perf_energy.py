@@ -18,7 +18,7 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor
 
@@ -26,12 +26,12 @@ VERSION = 1
 LATER = ("span_s",)  # printed after the counters
 ANCHORS = (" Joules power/energy-", " seconds time elapsed")
 
-COUNTED = re.compile(
+_COUNTED = re.compile(
     r"\s*(?:(\d{1,9}[.,]\d{9})\s+)?(?:(S\d+(?:-[A-Z]+\d+)*)\s+\d+\s+)?([\d.,]+[.,]\d\d|<not counted>|<not supported>)"
     r" +Joules power/energy-(\w+)/"
 )
-ELAPSED = re.compile(r"\s*(\d{1,9})[.,](\d{9}) seconds time elapsed\s*\Z")
-SCOPES = {"pkg": "cpu", "ram": "memory"}
+_ELAPSED = re.compile(r"\s*(\d{1,9})[.,](\d{9}) seconds time elapsed\s*\Z")
+_SCOPES = {"pkg": "cpu", "ram": "memory"}
 
 
 class Reader:
@@ -44,29 +44,29 @@ class Reader:
         self.open: list[dict[str, Any]] = []  # energies whose time is not told yet
 
     def take(self, line: Line) -> bool:
-        if match := ELAPSED.match(line.text):
+        if match := _ELAPSED.match(line.text):
             for row in self.open:
                 row["span_s"] = float(f"{match[1]}.{match[2]}")
             told, self.open = bool(self.open), []
             return told  # else perf without energy
-        match = COUNTED.match(line.text)
+        match = _COUNTED.match(line.text)
         if not match:
             return False
         at, where, text, what = match.groups()
         if text[0] == "<":
             return True
         joules = int(re.sub(r"[.,]", "", text)) / 100
-        if what not in SCOPES:
-            self.rows.metric(line.number, line.rank, line.place or where, None, f"energy-{what}", joules, "J")
+        if what not in _SCOPES:
+            self.rows.metric(line.number, line.rank, line.location or where, None, f"energy-{what}", joules, "J")
         elif at:
             now = float(at.replace(",", "."))
             if now != self.now:
                 self.began, self.now = (self.now if now > self.now else 0.0), now
-            sensor = Sensor(None, where or what, SCOPES[what])
+            sensor = Sensor(None, where or what, _SCOPES[what])
             stamp = round(now * SECOND), "relative"
             self.samples.power(line.number, sensor, f"{joules / (self.now - self.began):.9g}", stamp)
         else:
-            row = {"device": where or what, "scope": SCOPES[what], "energy_j": joules}
+            row = {"device": where or what, "scope": _SCOPES[what], "energy_j": joules}
             self.open.append(row | {"method": "counter", "span_s": None})
             self.rows.put("energy", line.number, self.open[-1])
         return True

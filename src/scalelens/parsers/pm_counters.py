@@ -23,51 +23,51 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, Stamp
+from scalelens.parsing.sensors import Moment, Samples, Sensor
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 2
 
-EARLIEST, LATEST = (seconds * 10**6 for seconds in YEARS_2000_TO_2100)  # microseconds since 1970
-LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
-COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
-SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
-JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
+_EARLIEST, _LATEST = (seconds * 10**6 for seconds in YEARS_2000_TO_2100)  # microseconds since 1970
+_LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
+_COUNTER = re.compile(r"(?:^|[_./-])((?:cpu\d?|memory|accel\d|gpu\d)?_?(?:power|energy)(?:_cap)?)(?:\.\w+)?$")
+_SCOPES = {"": "node_dc", "cpu": "cpu", "memory": "memory"}
+_JOINED = re.compile(r"([a-z]*)(\d?)_?(power_cap|power|energy)")
 
 
 def recognise(head: bytes, name: str) -> bool:
     lines = first_lines(head)
-    matches = [LINE.fullmatch(text) if (text := line.strip()).endswith(" us") else None for line in lines]
+    matches = [_LINE.fullmatch(text) if (text := line.strip()).endswith(" us") else None for line in lines]
     return bool(lines) and any(matches) and (any(match and match[1] for match in matches) or all(matches))
 
 
 def read(source: Source, rows: Rows) -> None:
-    named = COUNTER.search(source.name)
+    named = _COUNTER.search(source.name)
     samples = Samples(rows)
     last: dict[str, int] = {}
     nameless = 0
     for number, text, whole in lines_of(source):
-        match = LINE.fullmatch(text.strip())
+        match = _LINE.fullmatch(text.strip())
         if not match or not whole:
             if not re.match(r"\S*(?:freshness|generation|raw_scan_hz|startup|version)\b", text):
                 rows.problem(number, "the line is cut, or does not hold a value and its time", text)
             continue
-        counter_name = COUNTER.search(match[1]) if match[1] else named
+        counter_name = _COUNTER.search(match[1]) if match[1] else named
         if match[1] and not counter_name:
             rows.problem(number, f"{match[1]} is not a known counter", text)
             continue
         counter = counter_name[1] if counter_name else "power" if match[3] == "W" else "energy"
         nameless = nameless or (0 if counter_name else number)
-        part = JOINED.fullmatch(counter.lower())
+        part = _JOINED.fullmatch(counter.lower())
         value, unit, us = match[2], match[3], int(match[4])
         if not part or (part[3] == "energy") != (unit == "J"):
             rows.problem(number, f"{counter} in {unit} is not a known counter", text)
             continue
-        scope = SCOPES.get(part[1]) if counter_name else None
+        scope = _SCOPES.get(part[1]) if counter_name else None
         sensor = Sensor(None, (part[1] + part[2] or "node") if counter_name else None, scope)
-        stamp: tuple[Stamp, str] = us * 1000, "utc" if EARLIEST < us < LATEST else "relative"
+        stamp: tuple[Moment, str] = us * 1000, "utc" if _EARLIEST < us < _LATEST else "relative"
         if part[3] == "power_cap":
             rows.metric(number, None, None, None, counter, float(value), "W")
         elif unit == "J":

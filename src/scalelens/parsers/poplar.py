@@ -31,9 +31,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 2
 LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time
@@ -43,25 +43,25 @@ ANCHORS = (
     "Training time: ", "It took: ", " PO:", " PL:", "Z popart:", "START TIME: ", " POPRUN [",
 )  # fmt: skip
 
-N = r"(\d+(?:\.\d*)?)"
-SPANS = (
-    ("compile", re.compile(rf"Compiled/Loaded model in {N} secs")),
-    ("compile", re.compile(rf"logging_callback:Compilation Time {N} s\b")),
-    ("compile", re.compile(rf"^\s*Compilation time: {N}s\.")),
-    ("compile", re.compile(rf"\bCompiled\. Duration {N} seconds")),
-    ("compile", re.compile(rf"\[INFO\] .{{19}}: +Total compile time: {N} seconds")),
-    ("run", re.compile(rf"\[INFO\] .{{19}}: Total runtime: {N} seconds")),
-    ("startup", re.compile(rf"^\s*Data loaded in {N} secs")),
-    ("train", re.compile(rf"^\s*Training time: {N} secs")),
+_N = r"(\d+(?:\.\d*)?)"
+_SPANS = (
+    ("compile", re.compile(rf"Compiled/Loaded model in {_N} secs")),
+    ("compile", re.compile(rf"logging_callback:Compilation Time {_N} s\b")),
+    ("compile", re.compile(rf"^\s*Compilation time: {_N}s\.")),
+    ("compile", re.compile(rf"\bCompiled\. Duration {_N} seconds")),
+    ("compile", re.compile(rf"\[INFO\] .{{19}}: +Total compile time: {_N} seconds")),
+    ("run", re.compile(rf"\[INFO\] .{{19}}: Total runtime: {_N} seconds")),
+    ("startup", re.compile(rf"^\s*Data loaded in {_N} secs")),
+    ("train", re.compile(rf"^\s*Training time: {_N} secs")),
 )
-BAR = re.compile(r"Graph compilation: 100%\|[^|]*\| 100/100 \[(?:(\d{1,4}):)?(\d\d):(\d\d)<")
-TOOK = re.compile(r"Finished training\. Time: .{0,40}It took: (\d{1,4}):(\d\d):(\d\d(?:\.\d*)?)")
-ENGINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z (?:P[LO]|popart):\w+\s+\d+\.\d+ \w: ")
-START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
-EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
-COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
-REPLICAS = re.compile(r"POPDIST_NUM_TOTAL_REPLICAS=(\d{1,6})\b")
-IPUS = re.compile(r"POPDIST_NUM_IPUS_PER_REPLICA=(\d{1,6})\b")
+_BAR = re.compile(r"Graph compilation: 100%\|[^|]*\| 100/100 \[(?:(\d{1,4}):)?(\d\d):(\d\d)<")
+_TOOK = re.compile(r"Finished training\. Time: .{0,40}It took: (\d{1,4}):(\d\d):(\d\d(?:\.\d*)?)")
+_ENGINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z (?:P[LO]|popart):\w+\s+\d+\.\d+ \w: ")
+_START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
+_EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
+_COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
+_REPLICAS = re.compile(r"POPDIST_NUM_TOTAL_REPLICAS=(\d{1,6})\b")
+_IPUS = re.compile(r"POPDIST_NUM_IPUS_PER_REPLICA=(\d{1,6})\b")
 
 
 class Reader:
@@ -73,25 +73,25 @@ class Reader:
         self.engine: dict[int, tuple[dict[str, Any], datetime]] = {}  # row of Poplar's own lines, by part
 
     def take(self, line: Line) -> bool:
-        for phase, pattern in SPANS:
+        for phase, pattern in _SPANS:
             if match := pattern.search(line.text):
                 if phase == "compile" and self.bar is not None:
                     self.bar["span_s"], self.bar = float(match[1]), None
                 else:
                     self.span(phase, line, float(match[1]))
                 return True
-        if match := BAR.search(line.text):
-            self.bar = self.span("compile", line, seconds(match[1], match[2], match[3]))
-        elif match := TOOK.search(line.text):
-            self.span("train", line, seconds(*match.groups()))
-        elif match := ENGINE.search(line.text):
+        if match := _BAR.search(line.text):
+            self.bar = self.span("compile", line, _seconds(match[1], match[2], match[3]))
+        elif match := _TOOK.search(line.text):
+            self.span("train", line, _seconds(*match.groups()))
+        elif match := _ENGINE.search(line.text):
             self.engine_line(match, line)
-        elif match := START.match(line.text):
+        elif match := _START.match(line.text):
             self.start(match, line)
-        elif match := EXIT.search(line.text):
+        elif match := _EXIT.search(line.text):
             self.rows.param("outcome", "error" if int(match[1]) else "completed", line.number)
-        elif COMMAND.search(line.text):
-            replicas, ipus = REPLICAS.search(line.text), IPUS.search(line.text)
+        elif _COMMAND.search(line.text):
+            replicas, ipus = _REPLICAS.search(line.text), _IPUS.search(line.text)
             if replicas and ipus:
                 self.rows.param("dp", int(replicas[1]), line.number)
                 self.rows.param("devices", int(replicas[1]) * int(ipus[1]), line.number)
@@ -102,7 +102,7 @@ class Reader:
 
     def span(self, phase: str, line: Line, span_s: float) -> dict[str, Any]:
         row = {
-            "attempt": self.rows.attempt, "rank": line.rank, "place": line.place, "phase": phase, "span_s": span_s,
+            "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": phase, "span_s": span_s,
             "origin": "logged",
         }  # fmt: skip
         self.rows.put("phases", line.number, row)
@@ -117,7 +117,7 @@ class Reader:
             row["span_s"] = max((ts - begun).total_seconds(), row["span_s"])
         else:
             row = {
-                "rank": line.rank, "place": line.place, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
+                "rank": line.rank, "place": line.location, "phase": "run", "span_s": 0.0, "origin": "derived", "ts": ts,
                 "ts_origin": "utc",
             }  # fmt: skip
             self.rows.put("phases", line.number, row)
@@ -131,5 +131,5 @@ class Reader:
         self.rows.add("phases", line.number, phase="run", origin="logged", ts=ts, ts_origin=origin)
 
 
-def seconds(hours: str | None, minutes: str, rest: str) -> float:
+def _seconds(hours: str | None, minutes: str, rest: str) -> float:
     return int(hours or 0) * 3600 + int(minutes) * 60 + float(rest)

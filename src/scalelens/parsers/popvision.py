@@ -23,27 +23,27 @@ from scalelens.parsing.source import HEAD, Source
 
 VERSION = 1
 
-ARCHIVE = b"!<arch>\n"
-SQLITE = b"SQLite format 3\0"
-KEYS = re.compile(rb'"(?:poptorch|popart|popxl|popvision|poplar(?:_?[Vv]ersion)?)"\s*:')
-SUFFIXES = {
+_ARCHIVE = b"!<arch>\n"
+_SQLITE = b"SQLite format 3\0"
+_KEYS = re.compile(rb'"(?:poptorch|popart|popxl|popvision|poplar(?:_?[Vv]ersion)?)"\s*:')
+_SUFFIXES = {
     "pvti": (".pvti",), "profile": ("profile.pop", "serialized_graph.capnp"), "cbor": ("debug.cbor",),
 }  # fmt: skip
-NEEDS_SDK = "needs Graphcore's SDK: docs/popvision.md has a script that exports it where `import pva` works"
-LIMIT = 1 << 20
+_NEEDS_SDK = "needs Graphcore's SDK: docs/popvision.md has a script that exports it where `import pva` works"
+_LIMIT = 1 << 20
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return kind(head, name) is not None
+    return _kind(head, name) is not None
 
 
-def kind(head: bytes, name: str) -> str | None:
+def _kind(head: bytes, name: str) -> str | None:
     """What a file is, from its content; the files that only the SDK reads have no sign that is known, but a name."""
-    if head.startswith(ARCHIVE):
+    if head.startswith(_ARCHIVE):
         return "archive"
-    if head.lstrip()[:1] == b"{" and KEYS.search(head) and b'"traceEvents"' not in head:
+    if head.lstrip()[:1] == b"{" and _KEYS.search(head) and b'"traceEvents"' not in head:
         return "json"
-    return next((what for what, suffix in SUFFIXES.items() if name.endswith(suffix)), None)
+    return next((what for what, suffix in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def read(source: Source, rows: Rows) -> str | None:
@@ -52,28 +52,28 @@ def read(source: Source, rows: Rows) -> str | None:
         head += block
         if len(head) >= HEAD:
             break
-    what = kind(head[:HEAD], source.name) or ""
+    what = _kind(head[:HEAD], source.name) or ""
     if what == "archive":
-        archive(source, rows)
+        _archive(source, rows)
     elif what == "json":
-        description(source, rows)
-    elif head.startswith(SQLITE):
-        tables(source, rows)
+        _description(source, rows)
+    elif head.startswith(_SQLITE):
+        _tables(source, rows)
     else:
-        rows.problem(None, f"{NAMES[what]} {NEEDS_SDK}")
-    return NAMES[what]
+        rows.problem(None, f"{_NAMES[what]} {_NEEDS_SDK}")
+    return _NAMES[what]
 
 
-NAMES = {
+_NAMES = {
     "archive": "binaries of an IPU's tiles", "json": "PopVision's description of a program", "pvti": "PopVision's trace",
     "profile": "Poplar's profile", "cbor": "Poplar's debug information",
 }  # fmt: skip
 
 
-def archive(source: Source, rows: Rows) -> None:
+def _archive(source: Source, rows: Rows) -> None:
     """An ar archive: names and sizes of its members."""
     content = b"".join(source.utf8())
-    at, count, size = len(ARCHIVE), 0, 0
+    at, count, size = len(_ARCHIVE), 0, 0
     while at + 60 <= len(content):
         header = content[at : at + 60]
         length = header[48:58].strip()
@@ -89,10 +89,10 @@ def archive(source: Source, rows: Rows) -> None:
     rows.param("popvision.binary_bytes", size, unit="bytes")
 
 
-def description(source: Source, rows: Rows) -> None:
+def _description(source: Source, rows: Rows) -> None:
     """framework.json or app.json: numbers and short texts, by their path."""
     try:
-        content = json.loads(b"".join(source.utf8())[: 16 * LIMIT])
+        content = json.loads(b"".join(source.utf8())[: 16 * _LIMIT])
     except (ValueError, RecursionError):
         rows.problem(None, "the description is cut, or its JSON is damaged")
         return
@@ -107,7 +107,7 @@ def description(source: Source, rows: Rows) -> None:
             rows.param(path, value)
 
 
-def tables(source: Source, rows: Rows) -> None:
+def _tables(source: Source, rows: Rows) -> None:
     """A trace that is a database: its layout is not public, so that its tables are named and no more."""
     with sqlite3.connect(":memory:") as base:
         try:
@@ -116,4 +116,4 @@ def tables(source: Source, rows: Rows) -> None:
         except sqlite3.Error as error:
             rows.problem(None, f"the database is damaged ({error})")
             return
-    rows.problem(None, f"PopVision's trace (tables {', '.join(sorted(names)) or 'none'}) {NEEDS_SDK}")
+    rows.problem(None, f"PopVision's trace (tables {', '.join(sorted(names)) or 'none'}) {_NEEDS_SDK}")

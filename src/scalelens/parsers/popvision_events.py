@@ -23,12 +23,12 @@ from scalelens.parsing.values import UNREADABLE_TIME
 
 VERSION = 1
 
-HEAD = re.compile(rb'\s*\{"pid": ?-?\d+, ?"tid": ?-?\d+, ?"depth": ?\d+, ?"label":')
-FAR = 9e15  # microseconds that nanoseconds of 64 bits can hold
+_HEAD = re.compile(rb'\s*\{"pid": ?-?\d+, ?"tid": ?-?\d+, ?"depth": ?\d+, ?"label":')
+_FAR = 9e15  # microseconds that nanoseconds of 64 bits can hold
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(HEAD.match(head))
+    return bool(_HEAD.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -38,15 +38,15 @@ def read(source: Source, rows: Rows) -> None:
         for line in lines:
             number += 1
             if line.strip():
-                event(line, number, rows)
+                _event(line, number, rows)
     if rest.strip():
-        event(rest, number + 1, rows)
+        _event(rest, number + 1, rows)
 
 
-def event(line: bytes, number: int, rows: Rows) -> None:
+def _event(line: bytes, number: int, rows: Rows) -> None:
     try:
         record = json.loads(line)
-        start, duration = nanoseconds(record["ts_us"]), nanoseconds(record.get("dur_us"))
+        start, duration = _nanoseconds(record["ts_us"]), _nanoseconds(record.get("dur_us"))
         label, channel = record["label"], record.get("channel")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         rows.problem(number, "the line is cut, or lacks a label or a time", line.decode("utf-8", "replace"))
@@ -56,16 +56,16 @@ def event(line: bytes, number: int, rows: Rows) -> None:
         return
     rows.add(
         "events", number, ph="X" if duration is not None else "i", name=str(label), start_ns=start,
-        duration_ns=duration, category=str(channel).lower() if channel else None, process=text(record.get("pid")),
-        thread=text(record.get("tid")), args=json.dumps({"depth": record["depth"]}) if record.get("depth") else None,
+        duration_ns=duration, category=str(channel).lower() if channel else None, process=_text(record.get("pid")),
+        thread=_text(record.get("tid")), args=json.dumps({"depth": record["depth"]}) if record.get("depth") else None,
     )  # fmt: skip
 
 
-def nanoseconds(microseconds: Any) -> int | None:
+def _nanoseconds(microseconds: Any) -> int | None:
     if isinstance(microseconds, bool) or not isinstance(microseconds, int | float):
         return None
-    return round(microseconds * 1000) if math.isfinite(microseconds) and abs(microseconds) < FAR else None
+    return round(microseconds * 1000) if math.isfinite(microseconds) and abs(microseconds) < _FAR else None
 
 
-def text(value: Any) -> str | None:
+def _text(value: Any) -> str | None:
     return None if value is None else str(value)

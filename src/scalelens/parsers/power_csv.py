@@ -25,37 +25,39 @@ import re
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Samples, Sensor, Stamp, epoch, stamp_of, watts
+from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
 
 VERSION = 3
 LAST = True  # any other format comes first
 
-IN_WATTS = re.compile(r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))")
-POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
-POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
-NO_POWER = re.compile(
+_IN_WATTS = re.compile(
+    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))"
+)
+_POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
+_POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
+_NO_POWER = re.compile(
     r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
-SCALES = {"w": 1.0, "watt": 1.0, "watts": 1.0, "mw": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3, "kw": 1e3}
-TIME = re.compile(
+_SCALES = {"w": 1.0, "watt": 1.0, "watts": 1.0, "mw": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3, "kw": 1e3}
+_TIME = re.compile(
     r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
     r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",
     re.IGNORECASE,
 )
-STEPS = re.compile(
+_STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)"
     r"|(?:step|iter|batch|epoch)_?(?:time|duration).*|(?:samples|images|tokens)(?:_per_|/)s.*|throughput.*",
     re.IGNORECASE,
 )
-DEVICE = re.compile(
+_DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
-NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
-OF = {
+_NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
+_OF = {
     "gpu": "gpu",
     "cpu": "cpu",
     "ipu": "ipu",
@@ -64,13 +66,13 @@ OF = {
     "memory": "memory",
     "module": "module",
 }
-WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
-MOST = 2000  # columns
-LONGEST = 100  # characters of a column's name
-LISTED = re.compile(r"power|watt", re.IGNORECASE)
+_WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(_OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+_MOST = 2000  # columns
+_LONGEST = 100  # characters of a column's name
+_LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
-class Column(NamedTuple):
+class _PowerColumn(NamedTuple):
     """A column of power."""
 
     k: int
@@ -80,14 +82,14 @@ class Column(NamedTuple):
     scope: str | None
 
 
-class Layout(NamedTuple):
+class _Layout(NamedTuple):
     """Where a table has what."""
 
     delimiter: str
     header: list[str]
     time: int
     unit: str | None  # of the times, as the name says
-    powers: list[Column]
+    powers: list[_PowerColumn]
     device: int | None
     node: int | None
 
@@ -96,75 +98,75 @@ def recognise(head: bytes, name: str) -> bool:
     first = below_comments(head)
     if len(first) < 2:
         return False
-    if LISTED.search(name) and is_list(head):
+    if _LISTED.search(name) and _is_list(head):
         return True
-    layout = layout_of(first[0])
+    layout = _layout_of(first[0])
     if layout is None:
         return False
-    cells = cells_of(first[1], layout.delimiter)
+    cells = _cells_of(first[1], layout.delimiter)
     return len(cells) == len(layout.header) and any(watts(cells[column.k]) is not None for column in layout.powers)
 
 
-def is_list(head: bytes) -> bool:
+def _is_list(head: bytes) -> bool:
     """Whether the lines are a number each; the last one may be cut."""
     return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
 
 
-def layout_of(text: str) -> Layout | None:
+def _layout_of(text: str) -> _Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
     delimiter = max(",;\t", key=text.count)
-    header = cells_of(text, delimiter) if text.count(delimiter) < MOST else []
-    if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > LONGEST:
+    header = _cells_of(text, delimiter) if text.count(delimiter) < _MOST else []
+    if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > _LONGEST:
         return None
-    if any(map(STEPS.fullmatch, header)):
+    if any(map(_STEPS.fullmatch, header)):
         return None
-    times = [k for k, name in enumerate(header) if TIME.fullmatch(name)]
-    powers = [column for k, name in enumerate(header) if (column := column_of(k, name))]
+    times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
+    powers = [column for k, name in enumerate(header) if (column := _column_of(k, name))]
     if not times or not powers:
         return None
-    devices = [k for k, name in enumerate(header) if DEVICE.fullmatch(name)]
-    nodes = [k for k, name in enumerate(header) if NODE.fullmatch(name)]
-    named_time = TIME.fullmatch(header[times[0]])
+    devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name)]
+    nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
+    named_time = _TIME.fullmatch(header[times[0]])
     unit = (named_time[1] or "").lower() if named_time else ""
     short = next(
         (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
     )
-    return Layout(
+    return _Layout(
         delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
         devices[0] if devices else None, nodes[0] if nodes else None,
     )  # fmt: skip
 
 
-def column_of(k: int, name: str) -> Column | None:
+def _column_of(k: int, name: str) -> _PowerColumn | None:
     """A column of power, by its name."""
-    match = IN_WATTS.fullmatch(name)
+    match = _IN_WATTS.fullmatch(name)
     unit = next((unit for unit in (match.groups()[1:] if match else ()) if unit), "").lower()
-    word = WORD.search(name)
-    scale = SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
-    if NO_POWER.search(name) or not (POWER.search(name) or (scale and word) or ("[" in name and scale)):
+    word = _WORD.search(name)
+    scale = _SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
+    if _NO_POWER.search(name) or not (_POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
-    label = POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
-    return Column(k, name, scale, (word[2] if word else None) or label, OF[word[1].lower()] if word else None)
+    label = _POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
+    return _PowerColumn(k, name, scale, (word[2] if word else None) or label, _OF[word[1].lower()] if word else None)
 
 
 def read(source: Source, rows: Rows) -> None:
-    if is_list(source.head()):
+    if _is_list(source.head()):
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
-    layout: Layout | None = None
-    usable: list[Column] = []
+    layout: _Layout | None = None
+    usable: list[_PowerColumn] = []
     samples = Samples(rows)
     for number, text, whole in lines_of(source):
         if text.startswith("#"):
             continue
         if layout is None:
-            layout = layout_of(text)
+            layout = _layout_of(text)
             if layout is None:  # a byte that is not text, elsewhere in the head of the file
                 rows.problem(number, "the header is damaged", text)
                 return
             header = layout.header
             continue
-        cells = cells_of(text, layout.delimiter)
+        cells = _cells_of(text, layout.delimiter)
         if cells == header:
             continue
         if len(cells) != len(header):
@@ -176,59 +178,59 @@ def read(source: Source, rows: Rows) -> None:
             if unread in (layout.time, layout.device, layout.node):
                 continue
         if not usable:
-            usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
+            usable = [column for column in layout.powers if column.scale or _has_unit(cells[column.k])]
             for column in (column for column in layout.powers if column not in usable):
                 why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
                 rows.problem(number, why, text)
             if not usable:
                 return
-        stamp = time_of(cells[layout.time], layout.unit)
+        stamp = _time_of(cells[layout.time], layout.unit)
         if stamp is None:
-            rows.problem(number, no_time(cells[layout.time], layout), text)
-            if is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
+            rows.problem(number, _no_time(cells[layout.time], layout), text)
+            if _is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
                 return  # nor will the others be
             continue
         for column in (column for column in usable if column.k != unread):
-            samples.power(number, sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
+            samples.power(number, _sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
 
 
-def no_time(cell: str, layout: Layout) -> str:
+def _no_time(cell: str, layout: _Layout) -> str:
     """Why a cell is not a time."""
     name, counts_in = layout.header[layout.time], epoch(cell)[1]
     if counts_in:
         return f"{name} says {layout.unit}, but the number counts {counts_in} since 1970"
     return (
-        f"{name} is not a number since 1970, and its name has no unit" if is_number(cell) else f"{name} is not a time"
+        f"{name} is not a number since 1970, and its name has no unit" if _is_number(cell) else f"{name} is not a time"
     )
 
 
-def sensor_of(column: Column, cells: list[str], layout: Layout) -> Sensor:
+def _sensor_of(column: _PowerColumn, cells: list[str], layout: _Layout) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
     if layout.device is None:
         return Sensor(node, column.device, column.scope)
-    word = WORD.search(layout.header[layout.device])
-    return Sensor(node, cells[layout.device], column.scope or (OF[word[1].lower()] if word else None))
+    word = _WORD.search(layout.header[layout.device])
+    return Sensor(node, cells[layout.device], column.scope or (_OF[word[1].lower()] if word else None))
 
 
-def time_of(text: str, unit: str | None) -> tuple[Stamp, str] | None:
+def _time_of(text: str, unit: str | None) -> tuple[Moment, str] | None:
     """A time; if the header names a unit, a number that is not one since 1970 counts from its own zero."""
     ns, since_1970_in = epoch(text)
     if ns is not None:
         return (ns, "utc") if unit in (None, since_1970_in) else None
-    if unit and is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
+    if unit and _is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
         return round(float(text) * EPOCH_UNITS[unit]), "relative"
     return stamp_of(text)
 
 
-def has_unit(text: str) -> bool:
+def _has_unit(text: str) -> bool:
     """Whether a cell says its own unit, or that it has no value."""
     return bool(re.fullmatch(r"[\d.]+ ?(?:m|k)?W", text)) and not UNAVAILABLE.fullmatch(text)
 
 
-def is_number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     return bool(re.fullmatch(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?", text))
 
 
-def cells_of(text: str, delimiter: str) -> list[str]:
+def _cells_of(text: str, delimiter: str) -> list[str]:
     return [cell.strip().strip('"') for cell in text.split(delimiter)]

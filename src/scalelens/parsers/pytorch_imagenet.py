@@ -35,8 +35,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.lines import Line
-from scalelens.parsing.number_fields import Places
+from scalelens.parsing.dispatch import Line
+from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising
 from scalelens.parsing.rows import Rows
 from scalelens.tables import FLOAT
@@ -47,23 +47,23 @@ ANCHORS = (
     "=> using pre-trained model '", "Use GPU: ",
 )  # fmt: skip
 
-NUMBER = r"([-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
-PIECE = re.compile(r"(?:Epoch|Test): \[")
-RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
-HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
-CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
-METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{NUMBER}(\s*\(\s*{NUMBER}\s*\))?(?=\s|$)")
-SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
-SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
-TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
+_NUMBER = r"([-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
+_PIECE = re.compile(r"(?:Epoch|Test): \[")
+_RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
+_HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
+_CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
+_METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
+_SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
+_SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
+_TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
-FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
-COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
-HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
-Shape = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
+_FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
+_COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
+_HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
+_Meters = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
 
 
-class Log:
+class _Log:
     """State of the lines that have one label of the launcher."""
 
     def __init__(self, gpus: frozenset[str] = frozenset()) -> None:
@@ -96,20 +96,20 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.logs: dict[tuple[int | None, str | None], Log] = {}
-        self.shapes: dict[str, Shape] = {}  # of the last record that was whole, by phase
+        self.logs: dict[tuple[int | None, str | None], _Log] = {}
+        self.shapes: dict[str, _Meters] = {}  # of the last record that was whole, by phase
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
         self.form: RecordForm | None = None  # of the record of the training that was taken last
 
     def take(self, line: Line) -> bool:
-        if setting := SETTING.search(line.text):
+        if setting := _SETTING.search(line.text):
             if setting[2]:
                 self.log(line).announce(setting[2])
             self.model = setting[1] or self.model
             return True
-        starts = [match.start() for match in PIECE.finditer(line.text)]
+        starts = [match.start() for match in _PIECE.finditer(line.text)]
         if not starts:
             return self.summary(line)
         pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -121,9 +121,9 @@ class Reader:
         if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
             self.rows.param("log_writers", writers, origin="inferred")
 
-    def log(self, line: Line) -> Log:
-        label = (line.rank, line.place)
-        return self.logs.get(label) or self.logs.setdefault(label, Log())
+    def log(self, line: Line) -> _Log:
+        label = (line.rank, line.location)
+        return self.logs.get(label) or self.logs.setdefault(label, _Log())
 
     def cut(self, line: Line, why: str = "the record is cut, or something else was printed into it") -> bool:
         self.rows.problem(line.number, why, line.text)
@@ -131,22 +131,22 @@ class Reader:
 
     def summary(self, line: Line) -> bool:
         """Accuracy of an epoch.  Older torchvision prints the same line."""
-        match = SUMMARY.match(line.text)
+        match = _SUMMARY.match(line.text)
         if not self.shapes and (self.torchvision or not match):
             return False
         if not match:
             return self.cut(line)
         accuracies = [(f"* {match[k]}", float(match[k + 1]), "%") for k in (1, 3)]
-        self.rows.metrics(line.number, *whose(line, self.log(line)), self.log(line).step, accuracies)
+        self.rows.metrics(line.number, *_whose(line, self.log(line)), self.log(line).step, accuracies)
         return True
 
     def record(self, text: str, line: Line) -> bool:
-        head = RECORD.match(text)
+        head = _RECORD.match(text)
         if not head:
-            self.torchvision |= bool(TORCHVISION.match(text))
-            return bool(self.shapes and CUT.match(text)) and self.cut(line)
+            self.torchvision |= bool(_TORCHVISION.match(text))
+            return bool(self.shapes and _CUT.match(text)) and self.cut(line)
         fields, end = [], head.end()
-        while field := METER.match(text, end):
+        while field := _METER.match(text, end):
             fields.append(field)
             end = field.end()
         shape = tuple((field[1], bool(field[3])) for field in fields)
@@ -154,11 +154,11 @@ class Reader:
             return False
         phase = "train" if head[1] else "validation"
         known = self.shapes.get(phase, ())
-        begun = is_cut(shape, known)
-        if not shape or begun or (shape != known and not has_accuracy(shape)):
+        begun = _is_cut(shape, known)
+        if not shape or begun or (shape != known and not _has_accuracy(shape)):
             if shape and not begun:
                 self.shapes[phase] = shape
-                return self.cut(line, FIRST)
+                return self.cut(line, _FIRST)
             return self.cut(line)
         self.shapes[phase] = shape
         if row := self.position(head, text, line):
@@ -170,9 +170,9 @@ class Reader:
 
     def take_records(self, records: Records) -> int:
         """Records of one writer behind the first batch of an epoch, whose steps rise; not the last of them."""
-        rows, label = self.rows, (records.prefix.rank, records.prefix.place)
-        log, following = self.logs.get(label), rows.following(None, label_text(*label))
-        head = HEAD.fullmatch(records.form.head)
+        rows, label = self.rows, (records.prefix.rank, records.prefix.location)
+        log, following = self.logs.get(label), rows.following(None, _label_text(*label))
+        head = _HEAD.fullmatch(records.form.head)
         if not head or not log or not following or log.writers > 1 or log.base is None or not self.run:
             return 0
         attempt, launch = following
@@ -195,14 +195,14 @@ class Reader:
         return count
 
     def add_columns(
-        self, records: Records, values: dict[str, pa.Array], steps: Places, epochs: Places, attempt: int
+        self, records: Records, values: dict[str, pa.Array], steps: Integers, epochs: Integers, attempt: int
     ) -> None:
         """What `add` does, for records of the training whose `Data` is the wait for data."""
-        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.place, "step": steps}
+        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.location, "step": steps}
         row: dict[str, Any] = {"phase": "train", "epoch": epochs, "attempt": attempt}
         for name, numbers in values.items():
-            if name in COLUMNS:
-                row[COLUMNS[name]] = pc.divide(numbers, HUNDRED) if COLUMNS[name] == "accuracy" else numbers
+            if name in _COLUMNS:
+                row[_COLUMNS[name]] = pc.divide(numbers, _HUNDRED) if _COLUMNS[name] == "accuracy" else numbers
             else:
                 unit = "%" if "@" in name else None
                 metric = {"attempt": self.rows.attempt, "name": name, "value": numbers, "unit": unit, "stat": "value"}
@@ -215,7 +215,7 @@ class Reader:
         if head[1] and self.run != (run := (total, self.model)):
             if self.run is not None:
                 self.rows.new_part()
-                self.logs = {label: Log(log.gpus) for label, log in self.logs.items()}
+                self.logs = {label: _Log(log.gpus) for label, log in self.logs.items()}
             self.run = run
             self.rows.param("framework", "pytorch", line.number, origin="inferred")
             self.rows.param("model", self.model, line.number)
@@ -232,7 +232,7 @@ class Reader:
         log.texts.add(text)
         step = (epoch or 0) * total + index
         if head[1]:
-            place = label_text(line.rank, line.place)
+            place = _label_text(line.rank, line.location)
             log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=place).attempt)
             log.step = self.rows.step = step
             self.rows.steps_line = line.number
@@ -241,34 +241,34 @@ class Reader:
     def add(self, values: dict[str, float], row: dict[str, Any], line: Line) -> None:
         metrics: list[tuple[str, float, str | None]] = []
         for name, value in values.items():
-            if name in COLUMNS and (name != "Data" or value <= values["Time"]):
-                row[COLUMNS[name]] = value / 100 if COLUMNS[name] == "accuracy" else value
+            if name in _COLUMNS and (name != "Data" or value <= values["Time"]):
+                row[_COLUMNS[name]] = value / 100 if _COLUMNS[name] == "accuracy" else value
             else:
                 called = name if row["phase"] == "train" else f"Test: {name}"
                 metrics.append((called, value, "%" if "@" in name else None))
-        rank, place = whose(line, self.log(line))
+        rank, place = _whose(line, self.log(line))
         row.update(rank=rank, place=place, value_kind="instant", averaged_steps=1)
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, rank, place, row["step"], metrics)
 
 
-def whose(line: Line, log: Log) -> tuple[int | None, str | None]:
+def _whose(line: Line, log: _Log) -> tuple[int | None, str | None]:
     """Rank of a record.  A label that several writers share is that of the task that started them."""
     if log.writers > 1 and line.rank is not None:
         return None, str(line.rank)
-    return line.rank, line.place
+    return line.rank, line.location
 
 
-def label_text(rank: int | None, place: str | None) -> str:
+def _label_text(rank: int | None, place: str | None) -> str:
     """The label of a launcher, behind which several writers may stand."""
     return ":".join(str(label) for label in (rank, place) if label is not None)
 
 
-def has_accuracy(shape: Shape) -> bool:
+def _has_accuracy(shape: _Meters) -> bool:
     return shape[-1][1] and any(name.endswith("@1") for name, _ in shape)
 
 
-def is_cut(shape: Shape, whole: Shape) -> bool:
+def _is_cut(shape: _Meters, whole: _Meters) -> bool:
     """Whether a record of this shape is the beginning of one of that shape."""
     if not shape or len(shape) > len(whole) or shape == whole:
         return False

@@ -30,19 +30,19 @@ from scalelens.parsing.values import amount, json_count, json_number
 
 VERSION = 1
 
-PASSED = ("pass", "success", "xpass")
-FAILED = ("fail", "failure")
-NEVER_RAN = ("skip", "fail_deps")
-SPANS = ("time_setup", "time_compile", "time_run", "time_sanity", "time_performance", "time_total")
-FACTS = {
+_PASSED = ("pass", "success", "xpass")
+_FAILED = ("fail", "failure")
+_NEVER_RAN = ("skip", "fail_deps")
+_SPANS = ("time_setup", "time_compile", "time_run", "time_sanity", "time_performance", "time_total")
+_FACTS = {
     "unique_name": "reframe_test",
     "partition": "partition",
     "environ": "environment",
     "environment": "environment",
 }
-COUNTED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
+_COUNTED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
 
-Dict = dict[str, Any]
+_Dict = dict[str, Any]
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -59,44 +59,44 @@ def read(source: Source, rows: Rows) -> str | None:
         rows.problem(getattr(error, "lineno", None), "the report is cut, or its JSON is damaged")
         return None
     skipped, begun = 0, False
-    for number, case in enumerate(cases_of(report), 1):
+    for number, case in enumerate(_cases_of(report), 1):
         if not isinstance(case, dict) or not isinstance(case.get("result"), str):
             rows.problem(number, "the test has no result", str(case)[:200])
-        elif case["result"] in NEVER_RAN:
+        elif case["result"] in _NEVER_RAN:
             skipped += 1
         else:
             if begun:
                 rows.new_part()
             begun = True
-            facts(number, case, rows)
-            values(number, case, rows)
+            _facts(number, case, rows)
+            _values(number, case, rows)
     return f"{skipped} tests were skipped" if skipped else None
 
 
-def cases_of(report: Any) -> Iterator[Any]:
+def _cases_of(report: Any) -> Iterator[Any]:
     """Tests of all rounds, in the order of the file."""
-    for round_ in list_of(report, "runs"):
-        yield from list_of(round_, "testcases")
+    for round_ in _list_of(report, "runs"):
+        yield from _list_of(round_, "testcases")
 
 
-def list_of(holder: Any, key: str) -> list[Any]:
+def _list_of(holder: Any, key: str) -> list[Any]:
     return found if isinstance(holder, dict) and isinstance(found := holder.get(key), list) else []
 
 
-def facts(number: int, case: Dict, rows: Rows) -> None:
+def _facts(number: int, case: _Dict, rows: Rows) -> None:
     """What ran where, and how it ended."""
     variables = case.get("check_vars")
     said = {**(variables if isinstance(variables, dict) else {}), **case}
     system, _, partition = str(said.get("system") or "").partition(":")
     rows.param("system", system or None, number)
     rows.param("partition", partition or None, number)
-    for key, fact in FACTS.items():
+    for key, fact in _FACTS.items():
         rows.param(fact, text if isinstance(text := said.get(key), str) and text != "<undefined>" else None, number)
-    for key in COUNTED:
+    for key in _COUNTED:
         rows.param(key, json_count(said.get(key)), number)
-    hosts = [str(host) for host in list_of(said, "nodelist") or list_of(said, "job_nodelist")]
+    hosts = [str(host) for host in _list_of(said, "nodelist") or _list_of(said, "job_nodelist")]
     rows.param("nodes", len({*hosts}) or None, number)
-    rows.param("outcome", outcome(case), number)
+    rows.param("outcome", _outcome(case), number)
     job_id = said.get("jobid")
     if said.get("scheduler") == "local" or not str(job_id or "").split("_")[0].isdecimal():
         return
@@ -109,13 +109,13 @@ def facts(number: int, case: Dict, rows: Rows) -> None:
     )  # fmt: skip
 
 
-def outcome(case: Dict) -> str | None:
-    if case["result"] in PASSED or (case["result"] in FAILED and case.get("fail_phase") == "performance"):
+def _outcome(case: _Dict) -> str | None:
+    if case["result"] in _PASSED or (case["result"] in _FAILED and case.get("fail_phase") == "performance"):
         return "completed"
-    return "cancelled" if case["result"] == "abort" else "error" if case["result"] in FAILED else None
+    return "cancelled" if case["result"] == "abort" else "error" if case["result"] in _FAILED else None
 
 
-def values(number: int, case: Dict, rows: Rows) -> None:
+def _values(number: int, case: _Dict, rows: Rows) -> None:
     """Performance variables and times of the stages."""
     named = case.get("perfvalues")
     measured = [
@@ -125,7 +125,7 @@ def values(number: int, case: Dict, rows: Rows) -> None:
     ]
     measured += [
         (str(variable.get("name")), variable.get("value"), variable.get("unit"))
-        for variable in list_of(case, "perfvars")
+        for variable in _list_of(case, "perfvars")
         if isinstance(variable, dict)
     ]
     for name, value, unit in measured:
@@ -133,6 +133,6 @@ def values(number: int, case: Dict, rows: Rows) -> None:
             rows.problem(number, f"the value of {name} is not a number", str(value))
         else:
             rows.metric(number, None, None, None, name, found, unit if isinstance(unit, str) and unit else None)
-    for name in SPANS:
+    for name in _SPANS:
         if (span := amount(case.get(name))) is not None:
             rows.metric(number, None, None, None, name, span, "s")

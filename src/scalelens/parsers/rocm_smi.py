@@ -28,30 +28,30 @@ from scalelens.tabular.cells import cells_of, first_lines, lines_of
 
 VERSION = 3
 
-POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
-OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
-HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
-SCALES = {"W": 1.0, "mW": 1e-3}
-LOOKED_AT = 5  # lines in which a header must stand
+_POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
+_OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
+_HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
+_SCALES = {"W": 1.0, "mW": 1e-3}
+_LOOKED_AT = 5  # lines in which a header must stand
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(HEADER.match(line) or OBJECT.match(line) for line in first_lines(head)[:LOOKED_AT])
+    return any(_HEADER.match(line) or _OBJECT.match(line) for line in first_lines(head)[:_LOOKED_AT])
 
 
 def read(source: Source, rows: Rows) -> None:
     devices: set[str] = set()
     powered: set[str] = set()
-    for _, _, values in records(source):
+    for _, _, values in _records(source):
         if values and "device" in values:
             devices.add(values["device"])
-            if any((watts(value) or 0) > 0 for name, value in values.items() if POWER.fullmatch(name)):
+            if any((watts(value) or 0) > 0 for name, value in values.items() if _POWER.fullmatch(name)):
                 powered.add(values["device"])
     packages = whole_packages(devices, powered)
     samples = Samples(rows)
     line_stamp = None
     timeless = 0
-    for number, text, values in records(source):
+    for number, text, values in _records(source):
         if values is None:
             rows.problem(number, "the line is cut, or has other columns than the header", text)
         elif "device" not in values:
@@ -60,7 +60,7 @@ def read(source: Source, rows: Rows) -> None:
             first = next(iter(values))
             stamp = line_stamp if first == "device" else stamp_of(values[first])
             timeless = timeless or (0 if stamp else number)
-            powers = [(value, SCALES[named[1]]) for name, value in values.items() if (named := POWER.fullmatch(name))]
+            powers = [(value, _SCALES[named[1]]) for name, value in values.items() if (named := _POWER.fullmatch(name))]
             known = [(power, scale) for power, scale in powers if watts(power) == watts(power)]
             sensor = Sensor(None, values["device"], "oam" if values["device"] in packages else "gpu")
             for power, scale in known[:1] or powers[:1]:
@@ -69,13 +69,13 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(timeless, "the samples have no time (rocm-smi prints none): no energy follows from them")
 
 
-def records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
+def _records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
     """Values of each card by name; an empty dict for a line that only holds a time, None for a line that is cut."""
     header: list[str] = []
     for number, text, whole in lines_of(source):
         row = cells_of(text)
         if text.lstrip().startswith('{"'):
-            yield from of_json(number, text)
+            yield from _of_json(number, text)
         elif "device" in row:
             header = row
         elif len(row) == 1 and stamp_of(row[0]):
@@ -84,7 +84,7 @@ def records(source: Source) -> Iterator[tuple[int, str, dict[str, str] | None]]:
             yield number, text, dict(zip(header, row, strict=True)) if whole and len(row) == len(header) else None
 
 
-def of_json(number: int, text: str) -> Iterator[tuple[int, str, dict[str, str] | None]]:
+def _of_json(number: int, text: str) -> Iterator[tuple[int, str, dict[str, str] | None]]:
     try:
         cards = json.loads(text)
         for card, fields in cards.items():

@@ -19,19 +19,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("ROCm System Management Interface", ": Card series:", ": Card Series:", "VRAM Total Memory (B): ")
 
-HEADER = re.compile(r"\s*=+ *ROCm System Management Interface *=+\s*\Z")
-INSIDE = re.compile(r"\s*(?:=|\Z|GPU\b|Device\b|\(|Name\b|\d{1,3}\s)")
-END = re.compile(r"\s*=+ *End of ROCm SMI Log *=+")
-ROW = re.compile(r"\s*(\d{1,3})\s+\S.*?(?:(?<!\d)\d[\d.]*%|N/A)\s+(?:\d[\d.]*%|N/A)\s*\Z")
-CAP = re.compile(r"\s(?:auto|manual|high|low|profile_\w+|perf_\w+)\s+(\d+(?:\.\d*)?)W\s", re.IGNORECASE)
-NAME = re.compile(r"\s*GPU\[(\d{1,3})\]\s*: Card [sS]eries:\s*(\S.{0,80}?)\s*\Z")
-MEMORY = re.compile(r"\s*GPU\[\d{1,3}\]\s*: VRAM Total Memory \(B\): (\d{1,15})\s*\Z")
+_HEADER = re.compile(r"\s*=+ *ROCm System Management Interface *=+\s*\Z")
+_INSIDE = re.compile(r"\s*(?:=|\Z|GPU\b|Device\b|\(|Name\b|\d{1,3}\s)")
+_END = re.compile(r"\s*=+ *End of ROCm SMI Log *=+")
+_ROW = re.compile(r"\s*(\d{1,3})\s+\S.*?(?:(?<!\d)\d[\d.]*%|N/A)\s+(?:\d[\d.]*%|N/A)\s*\Z")
+_CAP = re.compile(r"\s(?:auto|manual|high|low|profile_\w+|perf_\w+)\s+(\d+(?:\.\d*)?)W\s", re.IGNORECASE)
+_NAME = re.compile(r"\s*GPU\[(\d{1,3})\]\s*: Card [sS]eries:\s*(\S.{0,80}?)\s*\Z")
+_MEMORY = re.compile(r"\s*GPU\[\d{1,3}\]\s*: VRAM Total Memory \(B\): (\d{1,15})\s*\Z")
 
 
 class Reader:
@@ -43,30 +43,30 @@ class Reader:
         self.named: dict[tuple[int | None, str | None], dict[int, int]] = {}  # the same of the names, by node
 
     def take(self, line: Line) -> bool:
-        if HEADER.match(line.text):
+        if _HEADER.match(line.text):
             self.table = {}
-            self.claims = INSIDE
+            self.claims = _INSIDE
             return True
         self.claims = None
         return self.device(line)
 
     def more(self, line: Line) -> None:
-        if END.match(line.text):  # a table into which another node printed its own has none
+        if _END.match(line.text):  # a table into which another node printed its own has none
             self.count(self.table)
             self.table = {}
-        elif not self.device(line) and (row := ROW.match(line.text)):
+        elif not self.device(line) and (row := _ROW.match(line.text)):
             self.table[int(row[1])] = line.number
-            if (cap := CAP.search(line.text)) and float(cap[1]) > 0:
+            if (cap := _CAP.search(line.text)) and float(cap[1]) > 0:
                 self.rows.param("device_power_cap", float(cap[1]), line.number, "W", "environment")
 
     def device(self, line: Line) -> bool:
         """A line that says something of one device."""
-        if match := NAME.match(line.text):
-            self.named.setdefault((line.rank, line.place), {})[int(match[1])] = line.number
+        if match := _NAME.match(line.text):
+            self.named.setdefault((line.rank, line.location), {})[int(match[1])] = line.number
             self.rows.param("device_model", match[2], line.number, origin="environment")
             unit = "gcd" if re.search(r"\bMI250X?\b", match[2]) else "gpu"
             self.rows.param("device_unit", unit, line.number, origin="inferred")
-        elif match := MEMORY.match(line.text):
+        elif match := _MEMORY.match(line.text):
             self.rows.param("device_memory", match[1], line.number, "bytes", "environment")
         return bool(match)
 

@@ -25,12 +25,12 @@ from scalelens.parsing.nsight_processes import RANK_VARIABLES
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database
-from scalelens.parsing.values import json_whole, rank_in_name, whole
+from scalelens.parsing.values import integer, json_integer, rank_in_name
 
 VERSION = 1
 
-SIZES = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y", "grid_size_z")
-NEEDED = {
+_SIZES = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y", "grid_size_z")
+_NEEDED = {
     "rocpd_string": {"id", "guid", "string"},
     "rocpd_event": {"id", "guid", "category_id", "stack_id", "extdata"},
     "rocpd_info_process": {"id", "guid", "nid", "pid", "environment"},
@@ -38,40 +38,40 @@ NEEDED = {
     "rocpd_info_thread": {"id", "guid", "tid"},
     "rocpd_info_agent": {"id", "guid", "type", "type_index", "product_name"},
     "rocpd_info_kernel_symbol": {"id", "guid", "kernel_name", "display_name"},
-    "rocpd_kernel_dispatch": {"guid", "pid", "agent_id", "kernel_id", "stream_id", "start", "end", "event_id", *SIZES},
+    "rocpd_kernel_dispatch": {"guid", "pid", "agent_id", "kernel_id", "stream_id", "start", "end", "event_id", *_SIZES},
     "rocpd_memory_copy": {"guid", "pid", "dst_agent_id", "src_agent_id", "name_id", "stream_id", "start", "end", "size",
                           "event_id"},
     "rocpd_region": {"guid", "pid", "tid", "name_id", "start", "end", "event_id"},
 }  # fmt: skip
-NAMED = "LEFT JOIN rocpd_string s ON s.id = x.name_id AND s.guid = x.guid"
-CALLED = "LEFT JOIN rocpd_event e ON e.id = x.event_id AND e.guid = x.guid"
+_NAMED = "LEFT JOIN rocpd_string s ON s.id = x.name_id AND s.guid = x.guid"
+_CALLED = "LEFT JOIN rocpd_event e ON e.id = x.event_id AND e.guid = x.guid"
 # Each gives guid, pid, start, end, correlation, name, category, process, thread, stream and arguments.
-KERNELS = f"""
+_KERNELS = f"""
 SELECT x.guid, x.pid, x.start, x."end", e.stack_id, coalesce(nullif(k.display_name, ''), k.kernel_name), 'kernel',
-       a.type_index, NULL, x.stream_id, json_object({", ".join(f"'{size}', x.{size}" for size in SIZES)})
-FROM rocpd_kernel_dispatch x {CALLED}
+       a.type_index, NULL, x.stream_id, json_object({", ".join(f"'{size}', x.{size}" for size in _SIZES)})
+FROM rocpd_kernel_dispatch x {_CALLED}
 LEFT JOIN rocpd_info_kernel_symbol k ON k.id = x.kernel_id AND k.guid = x.guid
 LEFT JOIN rocpd_info_agent a ON a.id = x.agent_id AND a.guid = x.guid"""
-COPIES = f"""
+_COPIES = f"""
 SELECT x.guid, x.pid, x.start, x."end", e.stack_id, s.string, 'gpu_memcpy',
        CASE 'GPU' WHEN d.type THEN d.type_index WHEN o.type THEN o.type_index END, NULL, x.stream_id,
        json_object('bytes', x.size)
-FROM rocpd_memory_copy x {CALLED} {NAMED}
+FROM rocpd_memory_copy x {_CALLED} {_NAMED}
 LEFT JOIN rocpd_info_agent d ON d.id = x.dst_agent_id AND d.guid = x.guid
 LEFT JOIN rocpd_info_agent o ON o.id = x.src_agent_id AND o.guid = x.guid"""
-REGIONS = f"""
+_REGIONS = f"""
 SELECT x.guid, x.pid, x.start, x."end", e.stack_id,
        coalesce(CASE WHEN json_valid(e.extdata) THEN json_extract(e.extdata, '$.message') END, s.string),
        lower(c.string), p.pid, t.tid, NULL, NULL
-FROM rocpd_region x {CALLED} {NAMED}
+FROM rocpd_region x {_CALLED} {_NAMED}
 LEFT JOIN rocpd_string c ON c.id = e.category_id AND c.guid = x.guid
 LEFT JOIN rocpd_info_process p ON p.id = x.pid AND p.guid = x.guid
 LEFT JOIN rocpd_info_thread t ON t.id = x.tid AND t.guid = x.guid"""
-PROCESSES = """
+_PROCESSES = """
 SELECT p.guid, p.id, p.environment, n.hostname FROM rocpd_info_process p
 LEFT JOIN rocpd_info_node n ON n.id = p.nid AND n.guid = p.guid ORDER BY n.hostname, p.pid"""
 
-Owners = dict[tuple[str, int], int]
+_Owners = dict[tuple[str, int], int]
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -81,17 +81,17 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     try:
         with sqlite_database(source) as database:
-            lacking = [view for view, columns in NEEDED.items() if not columns <= database.columns.get(view, set())]
+            lacking = [view for view, columns in _NEEDED.items() if not columns <= database.columns.get(view, set())]
             if lacking:
                 rows.problem(None, f"the database lacks columns of schema 3 in {', '.join(lacking)}: it is not read")
                 return None
-            owners, rank = processes_of(database, source.name, rows)
+            owners, rank = _processes_of(database, source.name, rows)
             line = 0
-            for query in (KERNELS, COPIES, REGIONS):
+            for query in (_KERNELS, _COPIES, _REGIONS):
                 for batch in database.batches(query):
                     for record in batch:
                         line += 1
-                        event(line, record, owners, rank, rows)
+                        _event(line, record, owners, rank, rows)
             rows.part = 0
     except sqlite3.Error as error:
         rows.problem(None, f"the database is cut or damaged ({error}): what was read before is kept")
@@ -99,15 +99,15 @@ def read(source: Source, rows: Rows) -> str | None:
     return "nothing says which ranks its processes are: each is a run of its own" if len(owners) > 1 else None
 
 
-def processes_of(database: Database, name: str, rows: Rows) -> tuple[Owners, int | None]:
+def _processes_of(database: Database, name: str, rows: Rows) -> tuple[_Owners, int | None]:
     """The number of each process, from 0, and the rank where there is one process.
 
     Of the environment only the launcher's variables are kept: others may be secrets.
     """
-    found = database.rows(PROCESSES)
-    environment = variables(found[0][2]) if len(found) == 1 else {}
+    found = database.rows(_PROCESSES)
+    environment = _variables(found[0][2]) if len(found) == 1 else {}
     told = next((environment[key] for key in RANK_VARIABLES if environment.get(key, "").isdecimal()), None)
-    rank = (whole(told) if told else rank_in_name(name)) if len(found) == 1 else None
+    rank = (integer(told) if told else rank_in_name(name)) if len(found) == 1 else None
     rows.param("job_id", environment.get("SLURM_JOB_ID"), origin="environment")
     rows.param("devices", environment.get("WORLD_SIZE"), origin="environment")
     gpus = "SELECT DISTINCT guid, product_name FROM rocpd_info_agent WHERE type = 'GPU' AND product_name <> ''"
@@ -121,7 +121,7 @@ def processes_of(database: Database, name: str, rows: Rows) -> tuple[Owners, int
     return {(guid, key): number for number, (guid, key, _, _) in enumerate(found)}, rank
 
 
-def variables(environment: Any) -> dict[str, str]:
+def _variables(environment: Any) -> dict[str, str]:
     try:
         found = json.loads(environment)
     except (TypeError, ValueError, RecursionError):
@@ -129,16 +129,16 @@ def variables(environment: Any) -> dict[str, str]:
     return {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
 
 
-def event(line: int, record: tuple[Any, ...], owners: Owners, rank: int | None, rows: Rows) -> None:
+def _event(line: int, record: tuple[Any, ...], owners: _Owners, rank: int | None, rows: Rows) -> None:
     guid, pid, start, end, correlation, name, category, process, thread, stream, args = record
-    if json_whole(start) is None or json_whole(end) is None or end < start:
+    if json_integer(start) is None or json_integer(end) is None or end < start:
         rows.problem(line, "the start or the end is no time, or the end comes first", str(record))
         return
     rows.part = number = owners.get((guid, pid), 0)
-    related = json_whole(correlation, 32)
+    related = json_integer(correlation, 32)
     rows.put("events", line, {
         "rank": rank, "ph": "X", "name": None if name is None else str(name), "category": category, "start_ns": start,
         "duration_ns": end - start, "correlation": None if related is None else related + (number << 32),
         "process": None if process is None else str(process), "thread": None if thread is None else str(thread),
-        "stream": json_whole(stream), "args": args,
+        "stream": json_integer(stream), "args": args,
     })  # fmt: skip

@@ -34,78 +34,78 @@ from scalelens.parsing.values import rank_in_name
 
 VERSION = 1
 
-RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
-RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')
-BETWEEN = re.compile(
+_RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
+_RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')
+_BETWEEN = re.compile(
     rb'(?:\]\s*,\s*"\w+"\s*:\s*\[\s*)+(?=\{\s*"size"|\Z)'
 )  # the end of one array and the start of another
-END = re.compile(rb'(?:\A\s*"\w+"\s*:\s*\[)?\s*\]\s*(?:,\s*"\w+"\s*:\s*\[\s*\]\s*)*\}\s*\}\s*\]\s*\}\s*\Z')
-WINDOW = 1 << 16
+_END = re.compile(rb'(?:\A\s*"\w+"\s*:\s*\[)?\s*\]\s*(?:,\s*"\w+"\s*:\s*\[\s*\]\s*)*\}\s*\}\s*\]\s*\}\s*\Z')
+_WINDOW = 1 << 16
 
 
-Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # what a column holds
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # what a column holds
 
 
-class Id(msgspec.Struct, frozen=True):
-    handle: Number | None = None
-    internal: Number | None = None
+class _Id(msgspec.Struct, frozen=True):
+    handle: _Number | None = None
+    internal: _Number | None = None
 
 
-class Agent(msgspec.Struct, frozen=True):
-    id: Id = Id()
+class _Agent(msgspec.Struct, frozen=True):
+    id: _Id = _Id()
     product_name: str = ""
     name: str = ""
     gpu_index: int = -1
 
 
-class Kernel(msgspec.Struct, frozen=True):
+class _Kernel(msgspec.Struct, frozen=True):
     kernel_id: int
     kernel_name: str = ""
     formatted_kernel_name: str = ""
 
 
-class Kind(msgspec.Struct, frozen=True):
+class _Kind(msgspec.Struct, frozen=True):
     kind: str = ""
     operations: list[str] = []
 
 
-class Strings(msgspec.Struct, frozen=True):
-    buffer_records: list[Kind] = []
+class _Strings(msgspec.Struct, frozen=True):
+    buffer_records: list[_Kind] = []
 
 
-class Metadata(msgspec.Struct, frozen=True):
+class _Metadata(msgspec.Struct, frozen=True):
     pid: int | None = None
     node: dict[str, Any] = {}
 
 
-class Process(msgspec.Struct, frozen=True):
-    metadata: Metadata = Metadata()
-    agents: list[Agent] = []
-    strings: Strings = Strings()
-    kernel_symbols: list[Kernel] = []
+class _TracedProcess(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    agents: list[_Agent] = []
+    strings: _Strings = _Strings()
+    kernel_symbols: list[_Kernel] = []
 
 
-class Dispatch(msgspec.Struct, frozen=True, gc=False):
-    agent_id: Id = Id()
-    queue_id: Id = Id()
+class _Dispatch(msgspec.Struct, frozen=True, gc=False):
+    agent_id: _Id = _Id()
+    queue_id: _Id = _Id()
     kernel_id: int | None = None
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class _Record(msgspec.Struct, frozen=True, gc=False):
     kind: int
-    start_timestamp: Number
-    end_timestamp: Number
+    start_timestamp: _Number
+    end_timestamp: _Number
     operation: int | None = None
     thread_id: int | None = None
-    correlation_id: Id = Id()
-    stream_id: Id = Id()
-    dst_agent_id: Id = Id()
-    dispatch_info: Dispatch = Dispatch()
+    correlation_id: _Id = _Id()
+    stream_id: _Id = _Id()
+    dst_agent_id: _Id = _Id()
+    dispatch_info: _Dispatch = _Dispatch()
 
 
-DOCUMENT = msgspec.json.Decoder(dict[str, list[Process]])
-TYPED = msgspec.json.Decoder(list[Record])
-RAW = msgspec.json.Decoder(list[msgspec.Raw])
+_DOCUMENT = msgspec.json.Decoder(dict[str, list[_TracedProcess]])
+_TYPED = msgspec.json.Decoder(list[_Record])
+_RAW = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -114,22 +114,22 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     blocks = source.utf8()
-    before, text = preamble(blocks)
+    before, text = _preamble(blocks)
     try:
-        (process,) = DOCUMENT.decode(mend(before.rstrip(b", \r\n\t")) + b"}]}")["rocprofiler-sdk-tool"]
+        (process,) = _DOCUMENT.decode(mend(before.rstrip(b", \r\n\t")) + b"}]}")["rocprofiler-sdk-tool"]
     except (*UNREADABLE, KeyError):
         rows.problem(None, "what stands before the records is damaged or cut: kernels and calls have no names")
-        process = Process()
+        process = _TracedProcess()
     gpus = [agent for agent in process.agents if agent.gpu_index >= 0]
     rows.param("host_name", process.metadata.node.get("hostname"))
     rows.param("device_model", ", ".join(dict.fromkeys(gpu.product_name or gpu.name for gpu in gpus)) or None)
     rows.param("trace_clock", "relative", origin="inferred")
     rank = rank_in_name(source.name)
-    names, line, closed = Names(process), 0, False
-    for piece, last in pieces(text, blocks):
-        end = END.search(piece, max(len(piece) - WINDOW, 0)) if last else None
+    names, line, closed = _Names(process), 0, False
+    for piece, last in _pieces(text, blocks):
+        end = _END.search(piece, max(len(piece) - _WINDOW, 0)) if last else None
         closed = end is not None
-        for batch in records(piece[: end.start()] if end else piece):
+        for batch in _records(piece[: end.start()] if end else piece):
             if isinstance(batch, bytes):
                 line, closed = line + 1, closed or last
                 damaged = batch.decode("utf-8", "replace")
@@ -145,70 +145,70 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(line or None, "the records are not closed: the trace is cut")
 
 
-def preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
+def _preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
     """What stands before the records, and what was read of them."""
     text = bytearray()
     for block in blocks:
         seen = len(text)
         text += block
-        if match := RECORDS.search(text, max(seen - 64, 0)):
+        if match := _RECORDS.search(text, max(seen - 64, 0)):
             return bytes(text[: match.start()]), bytes(text[match.end() :])
     return bytes(text), b""
 
 
-def pieces(text: bytes, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+def _pieces(text: bytes, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     """Text of whole records, and whether it is the last."""
     for block in chain(blocks, (None,)):
         if block is None:
             yield text, True
             return
         text += block
-        starts = [match.start() for match in RECORD.finditer(text, max(len(text) - WINDOW, 0))]
+        starts = [match.start() for match in _RECORD.finditer(text, max(len(text) - _WINDOW, 0))]
         if starts and starts[-1]:
             yield text[: starts[-1]], False
             text = text[starts[-1] :]
 
 
-def records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, Record]] | bytes]:
+def _records(text: bytes) -> Iterator[list[tuple[msgspec.Raw, _Record]] | bytes]:
     """Records of a text, and as bytes what should be one."""
-    if not (first := RECORD.search(text)):
+    if not (first := _RECORD.search(text)):
         return
-    whole = BETWEEN.sub(b",", text[first.start() :]).rstrip(b", \r\n\t")
+    whole = _BETWEEN.sub(b",", text[first.start() :]).rstrip(b", \r\n\t")
     try:
-        yield decoded(whole)
+        yield _decoded(whole)
     except UNREADABLE:
-        starts = [match.start() for match in RECORD.finditer(whole)]
+        starts = [match.start() for match in _RECORD.finditer(whole)]
         for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
             record = whole[start:end].rstrip(b", \r\n\t")
             try:
-                yield decoded(mend(record))
+                yield _decoded(mend(record))
             except UNREADABLE:
                 yield record
 
 
-def decoded(text: bytes) -> list[tuple[msgspec.Raw, Record]]:
+def _decoded(text: bytes) -> list[tuple[msgspec.Raw, _Record]]:
     listed = b"[%b]" % text
-    return list(zip(RAW.decode(listed), TYPED.decode(listed), strict=True))
+    return list(zip(_RAW.decode(listed), _TYPED.decode(listed), strict=True))
 
 
-class Names:
+class _Names:
     """What kernels, calls and devices are called."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: _TracedProcess) -> None:
         self.pid = None if process.metadata.pid is None else str(process.metadata.pid)
         self.kinds = process.strings.buffer_records
         self.kernels = {k.kernel_id: k.formatted_kernel_name or k.kernel_name for k in process.kernel_symbols}
         self.gpus = {agent.id.handle: str(agent.gpu_index) for agent in process.agents if agent.gpu_index >= 0}
 
-    def columns(self, records: list[Record]) -> dict[str, pa.Array]:
+    def columns(self, records: list[_Record]) -> dict[str, pa.Array]:
         rows = [self.row(record) for record in records]
         texts, numbers = ("name", "category", "process", "thread"), ("start_ns", "duration_ns", "stream", "correlation")
         columns = {name: pa.array([row[k] for row in rows], pa.string()) for k, name in enumerate(texts)}
         columns |= {name: pa.array([row[k] for row in rows], pa.int64()) for k, name in enumerate(numbers, len(texts))}
         return columns | {"ph": pa.repeat("X", len(rows))}
 
-    def row(self, record: Record) -> tuple[str | int | None, ...]:
-        kind = self.kinds[record.kind] if 0 <= record.kind < len(self.kinds) else Kind()
+    def row(self, record: _Record) -> tuple[str | int | None, ...]:
+        kind = self.kinds[record.kind] if 0 <= record.kind < len(self.kinds) else _Kind()
         work, operation = record.dispatch_info, record.operation
         process, thread, stream = self.pid, record.thread_id, None
         category = kind.kind.lower() or None

@@ -23,31 +23,31 @@ from collections.abc import Sequence
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import whole
+from scalelens.parsing.values import integer
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
 
-SPAN = {"Start_Timestamp", "End_Timestamp"}
-OF_DISPATCHES = {"Dispatch_ID", "Kernel_Name", "GPU_ID", "Grid_Size", "Workgroup_Size", *SPAN}
-ABOUT_DISPATCHES = {  # in lower case; any other column is a counter
+_SPAN = {"Start_Timestamp", "End_Timestamp"}
+_OF_DISPATCHES = {"Dispatch_ID", "Kernel_Name", "GPU_ID", "Grid_Size", "Workgroup_Size", *_SPAN}
+_ABOUT_DISPATCHES = {  # in lower case; any other column is a counter
     "dispatch_id", "kernel_name", "gpu_id", "grid_size", "workgroup_size", "start_timestamp", "end_timestamp",
     "queue-id", "queue-index", "queue_id", "pid", "tid", "lds_per_workgroup", "scratch_per_workitem", "arch_vgpr",
     "accum_vgpr", "sgpr", "wave_size", "sig", "obj", "dispatchns", "completens", "correlation_id",
 }  # fmt: skip
-OF_SYSTEM = {"workload_name", "ip_blocks", "rocm_version", "gpu_model", "gpu_arch"}
-NOT_FACTS = {"workload_name", "command", "ip_blocks", "timestamp", "version"}
-IN_COLUMNS = {"Kernel_Name", "GPU_ID", "queue-id", "Queue_ID", *SPAN}
-BITS = 18  # digits that a column holds
+_OF_SYSTEM = {"workload_name", "ip_blocks", "rocm_version", "gpu_model", "gpu_arch"}
+_NOT_FACTS = {"workload_name", "command", "ip_blocks", "timestamp", "version"}
+_IN_COLUMNS = {"Kernel_Name", "GPU_ID", "queue-id", "Queue_ID", *_SPAN}
+_BITS = 18  # digits that a column holds
 
 
 def recognise(head: bytes, name: str) -> bool:
     header = first_cells(head)
-    return {*header} >= OF_SYSTEM or is_of_dispatches(header)
+    return {*header} >= _OF_SYSTEM or _is_of_dispatches(header)
 
 
-def is_of_dispatches(header: Sequence[str]) -> bool:
-    return {*header} >= OF_DISPATCHES and all(name.lower() in ABOUT_DISPATCHES for name in header)
+def _is_of_dispatches(header: Sequence[str]) -> bool:
+    return {*header} >= _OF_DISPATCHES and all(name.lower() in _ABOUT_DISPATCHES for name in header)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -61,26 +61,26 @@ def read(source: Source, rows: Rows) -> None:
         elif not complete or len(cells) != len(header):
             rows.problem(line, "the line is cut, or has other columns than the header", text)
         elif "Dispatch_ID" in header:
-            of_dispatch(line, text, dict(zip(header, cells, strict=True)), rows)
+            _of_dispatch(line, text, dict(zip(header, cells, strict=True)), rows)
         else:
-            of_system(line, dict(zip(header, cells, strict=True)), rows)
+            _of_system(line, dict(zip(header, cells, strict=True)), rows)
 
 
-def of_dispatch(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
-    start, end = (whole(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
+def _of_dispatch(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
+    start, end = (integer(cells[name], _BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
         rows.problem(line, "the start or the end is no time in whole nanoseconds, or the end comes first", text)
         return
     queue = cells.get("queue-id", cells.get("Queue_ID", ""))
-    others = {name: cell for name, cell in cells.items() if name not in IN_COLUMNS and cell}
+    others = {name: cell for name, cell in cells.items() if name not in _IN_COLUMNS and cell}
     rows.put("events", line, {
         "ph": "X", "name": cells["Kernel_Name"], "category": "kernel", "start_ns": start, "duration_ns": end - start,
-        "process": cells["GPU_ID"] or None, "thread": queue or None, "stream": whole(queue, BITS),
+        "process": cells["GPU_ID"] or None, "thread": queue or None, "stream": integer(queue, _BITS),
         "args": json.dumps(others) if others else None,
     })  # fmt: skip
 
 
-def of_system(line: int, cells: dict[str, str], rows: Rows) -> None:
+def _of_system(line: int, cells: dict[str, str], rows: Rows) -> None:
     for name, cell in cells.items():
-        if name not in NOT_FACTS and cell not in ("", "N/A", "NA"):
+        if name not in _NOT_FACTS and cell not in ("", "N/A", "NA"):
             rows.param(name if name == "rocm_version" else f"machine.{name}", cell, line, origin="environment")

@@ -21,28 +21,28 @@ import json
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, rank_in_name, whole
+from scalelens.parsing.values import amount, integer, rank_in_name
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
 
-SPAN = {"Start_Timestamp", "End_Timestamp"}
-OF_CALLS = {"Domain", "Function", "Process_Id", "Thread_Id", *SPAN}
-OF_COPIES = {"Kind", "Direction", *SPAN}
-OF_KERNELS = {"Kind", "Kernel_Name", "Queue_Id", *SPAN}
-OF_STATISTICS = {"Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage"}
-STATS = (("TotalDurationNs", "total time of", "value"), ("AverageNs", "time of", "mean"),
+_SPAN = {"Start_Timestamp", "End_Timestamp"}
+_OF_CALLS = {"Domain", "Function", "Process_Id", "Thread_Id", *_SPAN}
+_OF_COPIES = {"Kind", "Direction", *_SPAN}
+_OF_KERNELS = {"Kind", "Kernel_Name", "Queue_Id", *_SPAN}
+_OF_STATISTICS = {"Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage"}
+_STATS = (("TotalDurationNs", "total time of", "value"), ("AverageNs", "time of", "mean"),
          ("MinNs", "time of", "min"), ("MaxNs", "time of", "max"))  # fmt: skip
-IN_COLUMNS = {
-    "Guid", "Kind", "Kernel_Name", "Correlation_Id", "Domain", "Function", "Process_Id", "Direction", *SPAN,
+_IN_COLUMNS = {
+    "Guid", "Kind", "Kernel_Name", "Correlation_Id", "Domain", "Function", "Process_Id", "Direction", *_SPAN,
     "Agent_Id", "Destination_Agent_Id", "Queue_Id", "Stream_Id",
 }  # fmt: skip
-BITS = 18  # digits that a column holds
+_BITS = 18  # digits that a column holds
 
 
 def recognise(head: bytes, name: str) -> bool:
     columns = {*first_cells(head)}
-    return any(columns >= needed for needed in (OF_CALLS, OF_COPIES, OF_KERNELS, OF_STATISTICS))
+    return any(columns >= needed for needed in (_OF_CALLS, _OF_COPIES, _OF_KERNELS, _OF_STATISTICS))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -52,42 +52,42 @@ def read(source: Source, rows: Rows) -> None:
         cells = cells_of(text)
         if not header:
             header = cells
-            if header and {*header} >= SPAN:
+            if header and {*header} >= _SPAN:
                 rows.param("trace_clock", "relative", line, origin="inferred")
         elif not complete or len(cells) != len(header):
             rows.problem(line, "the line is cut, or has other columns than the header", text)
         elif "Calls" in header:
-            of_statistics(line, text, dict(zip(header, cells, strict=True)), rank, rows)
+            _of_statistics(line, text, dict(zip(header, cells, strict=True)), rank, rows)
         else:
-            of_event(line, text, dict(zip(header, cells, strict=True)), rank, rows)
+            _of_event(line, text, dict(zip(header, cells, strict=True)), rank, rows)
 
 
-def of_event(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
-    start, end = (whole(cells[name], BITS) for name in ("Start_Timestamp", "End_Timestamp"))
+def _of_event(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
+    start, end = (integer(cells[name], _BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
         rows.problem(line, "the start or the end is no time, or the end comes first", text)
         return
     event: dict[str, object] = {"rank": rank, "ph": "X", "start_ns": start, "duration_ns": end - start}
-    event["correlation"] = whole(cells.get("Correlation_Id", ""), BITS)
+    event["correlation"] = integer(cells.get("Correlation_Id", ""), _BITS)
     if "Function" in cells:
         event |= {"name": cells["Function"], "category": cells["Domain"].lower()}
         event |= {"process": cells["Process_Id"], "thread": cells["Thread_Id"]}
     elif "Direction" in cells:
         event |= {"name": cells["Direction"], "category": "gpu_memcpy", "process": cells.get("Destination_Agent_Id")}
-        event["stream"] = whole(cells.get("Stream_Id", ""), BITS)
+        event["stream"] = integer(cells.get("Stream_Id", ""), _BITS)
     else:
         event |= {"name": cells["Kernel_Name"], "category": "kernel", "process": cells.get("Agent_Id")}
-        event |= {"thread": cells["Queue_Id"], "stream": whole(cells.get("Stream_Id", cells["Queue_Id"]), BITS)}
-    others = {name: cell for name, cell in cells.items() if name not in IN_COLUMNS and cell}
+        event |= {"thread": cells["Queue_Id"], "stream": integer(cells.get("Stream_Id", cells["Queue_Id"]), _BITS)}
+    others = {name: cell for name, cell in cells.items() if name not in _IN_COLUMNS and cell}
     rows.put("events", line, event | {"args": json.dumps(others) if others else None})
 
 
-def of_statistics(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
-    values = {name: amount(cells[name]) for name in ("Calls", *(name for name, _, _ in STATS)) if name in cells}
+def _of_statistics(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
+    values = {name: amount(cells[name]) for name in ("Calls", *(name for name, _, _ in _STATS)) if name in cells}
     if any(value is None for value in values.values()):
         rows.problem(line, "a value is not a number that can be read", text)
         return
     rows.metric(line, rank, None, None, f"calls of {cells['Name']}", values["Calls"] or 0.0)
-    for name, what, stat in STATS:
+    for name, what, stat in _STATS:
         if name in values:
             rows.metric(line, rank, None, None, f"{what} {cells['Name']}", (values[name] or 0.0) / 1e9, "s", stat)

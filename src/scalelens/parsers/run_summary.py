@@ -3,7 +3,7 @@
 Tool: any benchmark that writes its result so; pytorch-ddp-scaling-benchmark among them
 Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit
 Yields: steps, params, metrics
-Source: the user's own; columns.py says which names are recognised
+Source: the user's own; tabular/role_table.py says which names are recognized
 
 Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows `run_mean`, `median_...` and `p50_...`
 rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.
@@ -32,12 +32,12 @@ from scalelens.tabular.steps import RUN_SETTINGS
 VERSION = 2
 LAST = True  # any other format comes first
 
-KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
-STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(KINDS)})(?:_|$)", re.IGNORECASE)
-COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
-LIMIT = 4 << 20
-LONGEST = 200  # characters of a fact
-TOLERANCE = 0.1  # a mean of rates is not quite the rate of the mean
+_KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
+_STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(_KINDS)})(?:_|$)", re.IGNORECASE)
+_COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
+_LIMIT = 4 << 20
+_LONGEST = 200  # characters of a fact
+_TOLERANCE = 0.1  # a mean of rates is not quite the rate of the mean
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -46,61 +46,61 @@ def recognise(head: bytes, name: str) -> bool:
         return False
     keys = re.findall(rb'"([\w ()/.-]{1,80})"\s*:', text)
     named = [key.decode() for key in keys]
-    return any(read_name(key).role == "devices" for key in named) and any(statistic(key) for key in named)
+    return any(read_name(key).role == "devices" for key in named) and any(_statistic(key) for key in named)
 
 
 def read(source: Source, rows: Rows) -> str | None:
     text = b"".join(source.utf8())
     try:
-        summary = json.loads(text) if len(text) < LIMIT else None
+        summary = json.loads(text) if len(text) < _LIMIT else None
     except (ValueError, RecursionError) as error:
         rows.problem(getattr(error, "lineno", None), "the summary is cut, or its JSON is damaged")
         return None
     if (
         not isinstance(summary, dict)
         or not any(read_name(key).role == "devices" for key in summary)
-        or not statistics(summary)
+        or not _statistics(summary)
     ):
         return "a JSON object without a number of devices and a mean or median time per step at its top"
-    lines = where(text)
-    settings(summary, rows, lines)
-    contradictions(summary, rows, lines)
-    times(summary, rows, lines, None)
+    lines = _where(text)
+    _settings(summary, rows, lines)
+    _contradictions(summary, rows, lines)
+    _times(summary, rows, lines, None)
     for parts in summary.values():
-        if is_ranks(parts):
+        if _is_ranks(parts):
             for part in parts:
-                times(part, rows, lines, part["rank"])
+                _times(part, rows, lines, part["rank"])
     return None
 
 
-def statistic(name: str) -> tuple[str, float] | None:
+def _statistic(name: str) -> tuple[str, float] | None:
     """The kind of value, and the factor to seconds, of a name that is a statistic of the step time."""
-    match = STATISTIC.search(name)
+    match = _STATISTIC.search(name)
     if not match:
         return None
     role, unit = read_name(name[: match.start()] + name[match.end() :])
-    return (KINDS[match[1].lower()], UNITS_OF_KIND["time"][unit]) if role == "batch_time" and unit else None
+    return (_KINDS[match[1].lower()], UNITS_OF_KIND["time"][unit]) if role == "batch_time" and unit else None
 
 
-def statistics(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+def _statistics(summary: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
     """Times of a step by kind of value, each with its name."""
     by_kind: dict[str, list[tuple[str, float]]] = {}
     for name, value in summary.items():
-        if (what := statistic(name)) and (time := json_number(value)) is not None:
+        if (what := _statistic(name)) and (time := json_number(value)) is not None:
             by_kind.setdefault(what[0], []).append((name, time * what[1]))
     return by_kind
 
 
-def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
+def _times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank: int | None) -> None:
     """Rows of the whole job, or of one rank, and its other numbers."""
-    counts = [value for name in COUNTS if isinstance(value := summary.get(name), int) and 0 < value < 1 << 31]
+    counts = [value for name in _COUNTS if isinstance(value := summary.get(name), int) and 0 < value < 1 << 31]
     read_as_role: set[str] = set()
     rates = [name for name in summary if read_name(name) == ("samples_per_s", "global" if rank is None else "rank")]
     if rank is None:
-        rates = [name for name in rates if not misfit(summary, rows.params, name)]
+        rates = [name for name in rates if not _misfit(summary, rows.params, name)]
     if not rates and rank is not None:
         rates = [name for name in summary if read_name(name) == ("samples_per_s", None)]
-    for kind, named in statistics(summary).items():
+    for kind, named in _statistics(summary).items():
         if len(named) > 1:
             names = " and ".join(name for name, _ in named)
             rows.problem(
@@ -125,17 +125,17 @@ def times(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int], rank
             rows.metric(lines.get(key), rank, None, None, name, measured, metric_unit(name, read_name(name).unit))
 
 
-def contradictions(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+def _contradictions(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
     """Says which rates of the job do not fit its batch and its mean time."""
     for name in summary:
-        if problem := misfit(summary, rows.params, name):
+        if problem := _misfit(summary, rows.params, name):
             rows.problem(lines.get(name), problem)
 
 
-def misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> str | None:
+def _misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> str | None:
     """How a rate contradicts the batch and the mean time beside it; None where it fits, or nothing can be said."""
     role, scope = read_name(name)
-    rate, means = json_number(summary[name]), statistics(summary).get("run_mean", [])
+    rate, means = json_number(summary[name]), _statistics(summary).get("run_mean", [])
     if role != "samples_per_s" or not rate or rate < 0 or len(means) != 1 or means[0][1] <= 0:
         return None
     seconds, devices = means[0][1], json_count(params.get("devices")) or 0
@@ -146,7 +146,7 @@ def misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> 
     batches = [batch] if "global_batch_size" in params else [batch, batch * devices]
     shares = {"global": [1], "rank": [devices]}.get(scope or "", [1, devices] if len(batches) > 1 else [1])
     rates = sorted({whole / seconds / share for whole in batches for share in shares})
-    if any(abs(rate / expected - 1) <= TOLERANCE for expected in rates):
+    if any(abs(rate / expected - 1) <= _TOLERANCE for expected in rates):
         return None
     return (
         f"{name} is {rate:.5g}, but a batch of {batch} in {seconds:.4g} s (devices: {devices}) is "
@@ -155,7 +155,7 @@ def misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> 
     )
 
 
-def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+def _settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
     """What the object says of the run: settings by role, texts and switches by their names."""
     by_role: dict[str, list[str]] = {}
     for name, value in summary.items():
@@ -166,7 +166,7 @@ def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -
             and isinstance(value, str | int)
         ):
             by_role.setdefault(role, []).append(name)
-        elif isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= LONGEST):
+        elif isinstance(value, bool) or (isinstance(value, str) and 0 < len(value) <= _LONGEST):
             rows.param(name, value, lines.get(name))
     for role, names in by_role.items():
         if len({str(summary[name]) for name in names}) > 1:
@@ -175,7 +175,7 @@ def settings(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -
         rows.param(role, summary[names[0]], lines.get(names[0]))
 
 
-def is_ranks(parts: Any) -> bool:
+def _is_ranks(parts: Any) -> bool:
     """Whether these are the parts of ranks."""
     return (
         isinstance(parts, list)
@@ -184,7 +184,7 @@ def is_ranks(parts: Any) -> bool:
     )
 
 
-def where(text: bytes) -> dict[str, int]:
+def _where(text: bytes) -> dict[str, int]:
     """Line of each key, where it stands first."""
     lines: dict[str, int] = {}
     for line, content in enumerate(text.split(b"\n"), 1):

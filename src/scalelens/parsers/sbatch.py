@@ -14,13 +14,13 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = ("Submitted batch job ",)
 
-JOB = re.compile(r"^\s*Submitted batch job (\d{1,12})(?: on cluster \S+)?\s*\Z")
+_JOB = re.compile(r"^\s*Submitted batch job (\d{1,12})(?: on cluster \S+)?\s*\Z")
 
 
 class Reader:
@@ -31,7 +31,7 @@ class Reader:
         self.jobs: dict[str, int] = {}
 
     def take(self, line: Line) -> bool:
-        if match := JOB.match(line.text):
+        if match := _JOB.match(line.text):
             self.jobs.setdefault(match[1], line.number)
         return match is not None
 

@@ -26,35 +26,35 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, ValidationError, convert, defstruct, to_builtins
 
 from scalelens import tables
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (":::SCALELENS ",)
 
-WHOLE, SMALL = Annotated[int, Meta(ge=0, le=2**63 - 1)], Annotated[int, Meta(ge=0, le=2**31 - 1)]
-FINITE, SECONDS = Annotated[float, Meta(ge=-1e300, le=1e300)], Annotated[float, Meta(ge=0, le=1e11)]
-TYPES: dict[Any, Any] = {tables.TEXT: str, tables.INT: WHOLE, tables.SMALL: SMALL, tables.FLOAT: FINITE}
-PHASES = ("epoch", "train", "validation", "compile", "checkpoint", "evaluation", "startup", "run")
-ENVELOPE = ("event", "rank", "time")
-NO_SETTING = (*ENVELOPE, "host", "job_id", "device_model")  # may differ between ranks and restarts of one run
-OURS = {column.name for column in (*tables.KEY, *tables.RANK, *tables.STAMP)}
-OURS |= {"averaged_steps", "value_kind", "rate_scope", "origin"}  # filled in here, whatever a record holds
-UNITS = {"s": "s", "bytes": "bytes", "w": "W", "j": "J"}
-decode = json.JSONDecoder().raw_decode
+_WHOLE, _SMALL = Annotated[int, Meta(ge=0, le=2**63 - 1)], Annotated[int, Meta(ge=0, le=2**31 - 1)]
+_FINITE, _SECONDS = Annotated[float, Meta(ge=-1e300, le=1e300)], Annotated[float, Meta(ge=0, le=1e11)]
+_TYPES: dict[Any, Any] = {tables.TEXT: str, tables.INT: _WHOLE, tables.SMALL: _SMALL, tables.FLOAT: _FINITE}
+_PHASES = ("epoch", "train", "validation", "compile", "checkpoint", "evaluation", "startup", "run")
+_ENVELOPE = ("event", "rank", "time")
+_NO_SETTING = (*_ENVELOPE, "host", "job_id", "device_model")  # may differ between ranks and restarts of one run
+_OURS = {column.name for column in (*tables.KEY, *tables.RANK, *tables.STAMP)}
+_OURS |= {"averaged_steps", "value_kind", "rate_scope", "origin"}  # filled in here, whatever a record holds
+_UNITS = {"s": "s", "bytes": "bytes", "w": "W", "j": "J"}
+_decode = json.JSONDecoder().raw_decode
 
 
-def record_type(columns: tuple[tables.Column, ...], **fields: Any) -> Any:
+def _record_type(columns: tuple[tables.Column, ...], **fields: Any) -> Any:
     """The type that msgspec checks a record against: the columns of a table, all optional, and then `fields`."""
-    others = [(c.name, TYPES[c.type] | None, None) for c in columns if c.name not in OURS and c.name not in fields]
+    others = [(c.name, _TYPES[c.type] | None, None) for c in columns if c.name not in _OURS and c.name not in fields]
     return defstruct("Record", [*fields.items(), *others], omit_defaults=True)
 
 
-HEAD: Any = defstruct("Head", [("rank", SMALL | None, None), ("time", SECONDS | None, None)])
-RUN = record_type(tables.RUN_FACTS)
-STEP = record_type(tables.STORED["steps"], step=WHOLE, step_s=SECONDS, phase=Literal[tables.PHASES_OF_STEPS])
-PHASE = record_type(tables.STORED["phases"], phase=Literal[PHASES], span_s=SECONDS)
-END = record_type((), outcome=Literal[tables.OUTCOMES])
+_HEAD: Any = defstruct("Head", [("rank", _SMALL | None, None), ("time", _SECONDS | None, None)])
+_RUN = _record_type(tables.RUN_FACTS)
+_STEP = _record_type(tables.STORED["steps"], step=_WHOLE, step_s=_SECONDS, phase=Literal[tables.PHASES_OF_STEPS])
+_PHASE = _record_type(tables.STORED["phases"], phase=Literal[_PHASES], span_s=_SECONDS)
+_END = _record_type((), outcome=Literal[tables.OUTCOMES])
 
 
 class Reader:
@@ -72,7 +72,7 @@ class Reader:
         texts = [text for text in texts if text.startswith('{"') or text in ("{", "")]  # no prose
         for text in texts:
             try:
-                record, end = decode(text)
+                record, end = _decode(text)
                 self.take_record(record, text[:end], line)
             except (ValidationError, UnicodeError) as error:
                 self.rows.problem(line.number, f"the record is not understood: {error}", ANCHORS[0] + text)
@@ -82,9 +82,9 @@ class Reader:
 
     def take_record(self, record: dict[str, Any], text: str, line: Line) -> None:
         "".join([*record, *(value for value in record.values() if isinstance(value, str))]).encode()  # lone surrogates
-        head = convert(record, HEAD)
+        head = convert(record, _HEAD)
         rank = line.rank if head.rank is None else head.rank
-        place = line.place if rank is None else None
+        place = line.location if rank is None else None
         if self.said.get((rank, place)) == text:
             return  # printed twice
         self.said[rank, place] = text
@@ -99,17 +99,17 @@ class Reader:
             case "step":
                 self.take_step(record, row, line.number)
             case "phase":
-                row |= {"origin": "logged", **to_builtins(convert(record, PHASE))}
+                row |= {"origin": "logged", **to_builtins(convert(record, _PHASE))}
                 row["attempt"] = self.attempt(row, again=False)
                 self.rows.put("phases", line.number, row)
             case "end":
-                self.rows.param("outcome", convert(record, END).outcome, line.number)
+                self.rows.param("outcome", convert(record, _END).outcome, line.number)
             case event:
                 raise ValidationError(f"there is no event {json.dumps(event)[:40]}")
 
     def take_run(self, record: dict[str, Any], number: int) -> None:
-        convert(record, RUN)
-        settings = json.dumps({key: value for key, value in record.items() if key not in NO_SETTING}, sort_keys=True)
+        convert(record, _RUN)
+        settings = json.dumps({key: value for key, value in record.items() if key not in _NO_SETTING}, sort_keys=True)
         if self.settings not in ("", settings):
             self.rows.new_part()
             self.steps, self.attempts = {}, {}
@@ -117,14 +117,14 @@ class Reader:
         self.take_facts(record, number)
 
     def take_facts(self, record: dict[str, Any], number: int) -> None:
-        convert(record, RUN)
+        convert(record, _RUN)
         for key, value in record.items():
-            if key not in ENVELOPE and value is not None:
+            if key not in _ENVELOPE and value is not None:
                 self.rows.param(key, value if isinstance(value, str | int | float) else json.dumps(value), number)
 
     def take_step(self, record: dict[str, Any], row: dict[str, Any], number: int) -> None:
-        diverged = {name: None for name in ("loss", "grad_norm") if not_finite(record.get(name))}
-        values = to_builtins(convert(record | diverged, STEP))
+        diverged = {name: None for name in ("loss", "grad_norm") if _not_finite(record.get(name))}
+        values = to_builtins(convert(record | diverged, _STEP))
         row |= {"averaged_steps": 1, "value_kind": "instant", **values, **({"nan_steps": 1} if diverged else {})}
         if row["phase"] == "validation":  # it counts its own steps, and begins anew without a restart
             row["attempt"] = self.attempts.get((row["rank"], row["place"]), 0)
@@ -133,8 +133,8 @@ class Reader:
             self.rows.step, self.rows.steps_line = row["step"], number
         self.rows.put("steps", number, row)
         for name, value in record.items():
-            if name not in row and name not in ENVELOPE and type(value) in (int, float) and abs(value) < 1e300:
-                unit = UNITS.get(name.rpartition("_")[2])
+            if name not in row and name not in _ENVELOPE and type(value) in (int, float) and abs(value) < 1e300:
+                unit = _UNITS.get(name.rpartition("_")[2])
                 self.rows.metric(number, row["rank"], row["place"], row["step"], name, float(value), unit)
 
     def attempt(self, row: dict[str, Any], again: bool) -> int:
@@ -148,5 +148,5 @@ class Reader:
         return self.attempts.get(rank, 0)
 
 
-def not_finite(value: Any) -> bool:
+def _not_finite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)

@@ -17,22 +17,22 @@ Samples:
 
 import re
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 3
 ANCHORS = ("SLURM_",)
 
-ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
-FACTS = {
+_ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
+_FACTS = {
     "SLURM_JOB_ID": "job_id", "SLURM_JOBID": "job_id", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_NNODES": "nodes",
     "SLURM_GPUS_ON_NODE": "devices_per_node", "SLURM_GPUS_PER_NODE": "devices_per_node", "SLURM_GPUS": "devices", "SLURM_CLUSTER_NAME": "system",
     "SLURM_JOB_NODELIST": "node_list", "SLURM_NTASKS": "tasks", "SLURM_JOB_PARTITION": "partition",
     "SLURM_JOB_NAME": "job_name", "SLURM_CPUS_PER_TASK": "cpus_per_task",
 }  # fmt: skip
-DUMP = 500  # lines that one dump may fill
-COUNTED = ("nodes", "devices", "devices_per_node", "tasks", "cpus_per_task")
+_DUMP = 500  # lines that one dump may fill
+_COUNTED = ("nodes", "devices", "devices_per_node", "tasks", "cpus_per_task")
 
 
 class Reader:
@@ -44,15 +44,15 @@ class Reader:
         self.held: list[tuple[str, str, int]] | None = None  # facts of a later dump, until it names its job
 
     def take(self, line: Line) -> bool:
-        match = ASSIGNMENT.match(line.text)
+        match = _ASSIGNMENT.match(line.text)
         if not match:
             return False
-        if line.number > self.last + DUMP:
+        if line.number > self.last + _DUMP:
             self.release()
             self.held = [] if "job_id" in self.rows.params else None
         self.last = line.number
-        fact, value = FACTS.get(match[1]), match[2] or match[3] or match[4] or ""
-        if fact in COUNTED:
+        fact, value = _FACTS.get(match[1]), match[2] or match[3] or match[4] or ""
+        if fact in _COUNTED:
             number = re.fullmatch(r"(?:[a-z]\w*:)?(\d{1,7})", value)  # SLURM_GPUS=a100:4
             if number is None:
                 self.rows.problem(line.number, f"{match[1]} is not a number", line.text)

@@ -25,22 +25,22 @@ from typing import Any
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import as_utc, clock_span, iso_time, json_count, whole
+from scalelens.parsing.values import as_utc, clock_span, integer, iso_time, json_count
 
 VERSION = 2
 
-OUTCOMES = {
+_OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
 }  # fmt: skip
-STATES = {*OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING"}
-ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+))?")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
-TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
-ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
-SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
-Fields = dict[str, str]
+_STATES = {*_OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING"}
+_ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+))?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
+_TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
+_ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
+_SCALE = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
+_Fields = dict[str, str]
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -49,35 +49,35 @@ def recognise(head: bytes, name: str) -> bool:
     first = head.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0][:4000].decode("utf-8", "replace").strip().split("|")
     if "JobID" in first or "JobIDRaw" in first:
         return len(first) > 1
-    return len(first) > 3 and bool(ID.fullmatch(first[0])) and any(field.split(" ")[0] in STATES for field in first)
+    return len(first) > 3 and bool(_ID.fullmatch(first[0])) and any(field.split(" ")[0] in _STATES for field in first)
 
 
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8()).decode("utf-8", "replace").lstrip("\ufeff")
     job = None
-    for number, fields in of_json(text, rows) if text.lstrip().startswith("{") else of_lines(text, rows):
-        match = ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
+    for number, fields in _of_json(text, rows) if text.lstrip().startswith("{") else _of_lines(text, rows):
+        match = _ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")
         if not match:
             rows.problem(number, "the record has no job id", "|".join(fields.values()))
             continue
         if job not in (None, match[1]):
             rows.new_part()
         job = match[1]
-        job_row(fields, match[1], match[2], number, rows)
+        _job_row(fields, match[1], match[2], number, rows)
 
 
-def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
+def _job_row(fields: _Fields, job: str, step: str | None, line: int, rows: Rows) -> None:
     """Row of a job or a step, and of a job its facts."""
     state = fields.get("State", "").split(" ")[0].rstrip("+") or None
     tres = fields.get("AllocTRES", "")
-    counts = dict(COUNT.findall(tres))
-    nodes = whole(counts.get("node") or fields.get("NNodes") or fields.get("AllocNodes"))
-    typed = TYPED.findall(tres)
-    devices = whole(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
+    counts = dict(_COUNT.findall(tres))
+    nodes = integer(counts.get("node") or fields.get("NNodes") or fields.get("AllocNodes"))
+    typed = _TYPED.findall(tres)
+    devices = integer(counts.get("gres/gpu")) or sum(int(count) for _, count in typed) or None
     names = fields.get("NodeList", "")
-    joules = fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy") or (ENERGY.findall(tres) or [""])[0]
+    joules = fields.get("ConsumedEnergyRaw") or fields.get("ConsumedEnergy") or (_ENERGY.findall(tres) or [""])[0]
     energy = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMG]?)", joules)
-    elapsed = whole(fields.get("ElapsedRaw"))
+    elapsed = integer(fields.get("ElapsedRaw"))
     rows.add(
         "jobs", line, job_id=job, step_id=step, state=state, nodes=nodes, devices=devices,
         node_list=",".join(expand(names)) if re.search(r"\d", names) else None,
@@ -85,13 +85,13 @@ def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -
         started_at=as_utc(iso_time(fields.get("Start")), rows.zone),
         ended_at=as_utc(iso_time(fields.get("End")), rows.zone),
         elapsed_s=clock_span(fields.get("Elapsed", "")) if elapsed is None else elapsed,
-        energy_j=float(energy[1]) * SCALE[energy[2]] or None if energy else None,
+        energy_j=float(energy[1]) * _SCALE[energy[2]] or None if energy else None,
     )  # fmt: skip
     if step is None:
         facts = {
             "job_id": job,
             "job_state": state,
-            "outcome": OUTCOMES.get(state or ""),
+            "outcome": _OUTCOMES.get(state or ""),
             "nodes": nodes,
             "devices": devices,
         }
@@ -99,7 +99,7 @@ def job_row(fields: Fields, job: str, step: str | None, line: int, rows: Rows) -
             rows.param(fact, value or None, line, origin="scheduler")
 
 
-def of_lines(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
+def _of_lines(text: str, rows: Rows) -> Iterator[tuple[int, _Fields]]:
     """Fields of each line by name.  -p ends lines with a bar, -P does not."""
     header: list[str] | None = None
     lines = text.split("\n")
@@ -110,17 +110,17 @@ def of_lines(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
         elif line.strip() and header and len(fields) != len(header):
             rows.problem(number, f"the line has {len(fields)} fields, the header {len(header)}", line)
         elif line.strip():
-            yield number, dict(zip(header, fields, strict=True)) if header else by_form(fields)
+            yield number, dict(zip(header, fields, strict=True)) if header else _by_form(fields)
 
 
-def by_form(values: list[str]) -> Fields:
+def _by_form(values: list[str]) -> _Fields:
     """Fields of a line without a header, as far as their form tells."""
     fields = {"JobID": values[0]}
-    fields["State"] = next((value for value in values[1:] if value.split(" ")[0] in STATES), "")
-    times = [value for value in values if TIME.fullmatch(value)]
+    fields["State"] = next((value for value in values[1:] if value.split(" ")[0] in _STATES), "")
+    times = [value for value in values if _TIME.fullmatch(value)]
     names = {2: ("Start", "End"), 3: ("Submit", "Start", "End"), 4: ("Submit", "Eligible", "Start", "End")}
     fields |= dict(zip(names.get(len(times), ()), times, strict=False))
-    tres = {value for value in values if COUNT.search(value) and "cpu=" in value}
+    tres = {value for value in values if _COUNT.search(value) and "cpu=" in value}
     if len(tres) == 1:
         fields["AllocTRES"] = tres.pop()
     began, ended = iso_time(fields.get("Start")), iso_time(fields.get("End"))
@@ -130,7 +130,7 @@ def by_form(values: list[str]) -> Fields:
     return fields
 
 
-def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
+def _of_json(text: str, rows: Rows) -> Iterator[tuple[int, _Fields]]:
     """Jobs and steps of sacct --json as the fields that the other output has."""
     try:
         jobs = list(json.loads(text)["jobs"])
@@ -139,7 +139,7 @@ def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
         return
     for number, job in enumerate(jobs, 1):
         try:
-            parts = [flat(part, job) for part in (job, *(job.get("steps") or []))]
+            parts = [_flat(part, job) for part in (job, *(job.get("steps") or []))]
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             rows.problem(number, "the job lacks its id, or a field of it has another form", json.dumps(job))
             continue
@@ -147,10 +147,10 @@ def of_json(text: str, rows: Rows) -> Iterator[tuple[int, Fields]]:
             yield number, part
 
 
-def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
+def _flat(part: dict[str, Any], job: dict[str, Any]) -> _Fields:
     """A job, or a step of it."""
     array, times, energy = job.get("array") or {}, part.get("time") or {}, part.get("statistics", {}).get("energy", {})
-    task = slurm_number(array.get("task_id"))
+    task = _slurm_number(array.get("task_id"))
     job_id = str(job["job_id"]) if task is None else f"{array['job_id']}_{task}"
     state = part["state"]["current"] if isinstance(part.get("state"), dict) else part.get("state")
     nodes = part.get("nodes") or ""
@@ -164,17 +164,17 @@ def flat(part: dict[str, Any], job: dict[str, Any]) -> Fields:
         "State": str(state[0] if isinstance(state, list) and state else state or ""),
         "NodeList": str(nodes.get("range", "")) if isinstance(nodes, dict) else str(nodes),
         "AllocTRES": ",".join("/".join(filter(None, (t["type"], t.get("name")))) + f"={t['count']}" for t in tres),
-        "ElapsedRaw": str(slurm_number(times.get("elapsed")) or ""),
-        "ConsumedEnergyRaw": str(slurm_number(energy.get("consumed")) or ""),
+        "ElapsedRaw": str(_slurm_number(times.get("elapsed")) or ""),
+        "ConsumedEnergyRaw": str(_slurm_number(energy.get("consumed")) or ""),
         **{
             name: datetime.fromtimestamp(at, UTC).isoformat()
             for name, value in named.items()
-            if (at := slurm_number(value))
+            if (at := _slurm_number(value))
         },
     }
 
 
-def slurm_number(value: Any) -> int | None:
+def _slurm_number(value: Any) -> int | None:
     """A number, also one in the form {set, infinite, number}; unset memory and energy have absurd values."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None

@@ -17,27 +17,27 @@ Samples:
 
 import re
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import as_utc, clock_span, iso_time
 
 VERSION = 2
 ANCHORS = ("JobId=",)
 
-START = re.compile(r"\s*JobId=(\d{1,18}) (?:[A-Z]\w*=[\w.-]+ ){0,6}JobName=")
-FIELD = re.compile(
+_START = re.compile(r"\s*JobId=(\d{1,18}) (?:[A-Z]\w*=[\w.-]+ ){0,6}JobName=")
+_FIELD = re.compile(
     r"(?<!\S)(JobId|ArrayJobId|ArrayTaskId|JobName|JobState|SubmitTime|StartTime|EndTime|RunTime|NumNodes|NodeList"
     r"|AllocTRES|TRES|TresPerNode|WorkDir)=(\S+)"
 )
-TRES = re.compile(r"(?:^|,)gres/gpu=(\d{1,9})(?=,|$)")
-ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
-PER_NODE = re.compile(r"gres[:/]gpu(?::[a-z]\w*)?[:=](\d{1,6})")
-OUTCOMES = {
+_TRES = re.compile(r"(?:^|,)gres/gpu=(\d{1,9})(?=,|$)")
+_ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
+_PER_NODE = re.compile(r"gres[:/]gpu(?::[a-z]\w*)?[:=](\d{1,6})")
+_OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "CANCELLED": "cancelled", "PREEMPTED": "cancelled",
 }  # fmt: skip
-UNENDED = ("RUNNING", "PENDING", "SUSPENDED", "CONFIGURING", "COMPLETING")
+_UNENDED = ("RUNNING", "PENDING", "SUSPENDED", "CONFIGURING", "COMPLETING")
 
 
 class Reader:
@@ -49,7 +49,7 @@ class Reader:
         self.last: str | None = None  # the job before
 
     def take(self, line: Line) -> bool:
-        if not START.match(line.text):
+        if not _START.match(line.text):
             return False
         self.finish()
         self.fields = {}
@@ -60,7 +60,7 @@ class Reader:
     def more(self, line: Line) -> None:
         if self.fields is None:
             return
-        for key, value in FIELD.findall(line.text):
+        for key, value in _FIELD.findall(line.text):
             self.fields.setdefault(key, value)
         if "WorkDir" in self.fields:
             fields, self.fields = self.fields, None
@@ -79,24 +79,24 @@ class Reader:
             self.rows.new_part()
         self.last = job
         nodes = int(fields["NumNodes"]) if re.fullmatch(r"\d{1,7}", fields.get("NumNodes", "")) else None
-        allocated, asked = TRES.search(fields.get("AllocTRES", fields.get("TRES", ""))), fields.get("TresPerNode", "")
+        allocated, asked = _TRES.search(fields.get("AllocTRES", fields.get("TRES", ""))), fields.get("TresPerNode", "")
         devices = int(allocated[1]) if allocated else None
-        joules = ENERGY.search(fields.get("AllocTRES", fields.get("TRES", "")))
+        joules = _ENERGY.search(fields.get("AllocTRES", fields.get("TRES", "")))
         hosts = fields.get("NodeList", "(null)")
         self.rows.add(
             "jobs", line, job_id=job, state=state, nodes=nodes, devices=devices,
             node_list=",".join(expand(hosts)) or None if hosts != "(null)" else None,
             submitted_at=as_utc(iso_time(fields.get("SubmitTime")), self.rows.zone),
             started_at=as_utc(iso_time(fields.get("StartTime")), self.rows.zone),
-            ended_at=None if state in UNENDED else as_utc(iso_time(fields.get("EndTime")), self.rows.zone),
+            ended_at=None if state in _UNENDED else as_utc(iso_time(fields.get("EndTime")), self.rows.zone),
             elapsed_s=clock_span(fields.get("RunTime", "")),
             energy_j=float(joules[1]) or None if joules else None,
         )  # fmt: skip
-        per_node = PER_NODE.search(asked)
+        per_node = _PER_NODE.search(asked)
         facts = {
             "job_id": job,
             "job_state": state,
-            "outcome": OUTCOMES.get(state or ""),
+            "outcome": _OUTCOMES.get(state or ""),
             "nodes": nodes,
             "devices": devices,
         }

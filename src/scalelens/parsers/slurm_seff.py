@@ -14,19 +14,19 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span
 
 VERSION = 1
 ANCHORS = ("Job ID: ",)
 
-START = re.compile(r"[# ]{0,3}Job ID: +(\d{1,18})\s*\Z")
-FIELD = re.compile(
+_START = re.compile(r"[# ]{0,3}Job ID: +(\d{1,18})\s*\Z")
+_FIELD = re.compile(
     r"[# ]{0,3}(Array Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU Utilized|CPU Efficiency"
     r"|(?:Job )?Wall-clock time|Memory Utilized|Memory Efficiency): +(\S.*?)\s*\Z"
 )
-OUTCOMES = {
+_OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure", "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "DEADLINE": "time_limit",
 }  # fmt: skip
@@ -42,14 +42,14 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
-        match = START.match(line.text)
+        match = _START.match(line.text)
         if not match:
             return False
-        self.job, self.fields, self.claims = match[1], {}, FIELD
+        self.job, self.fields, self.claims = match[1], {}, _FIELD
         return True
 
     def more(self, line: Line) -> None:
-        match = FIELD.match(line.text)
+        match = _FIELD.match(line.text)
         if not match or self.job is None:
             return
         self.fields[match[1].removeprefix("Job ")] = match[2]
@@ -66,6 +66,6 @@ class Reader:
             "jobs", line, job_id=job, state=state, nodes=nodes,
             elapsed_s=clock_span(self.fields.get("Wall-clock time", "")),
         )  # fmt: skip
-        facts = {"job_id": job, "job_state": state, "outcome": OUTCOMES.get(state or ""), "nodes": nodes}
+        facts = {"job_id": job, "job_state": state, "outcome": _OUTCOMES.get(state or ""), "nodes": nodes}
         for fact, value in {**facts, "system": self.fields.get("Cluster")}.items():
             self.rows.param(fact, value, line, origin="scheduler")

@@ -27,13 +27,13 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-TYPES = pa.schema(
+_TYPES = pa.schema(
     [(name, pa.int32()) for name in ("dp_rank", "stage", "rank", "mb_id")]
     + [("step", pa.int64()), ("optype", pa.string()), ("start_ts", pa.float64()), ("duration", pa.float64())]
 )
-NEEDED = TYPES.names
-COLLECTIVES = {"grads-reduce-scatter": "reduce_scatter", "params-all-gather": "all_gather"}
-COMMUNICATION = ("-send", "-recv", "-all-reduce", "-reduce-scatter", "-all-gather")
+_NEEDED = _TYPES.names
+_COLLECTIVES = {"grads-reduce-scatter": "reduce_scatter", "params-all-gather": "all_gather"}
+_COMMUNICATION = ("-send", "-recv", "-all-reduce", "-reduce-scatter", "-all-gather")
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -42,29 +42,29 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     try:
-        table = pq.read_table(io.BytesIO(source.read()), columns=NEEDED).select(NEEDED).cast(TYPES)
-        columns = {name: table[name].to_pylist() for name in NEEDED}
+        table = pq.read_table(io.BytesIO(source.read()), columns=_NEEDED).select(_NEEDED).cast(_TYPES)
+        columns = {name: table[name].to_pylist() for name in _NEEDED}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         rows.problem(None, f"the table cannot be read: {str(error).splitlines()[0]}")
         return
     operations = [
-        dict(zip(NEEDED, values, strict=True), line=line)
+        dict(zip(_NEEDED, values, strict=True), line=line)
         for line, values in enumerate(zip(*columns.values(), strict=True), 1)
     ]
-    sound = [operation for operation in operations if is_sound(operation)]
+    sound = [operation for operation in operations if _is_sound(operation)]
     for operation in operations:
-        if not is_sound(operation):
+        if not _is_sound(operation):
             rows.problem(operation["line"], "the operation lacks its rank, step or time", str(operation["optype"]))
     if sound:
-        facts(sound, rows)
-        for line, event in events(sound):
+        _facts(sound, rows)
+        for line, event in _events(sound):
             rows.put("events", line, event)
 
 
-def is_sound(operation: dict[str, Any]) -> bool:
+def _is_sound(operation: dict[str, Any]) -> bool:
     """Whether an operation has what an event needs."""
     if (
-        any(operation[key] is None for key in NEEDED)
+        any(operation[key] is None for key in _NEEDED)
         or min(operation["rank"], operation["stage"], operation["dp_rank"]) < 0
     ):
         return False
@@ -75,7 +75,7 @@ def is_sound(operation: dict[str, Any]) -> bool:
     )
 
 
-def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
+def _facts(operations: list[dict[str, Any]], rows: Rows) -> None:
     """Sizes of the job, if ranks and stages agree with them."""
     tp = gcd(*{operation["rank"] for operation in operations}) or 1
     pp, dp = (1 + max(operation[key] for operation in operations) for key in ("stage", "dp_rank"))
@@ -88,28 +88,28 @@ def facts(operations: list[dict[str, Any]], rows: Rows) -> None:
         rows.problem(None, "ranks and stages do not follow Megatron's order: the stages are not known")
 
 
-def events(operations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _events(operations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Operations as events, step by step."""
     lengths: dict[int, int] = {}
     for operation in operations:
         lengths[operation["step"]] = max(
-            lengths.get(operation["step"], 0), nanoseconds(operation["start_ts"] + operation["duration"])
+            lengths.get(operation["step"], 0), _nanoseconds(operation["start_ts"] + operation["duration"])
         )
     begins, at = {}, 0
     for step in sorted(lengths):
         begins[step], at = at, at + lengths[step]
     for operation in operations:
         name = operation["optype"]
-        kind = "compute" if name.endswith("-compute") else "communication" if name.endswith(COMMUNICATION) else "other"
-        in_group = name in COLLECTIVES
+        kind = "compute" if name.endswith("-compute") else "communication" if name.endswith(_COMMUNICATION) else "other"
+        in_group = name in _COLLECTIVES
         yield operation["line"], {
             "rank": operation["rank"], "ph": "X", "name": name, "category": kind, "train_step": operation["step"],
-            "start_ns": begins[operation["step"]] + nanoseconds(operation["start_ts"]), "duration_ns": nanoseconds(operation["duration"]),
+            "start_ns": begins[operation["step"]] + _nanoseconds(operation["start_ts"]), "duration_ns": _nanoseconds(operation["duration"]),
             "process": f"stage {operation['stage']}", "thread": f"replica {operation['dp_rank']}",
-            "collective": COLLECTIVES.get(name), "process_group": f"replicas of stage {operation['stage']}" if in_group else None,
+            "collective": _COLLECTIVES.get(name), "process_group": f"replicas of stage {operation['stage']}" if in_group else None,
             "args": f'{{"mb_id": {operation["mb_id"]}}}' if operation["mb_id"] >= 0 else None,
         }  # fmt: skip
 
 
-def nanoseconds(seconds: float) -> int:
+def _nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)

@@ -18,18 +18,18 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, iso_time
 
 VERSION = 2
 ANCHORS = ("INFO Train: [", "INFO EPOCH ")
 
-HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
-RECORD = re.compile(r"Train: \[(\d{1,9})/\d{1,9}\]\[(\d{1,9})/(\d{1,9})\]\s+eta (?:\d+ days?, )?[\d:]+ ")
-SPAN = re.compile(r"EPOCH (\d{1,9}) training takes ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)\b")
-FIELD = re.compile(r"\s*([a-z][a-z _]*?) (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\)|MB)?(?=\s|\Z)")
-COLUMNS = {
+_HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
+_RECORD = re.compile(r"Train: \[(\d{1,9})/\d{1,9}\]\[(\d{1,9})/(\d{1,9})\]\s+eta (?:\d+ days?, )?[\d:]+ ")
+_SPAN = re.compile(r"EPOCH (\d{1,9}) training takes ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)\b")
+_FIELD = re.compile(r"\s*([a-z][a-z _]*?) (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\)|MB)?(?=\s|\Z)")
+_COLUMNS = {
     "time": "step_s", "data time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm",
 }  # fmt: skip
 
@@ -42,37 +42,37 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
 
     def take(self, line: Line) -> bool:
-        head = HEAD.search(line.text)
+        head = _HEAD.search(line.text)
         if not head:
             return False
         stamp: dict[str, Any] = {"ts": time, "ts_origin": "naive"} if (time := iso_time(head[1])) else {}
-        if record := RECORD.match(line.text, head.end()):
+        if record := _RECORD.match(line.text, head.end()):
             self.rows.param("model", head[2], line.number, origin="inferred")
             return self.record(record, stamp, line)
-        if not (span := SPAN.match(line.text, head.end())):
+        if not (span := _SPAN.match(line.text, head.end())):
             return False
-        *_, attempt = self.at.get((line.rank, line.place), (0, 0, 0))
+        *_, attempt = self.at.get((line.rank, line.location), (0, 0, 0))
         self.rows.add(
-            "phases", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=int(span[1]),
+            "phases", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=int(span[1]),
             step=self.rows.step, span_s=clock_span(span[2]), origin="logged", **stamp,
         )  # fmt: skip
         return True
 
     def record(self, record: re.Match[str], stamp: dict[str, Any], line: Line) -> bool:
         values, end = dict[str, float](), record.end()
-        while field := FIELD.match(line.text, end):
+        while field := _FIELD.match(line.text, end):
             values[field[1]], end = float(field[2]), field.end()
         if end < len(line.text.rstrip()) or not {"time", "loss", "mem"} <= values.keys():  # mem comes last
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         epoch, index, total = (int(number) for number in record.groups())
         attempt = self.rows.attempt_of(
-            line.number, epoch * total + index, line.rank, line.place, stamp.get("ts"), values.get("time")
+            line.number, epoch * total + index, line.rank, line.location, stamp.get("ts"), values.get("time")
         ).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
-        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        self.at[line.rank, line.location] = epoch, index, attempt
+        row: dict[str, Any] = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": epoch, "step": epoch * total + index, "averaged_steps": 1, "value_kind": "instant"}
-        row |= {COLUMNS[name]: values.pop(name) for name in COLUMNS if name in values}
+        row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         row["peak_memory_bytes"] = values.pop("mem") * 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
@@ -80,5 +80,5 @@ class Reader:
         self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row | stamp)
         others = [(name, value, "s" if name.endswith(" time") else None) for name, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], others)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], others)
         return True

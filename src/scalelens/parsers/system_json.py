@@ -29,35 +29,37 @@ from scalelens.parsing.source import Source
 
 VERSION = 2
 
-FACTS = {"system_name": "system", "number_of_nodes": "nodes", "framework": "framework_release"}
-ACCELERATORS = {"accelerators_per_node": "devices_per_node", "accelerator_model_name": "device_model"}
-PROCESSORS = {"host_processors_per_node": "devices_per_node", "host_processor_model_name": "device_model"}
-KEYS = (b'"number_of_nodes"', b'"accelerators_per_node"', b'"host_processors_per_node"')
-COUNT = re.compile(r"\d{1,7}")
-LIMIT = 1 << 20
-SUFFIX = re.compile(r"(?:\.json)?(?:\.(?:gz|zst|xz|bz2))?\Z")
+_FACTS = {"system_name": "system", "number_of_nodes": "nodes", "framework": "framework_release"}
+_ACCELERATORS = {"accelerators_per_node": "devices_per_node", "accelerator_model_name": "device_model"}
+_PROCESSORS = {"host_processors_per_node": "devices_per_node", "host_processor_model_name": "device_model"}
+_KEYS = (b'"number_of_nodes"', b'"accelerators_per_node"', b'"host_processors_per_node"')
+_COUNT = re.compile(r"\d{1,7}")
+_LIMIT = 1 << 20
+_SUFFIX = re.compile(r"(?:\.json)?(?:\.(?:gz|zst|xz|bz2))?\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
     return (
-        head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(key in head for key in KEYS) and b":::" not in head
+        head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+        and all(key in head for key in _KEYS)
+        and b":::" not in head
     )
 
 
 def read(source: Source, rows: Rows) -> None:
     text = b"".join(source.utf8())
-    rows.param("system", SUFFIX.sub("", source.name.rpartition("/")[2], count=1), origin="path")
+    rows.param("system", _SUFFIX.sub("", source.name.rpartition("/")[2], count=1), origin="path")
     try:
-        facts = json.loads(text[:LIMIT])
+        facts = json.loads(text[:_LIMIT])
     except (ValueError, RecursionError) as error:
         rows.problem(getattr(error, "lineno", None), "the description is cut, or its JSON is damaged")
         return
-    where = {key: number for number, key in reversed(keys(text))}
+    where = {key: number for number, key in reversed(_keys(text))}
     nodes, accelerators, processors = (
-        count(facts.get(name)) for name in ("number_of_nodes", "accelerators_per_node", "host_processors_per_node")
+        _count(facts.get(name)) for name in ("number_of_nodes", "accelerators_per_node", "host_processors_per_node")
     )
-    fact_of = {**FACTS, **(PROCESSORS if accelerators == 0 else ACCELERATORS)}
-    for name, value in {**facts, **stack(facts.get("other_software_stack"))}.items():
+    fact_of = {**_FACTS, **(_PROCESSORS if accelerators == 0 else _ACCELERATORS)}
+    for name, value in {**facts, **_stack(facts.get("other_software_stack"))}.items():
         if value not in ("", "N/A", None) and isinstance(value, str | int | float):
             fact = fact_of.get(name, name if name.startswith("software.") else f"machine.{name}")
             rows.param(fact, value, where.get(name.removeprefix("software.")), origin="environment")
@@ -67,18 +69,18 @@ def read(source: Source, rows: Rows) -> None:
         rows.param("devices", nodes * per_node, where.get("number_of_nodes"), origin="environment")
 
 
-def count(value: Any) -> int | None:
+def _count(value: Any) -> int | None:
     """A number that is written as text; None where it is left out or is not a number."""
-    return int(value) if COUNT.fullmatch(str(value)) else None
+    return int(value) if _COUNT.fullmatch(str(value)) else None
 
 
-def stack(software: Any) -> dict[str, Any]:
+def _stack(software: Any) -> dict[str, Any]:
     """Versions of software: an object, or a list of objects."""
     parts = software if isinstance(software, list) else [software]
     return {f"software.{name}": value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
 
-def keys(text: bytes) -> list[tuple[int, str]]:
+def _keys(text: bytes) -> list[tuple[int, str]]:
     """Line and name of each key."""
-    lines = enumerate(text[:LIMIT].split(b"\n"), 1)
+    lines = enumerate(text[:_LIMIT].split(b"\n"), 1)
     return [(k, key.decode("utf-8", "replace")) for k, line in lines for key in re.findall(rb'"([^"\\]*)"\s*:', line)]

@@ -18,17 +18,17 @@ Samples:
 import re
 from datetime import datetime
 
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jetson_rails import scope_of_rail
-from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt
 
 VERSION = 1
 ANCHORS = ("MB (lfb ",)
 
-HEAD = re.compile(r"(?:(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) )?RAM \d+/\d+MB \(lfb \d+x\d+[kM]B\) ")
-RAIL = re.compile(r" ([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/\d{1,7}(?:mW)?(?:/\d{1,7})?(?= |\Z)")
-CELSIUS = re.compile(r" (\w{1,20})@(-?\d{1,3}(?:\.\d+)?)C(?= |\Z)")
+_HEAD = re.compile(r"(?:(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) )?RAM \d+/\d+MB \(lfb \d+x\d+[kM]B\) ")
+_RAIL = re.compile(r" ([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/\d{1,7}(?:mW)?(?:/\d{1,7})?(?= |\Z)")
+_CELSIUS = re.compile(r" (\w{1,20})@(-?\d{1,3}(?:\.\d+)?)C(?= |\Z)")
 
 
 class Reader:
@@ -39,7 +39,7 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
-        head = HEAD.match(text)
+        head = _HEAD.match(text)
         if not head:
             return False
         ts = None
@@ -48,12 +48,12 @@ class Reader:
                 ts = datetime.strptime(head[1], "%m-%d-%Y %H:%M:%S")
             except ValueError:
                 self.rows.problem(line.number, "the line begins with no date", text)
-        for rail in RAIL.finditer(text, head.end() - 1):
+        for rail in _RAIL.finditer(text, head.end() - 1):
             watts, scope = int(rail[2]) / 1000, scope_of_rail(rail[1])
             self.rows.add(
                 "power", line.number, device=rail[1], scope=scope, power_w=watts, flag=doubt(watts, scope), ts=ts,
                 ts_origin="naive" if ts else None,
             )  # fmt: skip
-        celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in CELSIUS.finditer(text)]
-        self.rows.metrics(line.number, line.rank, line.place, None, celsius)
+        celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in _CELSIUS.finditer(text)]
+        self.rows.metrics(line.number, line.rank, line.location, None, celsius)
         return True

@@ -26,24 +26,24 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-HEADER = b"Wall time,Step,Value"
-POINTS = re.compile(rb"\s*\[\s*\[\s*1\d{9}(?:\.\d*)?(?:e[+-]?\d+)?\s*,\s*-?\d{1,18}\s*,\s*(?:-?\d|NaN|\"?-?Inf)")
-TAG = re.compile(r"(?:\A|-)tag-(.+)\Z")
-SUFFIX = re.compile(r"(?:\.(?:csv|json))?(?:\.(?:gz|zst|xz|bz2))?\Z")
-LIMIT = 256 << 20
+_HEADER = b"Wall time,Step,Value"
+_POINTS = re.compile(rb"\s*\[\s*\[\s*1\d{9}(?:\.\d*)?(?:e[+-]?\d+)?\s*,\s*-?\d{1,18}\s*,\s*(?:-?\d|NaN|\"?-?Inf)")
+_TAG = re.compile(r"(?:\A|-)tag-(.+)\Z")
+_SUFFIX = re.compile(r"(?:\.(?:csv|json))?(?:\.(?:gz|zst|xz|bz2))?\Z")
+_LIMIT = 256 << 20
 
 
 def recognise(head: bytes, name: str) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf")
-    return head.startswith(HEADER) or bool(POINTS.match(head))
+    return head.startswith(_HEADER) or bool(_POINTS.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
-    stem = SUFFIX.sub("", source.name, count=1)
-    tag = TAG.search(stem)
+    stem = _SUFFIX.sub("", source.name, count=1)
+    tag = _TAG.search(stem)
     name = tag[1] if tag else stem
     before, last = None, -1
-    for line, cells in points(source, rows):
+    for line, cells in _points(source, rows):
         try:
             wall, step, value = float(cells[0]), int(float(cells[1])), float(cells[2])
         except (ValueError, TypeError, IndexError, OverflowError):
@@ -60,9 +60,9 @@ def read(source: Source, rows: Rows) -> None:
         rows.metrics(line, None, None, step, [*named, (name, value, None)])
 
 
-def points(source: Source, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
+def _points(source: Source, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
     """Number and cells of each point: the line of a CSV, the place in a JSON list."""
-    text = b"".join(source.utf8())[:LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
+    text = b"".join(source.utf8())[:_LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip().startswith("["):
         try:
             listed = json.loads(text)

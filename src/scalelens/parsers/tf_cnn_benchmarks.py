@@ -25,7 +25,7 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -34,13 +34,13 @@ ANCHORS = (
     "Variables:   ", "Mode:        ",
 )  # fmt: skip
 
-N = r"(\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
-RECORD = re.compile(
-    rf"(?:^|\D)(\d{{1,9}})\s+images/sec: {N} \+/- {N} \(jitter = {N}\)((?:\s+(?:-?{N}|nan|-?inf))*)\s*\Z"
+_N = r"(\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
+_RECORD = re.compile(
+    rf"(?:^|\D)(\d{{1,9}})\s+images/sec: {_N} \+/- {_N} \(jitter = {_N}\)((?:\s+(?:-?{_N}|nan|-?inf))*)\s*\Z"
 )
-TOTAL = re.compile(rf"total images/sec: {N}\s*\Z")
-CUT = re.compile(r"(?:^|\s)(?:\d+|total)\s+images/sec: [\d. ]*")
-FACTS = (
+_TOTAL = re.compile(rf"total images/sec: {_N}\s*\Z")
+_CUT = re.compile(r"(?:^|\s)(?:\d+|total)\s+images/sec: [\d. ]*")
+_FACTS = (
     ("global_batch_size", re.compile(r"Batch size:  (\d{1,9}) global\s*\Z")),
     ("micro_batch_size", re.compile(r" {8}(\d{1,9}) per device\s*\Z")),
     ("model", re.compile(r"Model:       (\S+)\s*\Z")),
@@ -61,23 +61,23 @@ class Reader:
         self.totals: set[str] = set()
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.search(line.text):
+        if match := _RECORD.search(line.text):
             self.record(match, line)
-        elif match := TOTAL.search(line.text):
+        elif match := _TOTAL.search(line.text):
             if match[0] not in self.totals:  # each rank prints it
                 self.totals.add(match[0])
                 value = float(match[1])
                 self.rows.metrics(
                     line.number,
                     line.rank,
-                    line.place,
+                    line.location,
                     self.rows.step,
                     [("total images/sec", value, "samples/s")],
                     "mean",
                 )
-        elif fact := next(((key, m) for key, pattern in FACTS if (m := pattern.search(line.text))), None):
+        elif fact := next(((key, m) for key, pattern in _FACTS if (m := pattern.search(line.text))), None):
             self.fact(fact[0], fact[1][1], line)
-        elif CUT.match(line.text):
+        elif _CUT.match(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         else:
             return False
@@ -111,14 +111,14 @@ class Reader:
 
     def record(self, match: re.Match[str], line: Line) -> None:
         step, rate = int(match[1]), float(match[2])
-        attempt = self.rows.attempt_of(line.number, step, line.rank, line.place, once=False).attempt
-        self.at[line.rank, line.place] = step, attempt
+        attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
+        self.at[line.rank, line.location] = step, attempt
         self.rows.step, self.rows.steps_line = step, line.number
         batch, scope = self.batch()
         others = [float(value) for value in match[5].split()]
         accuracy = others[1] if len(others) == 3 else None
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location,
             phase="validation" if "FORWARD" in self.facts.get("mode", "").upper() else "train", step=step,
             step_s=batch / rate if batch and rate else None, averaged_steps=max(step, 1),
             value_kind="running_mean", samples=self.rows.params.get("global_batch_size"),
@@ -126,4 +126,4 @@ class Reader:
             accuracy=accuracy,
         )  # fmt: skip
         spread = [("+/-", float(match[3]), "samples/s"), ("jitter", float(match[4]), "samples/s")]
-        self.rows.metrics(line.number, line.rank, line.place, step, spread)
+        self.rows.metrics(line.number, line.rank, line.location, step, spread)

@@ -19,21 +19,21 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
 ANCHORS = (" step = ", "global_step = ", "global_step/sec: ", "examples/sec: ")
 
-N = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf"
-WRITER = r"(?:INFO:tensorflow:|basic_session_run_hooks\.py:\d+\] )"
-RECORD = re.compile(
-    rf"{WRITER}((?:[A-Za-z][\w /.-]{{0,60}} = (?:{N}), )*)(?:global_)?step = (\d{{1,15}})"
-    rf"((?:, [A-Za-z][\w /.-]{{0,60}} = (?:{N}))*)(?: \((?:(\d+\.\d+) sec\)|[\d.]*(?: s?e?c?)?(\Z)))?\s*\Z"
+_N = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf"
+_WRITER = r"(?:INFO:tensorflow:|basic_session_run_hooks\.py:\d+\] )"
+_RECORD = re.compile(
+    rf"{_WRITER}((?:[A-Za-z][\w /.-]{{0,60}} = (?:{_N}), )*)(?:global_)?step = (\d{{1,15}})"
+    rf"((?:, [A-Za-z][\w /.-]{{0,60}} = (?:{_N}))*)(?: \((?:(\d+\.\d+) sec\)|[\d.]*(?: s?e?c?)?(\Z)))?\s*\Z"
 )
-VALUE = re.compile(rf"([A-Za-z][\w /.-]{{0,60}}) = ({N})")
-RATE = re.compile(rf"{WRITER}(global_step|examples)/sec: (\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*\Z")
-LOSSES = ("loss", "total_loss", "train loss", "train_loss")
+_VALUE = re.compile(rf"([A-Za-z][\w /.-]{{0,60}}) = ({_N})")
+_RATE = re.compile(rf"{_WRITER}(global_step|examples)/sec: (\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*\Z")
+_LOSSES = ("loss", "total_loss", "train loss", "train_loss")
 
 
 class Reader:
@@ -44,29 +44,31 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         rows = self.rows
-        if rate := RATE.search(line.text):
+        if rate := _RATE.search(line.text):
             unit = "steps/s" if rate[1] == "global_step" else "samples/s"
-            rows.metric(line.number, line.rank, line.place, rows.step, f"{rate[1]}/sec", float(rate[2]), unit)
+            rows.metric(line.number, line.rank, line.location, rows.step, f"{rate[1]}/sec", float(rate[2]), unit)
             return True
-        record = RECORD.search(line.text)
+        record = _RECORD.search(line.text)
         if not record:
             return False
         if record[5] is not None:
             rows.problem(line.number, "the time of the record is cut", line.text)
             return True
         step = int(record[2])
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         span_s = float(record[4]) if record[4] else None
         steps = step - position.before if span_s is not None and position.before is not None else 0
-        values = {name: float(value) for name, value in VALUE.findall(record[1] + record[3]) if value != "nan"}
-        loss = next((name for name in LOSSES if name in values), "")
+        values = {name: float(value) for name, value in _VALUE.findall(record[1] + record[3]) if value != "nan"}
+        loss = next((name for name in _LOSSES if name in values), "")
         rows.step, rows.steps_line = step, line.number
         rows.param("framework", "tensorflow", line.number, origin="inferred")
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=span_s / steps if span_s is not None and steps > 0 else None,
             averaged_steps=steps if steps > 0 else None, value_kind="interval_mean" if steps > 0 else None,
             loss=values.pop(loss, None),
         )  # fmt: skip
-        rows.metrics(line.number, line.rank, line.place, step, [(name, value, None) for name, value in values.items()])
+        rows.metrics(
+            line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
+        )
         return True

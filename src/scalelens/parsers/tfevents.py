@@ -22,16 +22,16 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-FRAME = 12  # bytes before an event: its length and that length's checksum
-FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its dtype
-NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
+_FRAME = 12  # bytes before an event: its length and that length's checksum
+_FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its dtype
+_NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return head[12:13] == b"\x09" and b"brain.Event:" in head[20:48] and is_length(head[:FRAME])
+    return head[12:13] == b"\x09" and b"brain.Event:" in head[20:48] and _is_length(head[:_FRAME])
 
 
-def is_length(frame: bytes) -> bool:
+def _is_length(frame: bytes) -> bool:
     """Whether a frame's first eight bytes are what their checksum says: CRC-32C, rotated and shifted."""
     crc = 0xFFFFFFFF
     for byte in frame[:8]:
@@ -45,11 +45,11 @@ def is_length(frame: bytes) -> bool:
 def read(source: Source, rows: Rows) -> None:
     last: dict[str, tuple[int, int]] = {}  # step and restarts by tag
     written: tuple[int, int] | None = None
-    for number, payload in enumerate(frames(source, rows), 1):
+    for number, payload in enumerate(_frames(source, rows), 1):
         try:
-            event = {field: value for field, value in fields(payload) if field in (1, 2, 5)}
+            event = {field: value for field, value in _fields(payload) if field in (1, 2, 5)}
             wall = struct.unpack("<d", event[1])[0] if 1 in event else math.nan
-            values = [scalar(value) for field, value in fields(event.get(5, b"")) if field == 1]
+            values = [_scalar(value) for field, value in _fields(event.get(5, b"")) if field == 1]
         except (ValueError, struct.error, TypeError):
             rows.problem(number, "the event is damaged")
             continue
@@ -71,48 +71,48 @@ def read(source: Source, rows: Rows) -> None:
             rows.metric(number, None, None, step, tag, value)
 
 
-def frames(source: Source, rows: Rows) -> Iterator[bytes]:
+def _frames(source: Source, rows: Rows) -> Iterator[bytes]:
     """The events of a file, as bytes."""
     rest, count = b"", 0
     for block in source.chunks():
         rest += block
         at = 0
-        while len(rest) - at >= FRAME:
-            if not is_length(rest[at : at + FRAME]):
+        while len(rest) - at >= _FRAME:
+            if not _is_length(rest[at : at + _FRAME]):
                 rows.problem(
                     count + 1, "the length of the event does not agree with its checksum: nothing more is read"
                 )
                 return
-            end = at + FRAME + int.from_bytes(rest[at : at + 8], "little") + 4
+            end = at + _FRAME + int.from_bytes(rest[at : at + 8], "little") + 4
             if end > len(rest):
                 break
             count += 1
-            yield rest[at + FRAME : end - 4]
+            yield rest[at + _FRAME : end - 4]
             at = end
         rest = rest[at:]
     if rest:
         rows.problem(count + 1, "the file is cut within an event")
 
 
-def fields(message: Any) -> Iterator[tuple[int, Any]]:
+def _fields(message: Any) -> Iterator[tuple[int, Any]]:
     """Number and value of each field of a protobuf message: a number for a varint, else bytes."""
     at = 0
     while at < len(message):
-        key, at = varint(message, at)
+        key, at = _varint(message, at)
         kind, size = key & 7, {1: 8, 5: 4}.get(key & 7)
         if kind == 0:
-            value, at = varint(message, at)
+            value, at = _varint(message, at)
             yield key >> 3, value
             continue
         if kind == 2:
-            size, at = varint(message, at)
+            size, at = _varint(message, at)
         if size is None or at + size > len(message):
             raise ValueError("no such field")
         yield key >> 3, message[at : at + size]
         at += size
 
 
-def varint(message: bytes, at: int) -> tuple[int, int]:
+def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(message):
@@ -125,21 +125,21 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
     raise ValueError("no number")
 
 
-def scalar(message: bytes) -> tuple[str, float | None]:
+def _scalar(message: bytes) -> tuple[str, float | None]:
     """Tag and number of a summary's value; None for a value that is not a scalar."""
-    value = {field: content for field, content in fields(message) if field in (1, 2, 8)}
+    value = {field: content for field, content in _fields(message) if field in (1, 2, 8)}
     tag = value.get(1, b"").decode("utf-8", "replace")
     if 2 in value:
         return tag, float(struct.unpack("<f", value[2])[0])
     numbers: list[float] = []
     dtype = 0
-    for field, content in fields(value.get(8, b"")):
+    for field, content in _fields(value.get(8, b"")):
         if field == 1:
             dtype = content
-        elif field == 4 and dtype in FORMATS and len(content) == struct.calcsize(FORMATS[dtype]):
-            numbers += struct.unpack(FORMATS[dtype], content)
-        elif field in NUMBERS and len(content) == struct.calcsize(NUMBERS[field]):
-            numbers += struct.unpack(NUMBERS[field], content)
+        elif field == 4 and dtype in _FORMATS and len(content) == struct.calcsize(_FORMATS[dtype]):
+            numbers += struct.unpack(_FORMATS[dtype], content)
+        elif field in _NUMBERS and len(content) == struct.calcsize(_NUMBERS[field]):
+            numbers += struct.unpack(_NUMBERS[field], content)
         elif field in (7, 10) and isinstance(content, int):
             numbers.append(content - 2**64 if content >= 2**63 else content)
     return tag, float(numbers[0]) if len(numbers) == 1 else None

@@ -24,7 +24,7 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
@@ -34,27 +34,27 @@ ANCHORS = (
     " effective global batch size (", "*** Best metric: ",
 )  # fmt: skip
 
-N = r" *(-?(?:\d+(?:\.\d*)?(?:e[-+]\d+)?|inf)|nan)"
-TRAIN = re.compile(
-    rf"Train: (\d+) \[ *(\d+)/(\d+) +\( *\d+%\)\]  Loss:{N} +\({N}\)  Time:{N}s,{N}/s +\({N}s,{N}/s\)"
-    rf"  LR: (\d\.\d{{3}}e[-+]\d+)  Data:{N} \({N}\)"
+_N = r" *(-?(?:\d+(?:\.\d*)?(?:e[-+]\d+)?|inf)|nan)"
+_TRAIN = re.compile(
+    rf"Train: (\d+) \[ *(\d+)/(\d+) +\( *\d+%\)\]  Loss:{_N} +\({_N}\)  Time:{_N}s,{_N}/s +\({_N}s,{_N}/s\)"
+    rf"  LR: (\d\.\d{{3}}e[-+]\d+)  Data:{_N} \({_N}\)"
 )
-BEGUN = re.compile(r"Train: \d+ \[ *\d+/\d+ +\( *\d+%\)\]  Loss: ")
-TEST = re.compile(
-    rf"Test(?: \([\w-]+\))?: \[ *(\d+)/\d+\]  Time:{N} \({N}\)  Loss:{N} \({N}\)  Acc@1:{N} \({N}\)  Acc@5:{N} \({N}\)"
+_BEGUN = re.compile(r"Train: \d+ \[ *\d+/\d+ +\( *\d+%\)\]  Loss: ")
+_TEST = re.compile(
+    rf"Test(?: \([\w-]+\))?: \[ *(\d+)/\d+\]  Time:{_N} \({_N}\)  Loss:{_N} \({_N}\)  Acc@1:{_N} \({_N}\)  Acc@5:{_N} \({_N}\)"
 )
-FACTS = (
+_FACTS = (
     ("model", re.compile(r"Model ([\w.:/-]+) created, param count:\d")),
     ("parameters", re.compile(r"Model [\w.:/-]+ created, param count: *(\d+)")),
     ("devices", re.compile(r"Training in distributed mode with .{0,80}?Process \d+, total (\d+)")),
     ("devices", re.compile(r"Training with a single process on (\d+) (?:device|GPU)s?\b")),
     ("global_batch_size", re.compile(r" effective global batch size \((\d+)\)")),
 )
-PRECISIONS = (
+_PRECISIONS = (
     ("amp", re.compile(r"AMP\. Training in mixed precision")),
     ("fp32", re.compile(r"AMP not enabled\. Training in float32")),
 )
-BEST = re.compile(r"\*\*\* Best metric: (\d+(?:\.\d*)?) \(epoch (\d+)\)")
+_BEST = re.compile(r"\*\*\* Best metric: (\d+(?:\.\d*)?) \(epoch (\d+)\)")
 
 
 class Reader:
@@ -65,39 +65,39 @@ class Reader:
         self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, index, attempt
 
     def take(self, line: Line) -> bool:
-        if match := TRAIN.search(line.text):
+        if match := _TRAIN.search(line.text):
             self.train(match, line)
-        elif BEGUN.search(line.text):
+        elif _BEGUN.search(line.text):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
-        elif match := TEST.search(line.text):
-            epoch, _, attempt = self.at.get((line.rank, line.place), (None, 0, 0))
+        elif match := _TEST.search(line.text):
+            epoch, _, attempt = self.at.get((line.rank, line.location), (None, 0, 0))
             self.rows.add(
-                "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="validation",
+                "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="validation",
                 epoch=epoch, step=int(match[1]), step_s=float(match[2]), averaged_steps=1, value_kind="instant",
                 loss=float(match[4]), accuracy=float(match[6]) / 100,
             )  # fmt: skip
-        elif match := BEST.search(line.text):
-            self.rows.metric(line.number, line.rank, line.place, self.rows.step, "Best metric", float(match[1]))
+        elif match := _BEST.search(line.text):
+            self.rows.metric(line.number, line.rank, line.location, self.rows.step, "Best metric", float(match[1]))
         else:
             return self.facts(line)
         return True
 
     def facts(self, line: Line) -> bool:
-        facts = [(key, match[1]) for key, pattern in FACTS if (match := pattern.search(line.text))]
-        facts += [("precision", name) for name, pattern in PRECISIONS if pattern.search(line.text)]
+        facts = [(key, match[1]) for key, pattern in _FACTS if (match := pattern.search(line.text))]
+        facts += [("precision", name) for name, pattern in _PRECISIONS if pattern.search(line.text)]
         for key, value in facts:
             self.rows.param(key, int(value) if value.isdecimal() else value, line.number)
         return bool(facts)
 
     def train(self, match: re.Match[str], line: Line) -> None:
         epoch, index, total = int(match[1]), int(match[2]), int(match[3])
-        attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.place).attempt
-        self.at[line.rank, line.place] = epoch, index, attempt
+        attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.location).attempt
+        self.at[line.rank, line.location] = epoch, index, attempt
         self.rows.step, self.rows.steps_line = epoch * total + index, line.number
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
         self.rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.place, phase="train", epoch=epoch,
+            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=epoch * total + index, step_s=float(match[6]), averaged_steps=1, value_kind="instant",
             samples=self.rows.params.get("global_batch_size"), samples_per_s=float(match[7]), rate_scope="global",
             data_s=float(match[11]), loss=float(match[4]), learning_rate=float(match[10]),

@@ -23,11 +23,11 @@ from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 1
 
-TABLES = (
+_TABLES = (
     {"model", "train_samples_per_sec", "train_step_time"}, {"model", "infer_samples_per_sec", "infer_step_time"},
     {"model", "top1", "top1_err", "top5"},
 )  # fmt: skip
-UNITS = {
+_UNITS = {
     "infer_samples_per_sec": "samples/s",
     "infer_step_time": "ms",
     "top1": "%",
@@ -35,7 +35,7 @@ UNITS = {
     "top5": "%",
     "top5_err": "%",
 }
-NO_METRIC = (
+_NO_METRIC = (
     "train_samples_per_sec",
     "train_step_time",
     "train_batch_size",
@@ -47,7 +47,7 @@ NO_METRIC = (
 
 def recognise(head: bytes, name: str) -> bool:
     names = {*first_cells(head)}
-    return any(table <= names for table in TABLES)
+    return any(table <= names for table in _TABLES)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -63,10 +63,10 @@ def read(source: Source, rows: Rows) -> None:
             continue
         if "model" in rows.params:
             rows.new_part()
-        model(dict(zip(names, cells, strict=True)), line, rows)
+        _model(dict(zip(names, cells, strict=True)), line, rows)
 
 
-def model(cells: dict[str, str], line: int, rows: Rows) -> None:
+def _model(cells: dict[str, str], line: int, rows: Rows) -> None:
     """The row of a model."""
     values = {name: value for name, cell in cells.items() if (value := number(cell)) is not None}
     rows.param("model", cells["model"] or None, line)
@@ -84,5 +84,5 @@ def model(cells: dict[str, str], line: int, rows: Rows) -> None:
             "steps", line, attempt=0, phase="train", step_s=step_ms / 1000, value_kind="run_mean", samples=batch,
             samples_per_s=values.get("train_samples_per_sec"), rate_scope="global",
         )  # fmt: skip
-    named = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in NO_METRIC]
+    named = [(name, value, _UNITS.get(name)) for name, value in values.items() if name not in _NO_METRIC]
     rows.metrics(line, None, None, None, named)

@@ -19,11 +19,11 @@ from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
 VERSION = 2
 
-START = b"epoch,train_loss,eval_"
+_START = b"epoch,train_loss,eval_"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return head.removeprefix(b"\xef\xbb\xbf").startswith(START)
+    return head.removeprefix(b"\xef\xbb\xbf").startswith(_START)
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -22,17 +22,17 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\[\s*(?:-1|\d{10,19})\s*,\s*[1-4]\s*,\s*-?\d{1,18}\s*,\s*[0-7]\s*\]")
-ROW = re.compile(rb"(-1|\d{1,18}|[1-8]\d{18})\s*,\s*([1-4])\s*,\s*(-?\d{1,18})\s*,\s*([0-7])")
-ACTIONS = ("preexisting", "create", "increment_version", "destroy")  # Action, from 1
-CATEGORIES = (
+_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\[\s*(?:-1|\d{10,19})\s*,\s*[1-4]\s*,\s*-?\d{1,18}\s*,\s*[0-7]\s*\]")
+_ROW = re.compile(rb"(-1|\d{1,18}|[1-8]\d{18})\s*,\s*([1-4])\s*,\s*(-?\d{1,18})\s*,\s*([0-7])")
+_ACTIONS = ("preexisting", "create", "increment_version", "destroy")  # Action, from 1
+_CATEGORIES = (
     "parameter", "optimizer_state", "input", "temporary", "activation", "gradient", "autograd_detail", "unknown",
 )  # fmt: skip
-LONGEST = 1 << 16  # bytes without the end of a row, after which the file is not taken for a timeline
+_LONGEST = 1 << 16  # bytes without the end of a row, after which the file is not taken for a timeline
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return bool(HEAD.match(head))
+    return bool(_HEAD.match(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -47,15 +47,15 @@ def read(source: Source, rows: Rows) -> None:
                 ended = True
                 continue
             number += 1
-            row(text, number, rows)
-        if len(rest) > LONGEST:
+            _row(text, number, rows)
+        if len(rest) > _LONGEST:
             break
     if rest.strip() or not ended:
         rows.problem(number + 1, "the timeline is cut or damaged here", rest.decode("utf-8", "replace"))
 
 
-def row(text: bytes, number: int, rows: Rows) -> None:
-    match = ROW.fullmatch(text)
+def _row(text: bytes, number: int, rows: Rows) -> None:
+    match = _ROW.fullmatch(text)
     if not match:
         rows.problem(
             number, "the row does not hold a time, an action, bytes and a category", text.decode("utf-8", "replace")
@@ -63,6 +63,6 @@ def row(text: bytes, number: int, rows: Rows) -> None:
         return
     time, action, changed, category = map(int, match.groups())
     rows.add(
-        "events", number, ph="i", name=ACTIONS[action - 1], category=CATEGORIES[category],
+        "events", number, ph="i", name=_ACTIONS[action - 1], category=_CATEGORIES[category],
         start_ns=None if time == -1 else time, args=f'{{"bytes": {changed}}}',
     )  # fmt: skip

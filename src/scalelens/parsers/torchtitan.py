@@ -21,26 +21,26 @@ Samples:
 import math
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 3
 ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")
 
-N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
-RECORD = re.compile(rf"(?:^|- )(validate )?step: +(\d+)  loss: +{N}  (?=[a-z_]+: )")
-CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
-FIELD = re.compile(rf"([a-z_]+): +(?:{N}(%|GiB|s)?|N/A)(?:\({N}%\))?(?:  |\s*$)")
-STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
-MESH = re.compile(r"Building \d-D device mesh with \[((?:'\w+'(?:, )?)+)\], \[([\d, ]+)\]\s*$")
-START = re.compile(
+_N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
+_RECORD = re.compile(rf"(?:^|- )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
+_CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
+_FIELD = re.compile(rf"([a-z_]+): +(?:{_N}(%|GiB|s)?|N/A)(?:\({_N}%\))?(?:  |\s*$)")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
+_MESH = re.compile(r"Building \d-D device mesh with \[((?:'\w+'(?:, )?)+)\], \[([\d, ]+)\]\s*$")
+_START = re.compile(
     r"Training starts at step \d+, with local batch size (\d+), global batch size (\d+), (.*)total steps (\d+)"
 )
-SEQUENCE = re.compile(r"sequence length (\d+)")
-COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
-UNITS = {"tps": "tokens/s", "wps": "tokens/s", "mfu": "%"}
-DEGREES = {"tp": "tp", "pp": "pp", "cp": "cp"}
+_SEQUENCE = re.compile(r"sequence length (\d+)")
+_COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
+_UNITS = {"tps": "tokens/s", "wps": "tokens/s", "mfu": "%"}
+_DEGREES = {"tp": "tp", "pp": "pp", "cp": "cp"}
 
 
 class Reader:
@@ -52,28 +52,28 @@ class Reader:
         self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
 
     def take(self, line: Line) -> bool:
-        if match := RECORD.search(line.text):
+        if match := _RECORD.search(line.text):
             return self.record(line, match)
-        if CUT.search(line.text):
+        if _CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut", line.text)
             return True
         return self.settings(line)
 
     def settings(self, line: Line) -> bool:
         rows = self.rows
-        if mesh := MESH.search(line.text):
+        if mesh := _MESH.search(line.text):
             names, sizes = re.findall(r"\w+", mesh[1]), [int(size) for size in re.findall(r"\d+", mesh[2])]
             rows.param("devices", math.prod(sizes), line.number)
             for name, size in zip(names, sizes, strict=False):
-                rows.param(DEGREES.get(name, f"{name}_degree"), size, line.number)
-        elif start := START.search(line.text):
+                rows.param(_DEGREES.get(name, f"{name}_degree"), size, line.number)
+        elif start := _START.search(line.text):
             self.started.add(line.rank)
             if line.rank is None:
                 rows.launched()
             rows.param("micro_batch_size", int(start[1]), line.number)
             rows.param("global_batch_size", int(start[2]), line.number)
             rows.param("max_steps", int(start[4]), line.number)
-            if sequence := SEQUENCE.search(start[3]):
+            if sequence := _SEQUENCE.search(start[3]):
                 rows.param("seq_length", int(sequence[1]), line.number)
         else:
             return False
@@ -81,7 +81,7 @@ class Reader:
 
     def record(self, line: Line, match: re.Match[str]) -> bool:
         rows, step, values, end = self.rows, int(match[2]), dict[str, float](), match.end()
-        while field := FIELD.match(line.text, end):
+        while field := _FIELD.match(line.text, end):
             if field[2]:
                 values[field[1]] = float(field[2].replace(",", "")) * (1024**3 if field[3] == "GiB" else 1)
             end = field.end()
@@ -91,31 +91,31 @@ class Reader:
                 return False
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        stamp = STAMP.search(line.text, 0, match.start() + 2)
+        stamp = _STAMP.search(line.text, 0, match.start() + 2)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         phase, averaged = "validation" if match[1] else "train", 1 if step == 1 else None
         if phase == "train":
-            position = rows.attempt_of(line.number, step, line.rank, line.place, ts, once=line.rank in self.started)
+            position = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=line.rank in self.started)
             if position.before is not None:
                 averaged = step - position.before
             self.started.discard(line.rank)
             self.attempts[line.rank], rows.step, rows.steps_line = position.attempt, step, line.number
-        tokens = product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
-        whole = product(speed, rows.params.get("devices"))
+        tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
+        whole = _product(speed, rows.params.get("devices"))
         rows.add(
-            "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.place,
+            "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
             phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
             value_kind="instant" if averaged == 1 else "interval_mean",
             step_s=tokens / whole if tokens and whole and phase == "train" else None,
             tokens=tokens if phase == "train" else None, peak_memory_bytes=values.get("memory"),
             ts=ts, ts_origin="naive" if ts else None,
-            **{column: values.get(name) for name, column in COLUMNS.items()},
+            **{column: values.get(name) for name, column in _COLUMNS.items()},
         )  # fmt: skip
-        others = [(k, v, UNITS.get(k)) for k, v in values.items() if k not in COLUMNS and k != "memory"]
-        rows.metrics(line.number, line.rank, line.place, step, others)
+        others = [(k, v, _UNITS.get(k)) for k, v in values.items() if k not in _COLUMNS and k != "memory"]
+        rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
 
 
-def product(one: float | int | None, other: float | int | None) -> float | None:
+def _product(one: float | int | None, other: float | int | None) -> float | None:
     return float(one) * float(other) if one is not None and other is not None else None

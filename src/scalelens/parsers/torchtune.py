@@ -16,17 +16,17 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" | loss:",)
 
-N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
-HEAD = re.compile(r"Step (\d{1,15}) \| (?=loss:)")
-FIELD = re.compile(rf"([a-z][\w/]{{0,99}}):{N}(?: |$)")
-COLUMNS = {"loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
-MEMORY = {"peak_memory_reserved": 2.0**30, "gpu_resources": 1.0}
+_N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
+_HEAD = re.compile(r"Step (\d{1,15}) \| (?=loss:)")
+_FIELD = re.compile(rf"([a-z][\w/]{{0,99}}):{_N}(?: |$)")
+_COLUMNS = {"loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm"}
+_MEMORY = {"peak_memory_reserved": 2.0**30, "gpu_resources": 1.0}
 
 
 class Reader:
@@ -36,34 +36,34 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = HEAD.match(line.text)
+        head = _HEAD.match(line.text)
         if not head:
             return False
         rows, values, end, text = self.rows, dict[str, float](), head.end(), line.text.rstrip()
-        while match := FIELD.match(text, end):
+        while match := _FIELD.match(text, end):
             values[match[1]], end = float(match[2]), match.end()
         if end < len(text) or "lr" not in values:
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             if "lr" not in values:
                 return True
         step = int(head[1])
-        position = rows.attempt_of(line.number, step, line.rank, line.place)
+        position = rows.attempt_of(line.number, step, line.rank, line.location)
         rows.step = step
-        memory = next((values.pop(name) * scale for name, scale in MEMORY.items() if name in values), None)
+        memory = next((values.pop(name) * scale for name, scale in _MEMORY.items() if name in values), None)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             rate_scope="rank", peak_memory_bytes=memory,
-            **{column: values.pop(name, None) for name, column in COLUMNS.items()},
+            **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
         )  # fmt: skip
         named = [
-            (name, value * 2**30 if "memory" in name else value, "bytes" if "memory" in name else unit(name))
+            (name, value * 2**30 if "memory" in name else value, "bytes" if "memory" in name else _unit(name))
             for name, value in values.items()
         ]
-        rows.metrics(line.number, line.rank, line.place, step, named)
+        rows.metrics(line.number, line.rank, line.location, step, named)
         rows.steps_line = line.number
         rows.param("framework", "torchtune", line.number)
         return True
 
 
-def unit(name: str) -> str | None:
+def _unit(name: str) -> str | None:
     return "tokens/s" if name.startswith("tokens_per_second") else None

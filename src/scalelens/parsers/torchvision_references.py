@@ -23,25 +23,25 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span
 
 VERSION = 3
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
 
-EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
-RECORD = re.compile(
-    EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
+_EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
+_RECORD = re.compile(
+    _EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )
-SPAN = re.compile(EPOCH + r")\s+Total time: ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)(?!\d)")
-SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
-FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
-WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
-WINDOW = 20  # batches of a SmoothedValue
+_SPAN = re.compile(_EPOCH + r")\s+Total time: ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)(?!\d)")
+_SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
+_FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
+_WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
+_WINDOW = 20  # batches of a SmoothedValue
 
 
-class Log:
+class _Log:
     """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Log:
         is_next = self.last[0] == train and self.last[1] < index
         since = index - self.last[1] if is_next else index + 1
         self.last = train, index
-        return min(WINDOW, since)
+        return min(_WINDOW, since)
 
 
 class Reader:
@@ -63,38 +63,38 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.logs: dict[tuple[int | None, str | None], _Log] = {}
         self.total: int | None = None  # batches of an epoch
 
     def take(self, line: Line) -> bool:
-        log = self.logs.setdefault((line.rank, line.place), Log())
-        if head := RECORD.search(line.text):
+        log = self.logs.setdefault((line.rank, line.location), _Log())
+        if head := _RECORD.search(line.text):
             self.record(head, log, line)
-        elif span := SPAN.search(line.text):
+        elif span := _SPAN.search(line.text):
             self.rows.add(
-                "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.place,
-                phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else epoch_of(log),
+                "phases", line.number, attempt=log.attempt, rank=line.rank, place=line.location,
+                phase="train" if span[1] else "validation", epoch=int(span[1]) if span[1] else _epoch_of(log),
                 step=log.step, span_s=clock_span(span[2]), origin="logged",
             )  # fmt: skip
-        elif (match := SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
+        elif (match := _SUMMARY.search(line.text)) and (self.total or match[4] or not match[1]):
             accuracies = [(f"Test: Acc@{k}", float(match[n]), "%") for k, n in ((1, 2), (5, 3))]
-            self.rows.metrics(line.number, line.rank, line.place, log.step, accuracies)
+            self.rows.metrics(line.number, line.rank, line.location, log.step, accuracies)
         else:
             return False
         return True
 
-    def record(self, head: re.Match[str], log: Log, line: Line) -> None:
+    def record(self, head: re.Match[str], log: _Log, line: Line) -> None:
         train, index, total = head[1] is not None, int(head[2]), int(head[3])
-        fields = [FIELD.match(text.strip()) for text in re.split(r"\s\s+|\t", line.text[head.end() :]) if text.strip()]
+        fields = [_FIELD.match(text.strip()) for text in re.split(r"\s\s+|\t", line.text[head.end() :]) if text.strip()]
         values = {field[1]: field[2] for field in fields if field}
         # They have four decimals, or six: others are the beginning of a number.
-        if None in fields or not all(WHOLE.fullmatch(values.get(name, "")) for name in ("time", "data")):
+        if None in fields or not all(_WHOLE.fullmatch(values.get(name, "")) for name in ("time", "data")):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return
-        row: dict[str, Any] = {"rank": line.rank, "place": line.place, "phase": "train" if train else "validation"}
+        row: dict[str, Any] = {"rank": line.rank, "place": line.location, "phase": "train" if train else "validation"}
         if train:
             self.position(int(head[1]), index, total, log, line)
-        row |= {"attempt": log.attempt, "epoch": epoch_of(log), "step": log.step if train else index}
+        row |= {"attempt": log.attempt, "epoch": _epoch_of(log), "step": log.step if train else index}
         row |= {"averaged_steps": log.steps_since(train, index), "value_kind": "interval_mean"}
         metrics: list[tuple[str, float, str | None]] = []
         for name, text in values.items():
@@ -116,15 +116,15 @@ class Reader:
                     unit = "samples/s" if name == "img/s" else "%" if name == "acc5" else None
                     metrics.append((name if train else f"Test: {name}", value, unit))
         self.rows.put("steps", line.number, row)
-        self.rows.metrics(line.number, line.rank, line.place, row["step"], metrics)
+        self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
 
-    def position(self, epoch: int, index: int, total: int, log: Log, line: Line) -> None:
+    def position(self, epoch: int, index: int, total: int, log: _Log, line: Line) -> None:
         """Where a record of the training stands: going back is a restart, with other batches another run."""
         if (epoch, index) <= log.at and total != self.total:
             self.rows.new_part()
             self.logs.clear()
-            self.logs[line.rank, line.place] = log
-        log.attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.place).attempt
+            self.logs[line.rank, line.location] = log
+        log.attempt = self.rows.attempt_of(line.number, (epoch, index), line.rank, line.location).attempt
         if total != self.total or "iterations_per_epoch" not in self.rows.params:
             self.rows.param("framework", "pytorch", line.number, origin="inferred")
             self.rows.param("iterations_per_epoch", total, line.number)
@@ -132,5 +132,5 @@ class Reader:
         self.rows.step, self.rows.steps_line = log.step, line.number
 
 
-def epoch_of(log: Log) -> int | None:
+def _epoch_of(log: _Log) -> int | None:
     return log.at[0] if log.at[0] >= 0 else None

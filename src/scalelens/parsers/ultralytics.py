@@ -22,22 +22,22 @@ Samples:
 import re
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (": 100%", "Epoch    GPU_mem", "Epoch   gpu_mem", "trainer: ")
 
-SETTINGS = re.compile(r"\s*engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
-BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
-HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
-RECORD = re.compile(
+_SETTINGS = re.compile(r"\s*engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
+_BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
+_HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
+_RECORD = re.compile(
     r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+)? *(\d{1,9})/\4 "
     r"(?:\[?((?:\d+:)?\d+:\d\d)(?:<00:00, +(?:(\d+\.\d+)(it/s|s/it)|\?it/s)\])?|(\d+\.\d+)(it/s|s/it) [\d.:hms ]+)\s*\Z"
 )
 
 
-class Log:
+class _Log:
     """State of the lines that have one label of the launcher."""
 
     def __init__(self) -> None:
@@ -52,30 +52,30 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.names: list[str] = []
-        self.logs: dict[tuple[int | None, str | None], Log] = {}
+        self.logs: dict[tuple[int | None, str | None], _Log] = {}
 
     def take(self, line: Line) -> bool:
-        if header := HEADER.match(line.text):
+        if header := _HEADER.match(line.text):
             self.names = header[1].split()
             return True
-        if settings := SETTINGS.match(line.text):
+        if settings := _SETTINGS.match(line.text):
             self.rows.param("model", settings[1], line.number)
-            batch = BATCH.search(line.text)
+            batch = _BATCH.search(line.text)
             self.rows.param("global_batch_size", int(batch[1]) if batch else None, line.number)
             return True
-        record = RECORD.match(line.text)
+        record = _RECORD.match(line.text)
         if not record:
             return False
-        log = self.logs.setdefault((line.rank, line.place), Log())
+        log = self.logs.setdefault((line.rank, line.location), _Log())
         epoch, total = int(record[1]) - ("obj" not in " ".join(self.names)), int(record[4])
         if log.epoch != epoch:
             self.release(log)
             log.attempt += log.epoch is not None and epoch < log.epoch
             log.epoch = epoch
-        span_s = seconds(record[5]) if record[5] else None
+        span_s = _seconds(record[5]) if record[5] else None
         rate, unit = float(record[6] or record[8] or 0), record[7] or record[9]
         step_s = rate if unit == "s/it" else 1 / rate if rate else span_s / total if span_s and total else None
-        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.place, "phase": "train"}
+        row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": epoch, "samples": self.rows.params.get("global_batch_size")}
         row |= {"step": (epoch + 1) * total, "step_s": step_s, "averaged_steps": total, "value_kind": "epoch_mean"}
         losses = zip(self.names, record[3].split(), strict=False)
@@ -87,7 +87,7 @@ class Reader:
         for log in self.logs.values():
             self.release(log)
 
-    def release(self, log: Log) -> None:
+    def release(self, log: _Log) -> None:
         """Hands over the last bar of an epoch: it is drawn more than once."""
         if not log.held:
             return
@@ -104,7 +104,7 @@ class Reader:
         self.rows.metrics(number, row["rank"], row["place"], row["step"], metrics)
 
 
-def seconds(clock: str) -> float:
+def _seconds(clock: str) -> float:
     total = 0
     for part in clock.split(":"):
         total = total * 60 + int(part)

@@ -21,12 +21,12 @@ from scalelens.tabular.cells import csv_header, csv_records
 
 VERSION = 2
 
-PARTS = ("train/", "metrics/", "val/")
+_PARTS = ("train/", "metrics/", "val/")
 
 
 def recognise(head: bytes, name: str) -> bool:
     names = csv_header(head)
-    return names[:1] == ("epoch",) and all(any(column.startswith(part) for column in names) for part in PARTS)
+    return names[:1] == ("epoch",) and all(any(column.startswith(part) for column in names) for part in _PARTS)
 
 
 def read(source: Source, rows: Rows) -> None:

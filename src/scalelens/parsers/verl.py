@@ -17,20 +17,20 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
 ANCHORS = (" - timing_s/", " - global_seqlen/", " - val-", " - actor/", " - critic/")
 
-N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-HEAD = re.compile(r"(?:\(\w{1,99} pid=\d+(?:, ip=[\d.]+)?\) )?step:(\d{1,15})(?= - \w[\w-]{0,99}/)")
-FIELD = re.compile(rf" - ([\w@/.,:+-]{{1,299}}):(?:np\.\w+\()?({N})\)?(?= - |\s*$)")
-COLUMNS = {
+_N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_HEAD = re.compile(r"(?:\(\w{1,99} pid=\d+(?:, ip=[\d.]+)?\) )?step:(\d{1,15})(?= - \w[\w-]{0,99}/)")
+_FIELD = re.compile(rf" - ([\w@/.,:+-]{{1,299}}):(?:np\.\w+\()?({_N})\)?(?= - |\s*$)")
+_COLUMNS = {
     "timing_s/step": "step_s", "perf/total_num_tokens": "tokens", "actor/grad_norm": "grad_norm",
     "actor/lr": "learning_rate",
 }  # fmt: skip
-MEMORY = ("perf/max_memory_reserved_gb", "actor/perf/max_memory_reserved_gb")
+_MEMORY = ("perf/max_memory_reserved_gb", "actor/perf/max_memory_reserved_gb")
 
 
 class Reader:
@@ -40,32 +40,34 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        head = HEAD.match(line.text)
+        head = _HEAD.match(line.text)
         if not head:
             return False
         rows, values, end = self.rows, dict[str, float](), head.end()
-        while match := FIELD.match(line.text, end):
+        while match := _FIELD.match(line.text, end):
             values[match[1]], end = float(match[2]), match.end()
         if end < len(line.text.rstrip()):
             rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
         step = int(head[1])
         if "timing_s/step" in values:
-            position = rows.attempt_of(line.number, step, line.rank, line.place)
-            memory = next((values.pop(name) for name in MEMORY if name in values), None)
+            position = rows.attempt_of(line.number, step, line.rank, line.location)
+            memory = next((values.pop(name) for name in _MEMORY if name in values), None)
             rows.add(
-                "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.place, phase="train", step=step,
+                "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
                 averaged_steps=1, value_kind="instant", rate_scope="global",
                 peak_memory_bytes=memory * 2**30 if memory is not None else None,
-                **{column: values.pop(name, None) for name, column in COLUMNS.items()},
+                **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
             )  # fmt: skip
             rows.steps_line = line.number
         rows.step = step
-        rows.metrics(line.number, line.rank, line.place, step, [(name, v, unit(name)) for name, v in values.items()])
+        rows.metrics(
+            line.number, line.rank, line.location, step, [(name, v, _unit(name)) for name, v in values.items()]
+        )
         rows.param("framework", "verl", line.number)
         return True
 
 
-def unit(name: str) -> str | None:
+def _unit(name: str) -> str | None:
     if name.startswith("timing_s/"):
         return None if name.endswith(("_length", "num_preempted")) else "s"
     if name.startswith("timing_per_token_ms/"):

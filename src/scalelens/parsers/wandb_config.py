@@ -22,14 +22,14 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-OWN = re.compile(rb"^(?:wandb_version:|_wandb:\s*$)", re.MULTILINE)
-NESTED = re.compile(rb"^ {2,8}value:", re.MULTILINE)
-KEY = re.compile(r"""(?:'([^']+)'|"([^"]+)"|([A-Za-z_][^:'"#]*)):\s*\Z""")
-VALUE = re.compile(r" {2,8}value: *(\S.*)\Z")
+_OWN = re.compile(rb"^(?:wandb_version:|_wandb:\s*$)", re.MULTILINE)
+_NESTED = re.compile(rb"^ {2,8}value:", re.MULTILINE)
+_KEY = re.compile(r"""(?:'([^']+)'|"([^"]+)"|([A-Za-z_][^:'"#]*)):\s*\Z""")
+_VALUE = re.compile(r" {2,8}value: *(\S.*)\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return b" value:" in head and bool(OWN.search(head)) and bool(NESTED.search(head))
+    return b" value:" in head and bool(_OWN.search(head)) and bool(_NESTED.search(head))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -38,9 +38,9 @@ def read(source: Source, rows: Rows) -> None:
     for number, line in enumerate(text.splitlines(), 1):
         line = line.rstrip()
         if not line.startswith((" ", "#", "-")):
-            match = KEY.match(line)
+            match = _KEY.match(line)
             key = next(filter(None, match.groups()), None) if match else None
-        elif key and key != "_wandb" and (match := VALUE.match(line)):
+        elif key and key != "_wandb" and (match := _VALUE.match(line)):
             value = match[1]
             if value[0] in "'\"" and len(value) > 1 and value[-1] == value[0]:
                 value = value[1:-1]

@@ -28,27 +28,27 @@ from scalelens.tabular.cells import cells_of, lines_of, nested_values
 
 VERSION = 1
 
-FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
-TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
-DRAWN = ("__MIN", "__MAX")
+_FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
+_TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
+_DRAWN = ("__MIN", "__MAX")
 
 
 def recognise(head: bytes, name: str) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf")
     first, _, rest = head.partition(b"\n")
     if head.lstrip().startswith(b"{"):
-        return bool(FIRST_ROW.match(head) and TIMED.search(first) and rest.lstrip().startswith(b"{"))
+        return bool(_FIRST_ROW.match(head) and _TIMED.search(first) and rest.lstrip().startswith(b"{"))
     names = cells_of(first.decode("utf-8", "replace"))
-    return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or is_chart(names)
+    return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or _is_chart(names)
 
 
-def is_chart(names: list[str]) -> bool:
+def _is_chart(names: list[str]) -> bool:
     return names[:1] == ["Step"] and any(f"{name}__MIN" in names and " - " in name for name in names[1:])
 
 
 def read(source: Source, rows: Rows) -> None:
     last = None
-    for line, values in records(source, rows):
+    for line, values in _records(source, rows):
         stamp, step = values.pop("_timestamp", None), values.pop("_step" if "_step" in values else "Step", None)
         if step is None or step != step or abs(step) >= 1 << 62 or step != int(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
@@ -59,11 +59,11 @@ def read(source: Source, rows: Rows) -> None:
             rows.metric(line, None, None, int(step), "wall_time", stamp / (1000 if stamp > 1e11 else 1), "s")
         if (runtime := values.pop("_runtime", None)) is not None:
             rows.metric(line, None, None, int(step), "_runtime", runtime, "s")
-        named = [(name, value, None) for name, value in values.items() if not name.endswith(DRAWN)]
+        named = [(name, value, None) for name, value in values.items() if not name.endswith(_DRAWN)]
         rows.metrics(line, None, None, int(step), named)
 
 
-def records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
+def _records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:
     """Number of each line, and the numbers in it by name."""
     names: list[str] | None = None
     is_json = False

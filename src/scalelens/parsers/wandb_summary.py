@@ -23,12 +23,12 @@ from scalelens.tabular.cells import nested_values
 
 VERSION = 1
 
-KEYS = tuple(re.compile(rb'"%s"\s*:' % key) for key in (b"_step", b"_runtime", b"_timestamp"))
+_KEYS = tuple(re.compile(rb'"%s"\s*:' % key) for key in (b"_step", b"_runtime", b"_timestamp"))
 
 
 def recognise(head: bytes, name: str) -> bool:
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(b"{") and b"\n{" not in head and all(key.search(head) for key in KEYS)
+    return head.startswith(b"{") and b"\n{" not in head and all(key.search(head) for key in _KEYS)
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -32,22 +32,22 @@ import pyarrow as pa
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Other, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.trace_events import Columns, Events, text_of
-from scalelens.parsing.values import rank_in_name, whole
+from scalelens.parsing.trace_events import EventColumns, Events, text_of
+from scalelens.parsing.values import integer, rank_in_name
 
 VERSION = 2
 
-STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
-AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
-COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
+_STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
+_AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
+_COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
 
 
-class Args(msgspec.Struct, gc=False):
+class _Args(msgspec.Struct, gc=False):
     name: Any = None
     correlation_id: Any = None
 
 
-ARGS = msgspec.json.Decoder(Args)
+_ARGS = msgspec.json.Decoder(_Args)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -55,7 +55,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    trace, events, names = Trace(source, named=True), Events(rows, None), Names()
+    trace, events, names = Trace(source, named=True), Events(rows, None), _Names()
     rank = rank_in_name(source.name)
     for items in trace.slices():
         if items and items[-1] == Other():  # the writer ends its list with an empty object
@@ -68,7 +68,7 @@ def read(source: Source, rows: Rows) -> None:
     events.finish(trace)
 
 
-class Names:
+class _Names:
     """What the metadata calls processes and threads."""
 
     def __init__(self) -> None:
@@ -78,16 +78,16 @@ class Names:
         for event in items:
             if isinstance(event, Event) and event.ph == "M" and event.name in ("process_name", "thread_name"):
                 thread = text_of(event.tid) if event.name == "thread_name" else None
-                self.named[text_of(event.pid), thread] = text_of(arguments(event).name) or ""
+                self.named[text_of(event.pid), thread] = text_of(_arguments(event).name) or ""
 
-    def columns(self, events: list[Event]) -> Columns:
+    def columns(self, events: list[Event]) -> EventColumns:
         """Category, stream and correlation of events."""
         places = [self.place(event) for event in events]
-        args = [arguments(event) for event in events]
+        args = [_arguments(event) for event in events]
         return {
             "category": pa.array([category for category, _ in places], pa.string()),
             "stream": pa.array([stream for _, stream in places], pa.int64()),
-            "correlation": pa.array([whole(a.correlation_id, digits=18) for a in args], pa.int64()),
+            "correlation": pa.array([integer(a.correlation_id, digits=18) for a in args], pa.int64()),
         }
 
     def place(self, event: Event) -> tuple[str | None, int | None]:
@@ -98,15 +98,15 @@ class Names:
             return None, None
         if not process.startswith("/device:"):
             return "cpu_op", None
-        if stream := STREAM.match(thread):
-            copy = COPY.match(text_of(event.name) or "")
+        if stream := _STREAM.match(thread):
+            copy = _COPY.match(text_of(event.name) or "")
             return (f"gpu_{copy[0].lower()}" if copy else "kernel"), int(stream[1])
-        is_work = thread == "XLA Ops" and "TPU" in process and not AROUND.match(text_of(event.name) or "")
+        is_work = thread == "XLA Ops" and "TPU" in process and not _AROUND.match(text_of(event.name) or "")
         return ("kernel" if is_work else "gpu_user_annotation"), None
 
 
-def arguments(event: Event) -> Args:
+def _arguments(event: Event) -> _Args:
     try:
-        return ARGS.decode(event.args) if event.args else Args()
+        return _ARGS.decode(event.args) if event.args else _Args()
     except UNREADABLE:
-        return Args()
+        return _Args()

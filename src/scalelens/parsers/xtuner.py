@@ -19,23 +19,23 @@ Samples:
 
 import re
 
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.stamps import line_time
 
 VERSION = 1
 ANCHORS = (" data_time: ",)
 
-NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-LABEL = re.compile(r"(?:\[RANK (\d{1,9})\])?\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[INFO\] ")
-RECORD = re.compile(r"(?:Epoch (\d{1,9}) )?Step (\d{1,15})/(\d{1,15}) (?=data_time: )")
-FIELD = re.compile(rf"(?!eta: )(\w{{1,99}}): ({NUMBER})( GB)?(?:,? +|\s*$)")
-REMAINING = re.compile(r"eta: (?:-?\d+ days?, )?\d+:\d\d:\d\d\s*$")
-COLUMNS = {
+_NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
+_LABEL = re.compile(r"(?:\[RANK (\d{1,9})\])?\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]\[INFO\] ")
+_RECORD = re.compile(r"(?:Epoch (\d{1,9}) )?Step (\d{1,15})/(\d{1,15}) (?=data_time: )")
+_FIELD = re.compile(rf"(?!eta: )(\w{{1,99}}): ({_NUMBER})( GB)?(?:,? +|\s*$)")
+_REMAINING = re.compile(r"eta: (?:-?\d+ days?, )?\d+:\d\d:\d\d\s*$")
+_COLUMNS = {
     "data_time": "data_s", "lr": "learning_rate", "grad_norm": "grad_norm", "max_memory": "peak_memory_bytes",
 }  # fmt: skip
-LOSSES = ("reduced_llm_loss", "total_loss")  # the one of all ranks, before that of the rank
-UNITS = {
+_LOSSES = ("reduced_llm_loss", "total_loss")  # the one of all ranks, before that of the rank
+_UNITS = {
     "tgs": "tokens/s", "e2e_tgs": "tokens/s", "text_tokens": "tokens", "total_consumed_tokens": "tokens",
     "reserved_memory": "bytes", "time": "s",
 }  # fmt: skip
@@ -48,16 +48,16 @@ class Reader:
         self.rows = rows
 
     def take(self, line: Line) -> bool:
-        record = RECORD.search(line.text)
+        record = _RECORD.search(line.text)
         if not record:
             return False
-        values = fields_of(line.text[record.end() :])
+        values = _fields_of(line.text[record.end() :])
         if not {"time", "data_time", "text_tokens"} <= values.keys():
             if "text_tokens: " not in line.text and "[XTuner]" not in line.text:
                 return False
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
-        label = LABEL.search(line.text, 0, record.start())
+        label = _LABEL.search(line.text, 0, record.start())
         self.record(line, record, label, values)
         return True
 
@@ -66,25 +66,25 @@ class Reader:
         rank = int(label[1]) if label and label[1] else line.rank
         ts = line_time(label[2] if label else None, line, rows)
         step_s = values["data_time"] + values["time"]
-        position = rows.attempt_of(line.number, step, rank, line.place, ts, step_s)
+        position = rows.attempt_of(line.number, step, rank, line.location, ts, step_s)
         rows.step, rows.steps_line = step, line.number
-        loss = next((values[name] for name in LOSSES if name in values), None)
+        loss = next((values[name] for name in _LOSSES if name in values), None)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=rank, place=line.place, phase="train", step=step,
+            "steps", line.number, attempt=position.attempt, rank=rank, place=line.location, phase="train", step=step,
             epoch=int(record[1]) if record[1] else None, step_s=step_s, averaged_steps=1, value_kind="instant", rate_scope="rank",
             loss=loss, ts=ts, ts_origin="naive" if ts else None,
-            **{column: values.get(name) for name, column in COLUMNS.items()},
+            **{column: values.get(name) for name, column in _COLUMNS.items()},
         )  # fmt: skip
-        others = [(name, value, UNITS.get(name)) for name, value in values.items() if name not in COLUMNS]
-        rows.metrics(line.number, rank, line.place, step, others)
+        others = [(name, value, _UNITS.get(name)) for name, value in values.items() if name not in _COLUMNS]
+        rows.metrics(line.number, rank, line.location, step, others)
         rows.param("framework", "xtuner", line.number)
         rows.param("max_steps", int(record[3]), line.number)
 
 
-def fields_of(text: str) -> dict[str, float]:
+def _fields_of(text: str) -> dict[str, float]:
     """Numbers of a record by name, memory in bytes; none where the text breaks off."""
     values, end = dict[str, float](), 0
-    while field := FIELD.match(text, end):
+    while field := _FIELD.match(text, end):
         values[field[1]] = float(field[2]) * (1024**3 if field[3] else 1)
         end = field.end()
-    return values if end == len(text) or REMAINING.match(text, end) else {}
+    return values if end == len(text) or _REMAINING.match(text, end) else {}

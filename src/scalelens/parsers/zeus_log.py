@@ -17,20 +17,20 @@ Samples:
 
 import re
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import amount
 
 VERSION = 1
 ANCHORS = ("[Zeus] ",)
 
-STARTED = re.compile(r".*\[Zeus\] Started monitoring GPUs: \[([\d, ]{1,500})\]")
-STEPS = re.compile(
+_STARTED = re.compile(r".*\[Zeus\] Started monitoring GPUs: \[([\d, ]{1,500})\]")
+_STEPS = re.compile(
     r".*\[Zeus\] Steps (\d{1,12})-(\d{1,12}): Energy=[\d.]{1,20} Wh \((\d[\d.]{0,20}) J\), Avg Power=(\d[\d.]{0,20}) W,"
     r" Time=(\d[\d.]{0,20}) s((?:, [\w/]{1,30}=\d[\d.]{0,20})*)"
 )
-RATIO = re.compile(r"([\w/]+)=([\d.]+)")
-UNITS = {"Samples/Wh": "samples/Wh", "Tokens/J": "tokens/J"}
+_RATIO = re.compile(r"([\w/]+)=([\d.]+)")
+_UNITS = {"Samples/Wh": "samples/Wh", "Tokens/J": "tokens/J"}
 
 
 class Reader:
@@ -41,10 +41,10 @@ class Reader:
         self.devices: dict[tuple[int | None, str | None], str] = {}
 
     def take(self, line: Line) -> bool:
-        if match := STARTED.match(line.text):
-            self.devices[line.rank, line.place] = ",".join(match[1].replace(" ", "").split(","))
+        if match := _STARTED.match(line.text):
+            self.devices[line.rank, line.location] = ",".join(match[1].replace(" ", "").split(","))
             return True
-        match = STEPS.match(line.text)
+        match = _STEPS.match(line.text)
         if not match:
             if "[Zeus] Steps " in line.text:
                 self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
@@ -57,12 +57,12 @@ class Reader:
             return True
         energy_j, power_w, span_s = numbers
         self.rows.add(
-            "energy", line.number, device=self.devices.get((line.rank, line.place)), scope="gpu", energy_j=energy_j,
+            "energy", line.number, device=self.devices.get((line.rank, line.location)), scope="gpu", energy_j=energy_j,
             span_s=span_s, method="zeus",
         )  # fmt: skip
-        others = [(name, amount(text), UNITS.get(name)) for name, text in RATIO.findall(ratios)]
+        others = [(name, amount(text), _UNITS.get(name)) for name, text in _RATIO.findall(ratios)]
         values = [
             (name, value, unit) for name, value, unit in [("Avg Power", power_w, "W"), *others] if value is not None
         ]
-        self.rows.metrics(line.number, line.rank, line.place, int(step), values, "mean")
+        self.rows.metrics(line.number, line.rank, line.location, int(step), values, "mean")
         return True

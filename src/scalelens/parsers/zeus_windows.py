@@ -24,26 +24,26 @@ from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 1
 
-FIRST = ["start_time", "window_name", "elapsed_time"]
-SUMMARY = ["dataset", "network", "batch_size", "optimizer"]
-DEVICE = re.compile(r"(gpu|cpu|dram|soc)(\d*)_energy")
-SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
+_FIRST = ["start_time", "window_name", "elapsed_time"]
+_SUMMARY = ["dataset", "network", "batch_size", "optimizer"]
+_DEVICE = re.compile(r"(gpu|cpu|dram|soc)(\d*)_energy")
+_SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
 
 
 def recognise(head: bytes, name: str) -> bool:
     first = [*first_cells(head)]
-    return first[:3] == FIRST or (first[:4] == SUMMARY and bool({*first} & {"power_limit", "target_metric"}))
+    return first[:3] == _FIRST or (first[:4] == _SUMMARY and bool({*first} & {"power_limit", "target_metric"}))
 
 
 def read(source: Source, rows: Rows) -> None:
     header: list[str] = []
     for number, row, whole in rows_of(source):
-        if row[:4] == SUMMARY:
+        if row[:4] == _SUMMARY:
             rows.problem(
                 number, "a summary of many runs: it holds no samples or energies of a single run", ",".join(row)
             )
             return
-        if row[:3] == FIRST:
+        if row[:3] == _FIRST:
             header = row
             continue
         span_s = amount(row[2]) if whole and len(row) == len(header) else None
@@ -52,7 +52,7 @@ def read(source: Source, rows: Rows) -> None:
             continue
         rows.metric(number, None, None, None, row[1], span_s, "s")
         for column, text in zip(header[3:], row[3:], strict=True):
-            device = DEVICE.fullmatch(column)
+            device = _DEVICE.fullmatch(column)
             energy = amount(text)
             if device is None or energy is None:
                 if text not in ("", "None"):
@@ -60,5 +60,5 @@ def read(source: Source, rows: Rows) -> None:
                 continue
             rows.add(
                 "energy", number, device=device[2] if device[1] == "gpu" else device[1] + device[2],
-                scope=SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus",
+                scope=_SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus",
             )  # fmt: skip

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 
 def is_archive(path: str) -> bool:
-    return path.lower().endswith(ARCHIVES)
+    return path.lower().endswith(_ARCHIVES)
 
 
 def archives_of(path: str) -> Iterator[str]:

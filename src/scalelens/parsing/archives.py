@@ -1,4 +1,4 @@
-"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source of its own, whatever the archive says of itself."""
+"""The files inside `.tar`, `.tar.*` and `.zip`, each as a source.  Nothing that an archive claims is trusted."""
 
 import contextlib
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 from scalelens.parsing.source import CHUNK, Source, open_source
 from scalelens.parsing.zip_members import IN_MEMORY, MOST_MEMBER, NotReadError, zip_members
 
-TAR_BUFFER = 1 << 16
+_TAR_BUFFER = 1 << 16
 MOST_HEADER = 16 << 20  # of a member; Python's tarfile takes it into memory
 
 
@@ -23,7 +23,7 @@ class UnreadMembersError(tarfile.ReadError):
         super().__init__(f"{name} {reason} and is not read" + (f", nor are {len(others)} others" if others else ""))
 
 
-class UnpackedArchive:
+class _UnpackedArchive:
     """The bytes of an archive for tarfile, which would take a header of any length into memory."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
@@ -48,17 +48,17 @@ def open_members(path: Path) -> Iterator[Source]:
     members were not read; another tarfile.TarError at the damage, or at once where the bytes are not an archive.
     """
     unread: list[tuple[str, str]] = []
-    yield from members_of_zip(path, unread) if path.name.lower().endswith(".zip") else members_of_tar(path, unread)
+    yield from _members_of_zip(path, unread) if path.name.lower().endswith(".zip") else _members_of_tar(path, unread)
     if unread:
         raise UnreadMembersError(unread)
 
 
-def members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
+def _members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
     """The files of a `.zip`; `unread` takes the name of each that is not read, and its fault."""
     modified_ns = path.stat().st_mtime_ns
     try:
         for stored_name, content in zip_members(path):
-            name = in_utf8(stored_name)
+            name = _in_utf8(stored_name)
             if isinstance(content, NotReadError):
                 unread.append((name, str(content)))
             else:
@@ -67,17 +67,17 @@ def members_of_zip(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source
         raise tarfile.ReadError(f"it {error}") from None
 
 
-def members_of_tar(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
+def _members_of_tar(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source]:
     """The files of a `.tar` or `.tar.*`; `unread` takes the name of each that is not read, and its fault."""
     with contextlib.closing(open_source(path)) as archive:
-        stream = UnpackedArchive(archive.chunks())
-        with tarfile.open(fileobj=stream, mode="r|", bufsize=TAR_BUFFER) as tar:  # type: ignore[call-overload]
+        stream = _UnpackedArchive(archive.chunks())
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=_TAR_BUFFER) as tar:  # type: ignore[call-overload]
             for member in tar:
                 stream.allowed = MOST_HEADER + member.size
                 tar.members = []  # tarfile would keep those of a million files
                 if not member.isfile() or member.sparse is not None:
                     continue
-                name = in_utf8(member.name)
+                name = _in_utf8(member.name)
                 if member.size > MOST_MEMBER:
                     unread.append((name, f"is larger than {MOST_MEMBER >> 30} GB"))
                     continue
@@ -86,12 +86,12 @@ def members_of_tar(path: Path, unread: list[tuple[str, str]]) -> Iterator[Source
                     shutil.copyfileobj(tar.extractfile(member), content, CHUNK)
                     on_error.pop_all()  # the Source closes it
                 yield Source(f"{path}!{name}", content, content.tell(), archive.modified_ns)  # type: ignore[arg-type]
-        for _ in stream.blocks:  # to see damage behind the last member
+        for _ in stream.blocks:  # to see damage after the last member
             pass
         if archive.damage:
             raise tarfile.ReadError(archive.damage)
 
 
-def in_utf8(name: str) -> str:
+def _in_utf8(name: str) -> str:
     """A member's name as text that can be stored."""
     return name.encode("utf-8", "replace").decode()

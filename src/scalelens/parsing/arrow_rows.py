@@ -1,8 +1,8 @@
 """Rows as Arrow: those of one file at once, or those of many small files together.
 
 Arrow takes as long for a column of 24 values as for one of some hundreds.  So the rows of small files are gathered
-until there are many.  Only values that their columns hold for sure are gathered.  Rows with any other value become
-Arrow with their file, so that what a column cannot hold is told with its file and line.
+until there are many.  Only values that certainly fit into their columns are gathered.  Rows with any other value
+become Arrow with their file, so that what does not fit is reported with its file and line.
 """
 
 import operator
@@ -18,27 +18,27 @@ FEW = 1000  # rows of one table and file, at most, that are gathered
 MANY = 4000  # gathered rows of one table become Arrow
 
 Write = Callable[[str, pa.RecordBatch], None]
-Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, as many in each
+Columns = Mapping[str, Sequence[Any]]  # values by the name of the column, equally many in each
 
 
-class Field(NamedTuple):
+class _ColumnType(NamedTuple):
     """A column of a stored table."""
 
     kind: pa.DataType
-    held: frozenset[type]  # what it can be filled with unseen, but for whole numbers beyond `limit`
+    held: frozenset[type]  # types that certainly fit, except for integers beyond `limit`
     limit: int
 
 
-NULL = type(None)
-HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
-    TEXT: (frozenset({str, NULL}), 0),
-    INT: (frozenset({int, NULL}), 1 << 63),
-    SMALL: (frozenset({int, NULL}), 1 << 31),
-    FLOAT: (frozenset({float, int, NULL}), 1 << 53),
-    TIME: (frozenset({datetime, NULL}), 0),
+_NULL = type(None)
+_HELD: dict[pa.DataType, tuple[frozenset[type], int]] = {
+    TEXT: (frozenset({str, _NULL}), 0),
+    INT: (frozenset({int, _NULL}), 1 << 63),
+    SMALL: (frozenset({int, _NULL}), 1 << 31),
+    FLOAT: (frozenset({float, int, _NULL}), 1 << 53),
+    TIME: (frozenset({datetime, _NULL}), 0),
 }
-FIELDS = {
-    table: {field.name: Field(field.type, *HELD.get(field.type, (frozenset({NULL}), 0))) for field in schema}
+COLUMN_TYPES = {
+    table: {field.name: _ColumnType(field.type, *_HELD.get(field.type, (frozenset({_NULL}), 0))) for field in schema}
     for table, schema in SCHEMAS.items()
 }
 
@@ -52,8 +52,8 @@ class GatheredRows:
         self._counts: dict[str, int] = {}
 
     def take(self, table: str, file_id: str, columns: Columns, count: int) -> bool:
-        """Takes rows of a file; not where they are many, or a column may not hold one of its values."""
-        if count > FEW or not hold(FIELDS[table], columns):
+        """Takes rows of a file, unless they are many or a value may not fit into its column."""
+        if count > FEW or not _columns_fit(COLUMN_TYPES[table], columns):
             return False
         self._files.setdefault(table, []).append((file_id, count, columns))
         self._counts[table] = self._counts.get(table, 0) + count
@@ -77,17 +77,17 @@ class GatheredRows:
         self._write(table, batch_of(table, columns | {"file_id": file_ids}, count))
 
 
-def hold(fields: Mapping[str, Field], columns: Columns) -> bool:
-    """Whether the columns of a table hold these for sure."""
+def _columns_fit(fields: Mapping[str, _ColumnType], columns: Columns) -> bool:
+    """Whether all values certainly fit into the columns of a table."""
     for name, values in columns.items():
         field = fields.get(name)
-        if field is None or not holds(field, values):
+        if field is None or not column_fits(field, values):
             return False
     return True
 
 
-def holds(field: Field, values: Sequence[Any]) -> bool:
-    """Whether a column holds some values for sure."""
+def column_fits(field: _ColumnType, values: Sequence[Any]) -> bool:
+    """Whether values certainly fit into a column."""
     kinds = {*map(type, values)}
     if not kinds <= field.held:
         return False
@@ -95,11 +95,11 @@ def holds(field: Field, values: Sequence[Any]) -> bool:
         numbers = [value for value in values if type(value) is int] if len(kinds) > 1 else values
         return max(numbers) < field.limit and min(numbers) > -field.limit
     if str in kinds:
-        return is_unicode("".join(filter(None, values)))
+        return _is_unicode("".join(filter(None, values)))
     return datetime not in kinds or all(value is None or value.tzinfo is None for value in values)
 
 
-def is_unicode(text: str) -> bool:
+def _is_unicode(text: str) -> bool:
     """Whether a text has no half characters."""
     return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
@@ -119,13 +119,13 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
 def batch_of(table: str, columns: Columns, count: int) -> pa.RecordBatch:
     """Columns of a table as Arrow; those that are not given are NULL.  Where a value does not fit, Arrow raises."""
     arrays = [
-        column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
-        for name, field in FIELDS[table].items()
+        _column_of(columns[name], field.kind) if name in columns else pa.nulls(count, field.kind)
+        for name, field in COLUMN_TYPES[table].items()
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table])
 
 
-def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values as Arrow.  Many columns hold one value in all rows, and counting is cheaper than converting."""
     if values[-1] == values[0] and values.count(values[0]) == len(values):
         return pa.nulls(len(values), kind) if values[0] is None else repeated(values[0], kind, len(values))

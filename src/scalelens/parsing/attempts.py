@@ -1,15 +1,15 @@
-"""Which launch of a run printed a record, where ranks are not labelled.
+"""Which launch of a run printed a record, where ranks are not labeled.
 
-Several ranks print one file, and a run that failed is launched again into the same file.  In both cases a step comes
-again.  A repeated or slightly older step is another rank's record.  A restart needs evidence:
+Several ranks print to one file, and a run that failed is launched again into the same file.  In both cases a step is
+repeated.  A repeated or slightly older step is another rank's record.  A restart needs evidence:
 
     a header         the launch printed its banner or its arguments since the last record
     a gap in time    ten step times or more passed, and the step is not a later one
-    the first step   it comes again after a later one, in a file that shows neither headers nor times
+    the first step   it is repeated after a later one, in a file that shows neither headers nor times
 
-A model of the writers decides what is left: each prints its steps in order, and all begin with the first step of the
-launch.  A record that no writer can have printed begins a launch.  Where launches seem to follow each other within a
-few steps, the same lines may come from ranks that are not in step: then nobody can tell, and the part is ambiguous.
+A model of the writers decides the remaining cases: each prints its steps in order, and all begin with the first step
+of the launch.  A record that no writer can have printed begins a launch.  Where launches seem to follow each other
+within a few steps, the same lines may come from ranks that are not in step: then the part is ambiguous.
 """
 
 import bisect
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-# What launches print before their first step, each rank or node of them, whatever format reads the records.
+# What each rank or node of a launch prints before its first step, regardless of the format that reads the records.
 HEADERS = (
     "[before the start of training step]",  # Megatron-LM
     "Initializing distributed: GLOBAL_RANK: ", "initializing distributed: GLOBAL_RANK: ",  # Lightning, LitGPT, NeMo
@@ -30,13 +30,15 @@ HEADERS = (
     "=> creating model '", "=> using pre-trained model '",  # pytorch/examples, imagenet
     "| distributed init (rank ",  # torchvision's references and what was made from them
 )  # fmt: skip
-STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
-SKEW = 3  # records, or step times, that one rank may be ahead of another
-SURE = 8  # records of different steps that show whether there is one writer
+_STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
+_SKEW = 3  # records, or step times, that one rank may be ahead of another
+_SURE = 8  # records of different steps that show whether there is one writer
 KEPT = 256  # steps and writers of a launch that are remembered
 AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
 
-Stream = tuple[Any, ...]  # who printed, as far as that is known: format, rank, place, and what else tells records apart
+_Stream = tuple[
+    Any, ...
+]  # who printed, as far as that is known: format, rank, location, and what else distinguishes records
 
 
 class Position(NamedTuple):
@@ -81,13 +83,13 @@ class Launch:
 
     def paused(self, ts: datetime | None) -> bool:
         """Whether there is a gap in time before a record."""
-        gap = self.span_of(STEPS_OF_A_GAP)
-        return bool(ts and self.latest and gap is not None and seconds(self.latest, ts) >= gap)
+        gap = self.span_of(_STEPS_OF_A_GAP)
+        return bool(ts and self.latest and gap is not None and _seconds(self.latest, ts) >= gap)
 
     def is_late(self, step: Any, ts: datetime | None) -> bool | None:
-        """Whether a step comes later than another rank would print it; None where the times do not tell."""
-        shown, skew = self.shown.get(step), self.span_of(SKEW)
-        return None if ts is None or shown is None or skew is None else seconds(shown, ts) > skew
+        """Whether a step comes later than another rank would print it; None where the times do not show that."""
+        shown, skew = self.shown.get(step), self.span_of(_SKEW)
+        return None if ts is None or shown is None or skew is None else _seconds(shown, ts) > skew
 
     def add(self, step: Any, ts: datetime | None, step_s: float | None) -> tuple[Any, bool]:
         """Takes a record.  Returns the largest earlier step, and whether there was a record of the same step."""
@@ -97,7 +99,7 @@ class Launch:
         if ts is not None:
             self.whole_seconds &= ts.microsecond == 0
             if step > self.top and self.latest is not None and step_s is None:
-                step_s = max(seconds(self.latest, ts), 0) / distance(self.top, step)
+                step_s = max(_seconds(self.latest, ts), 0) / _distance(self.top, step)
             self.latest = max(ts, self.latest or ts)
         if step_s:
             self.step_times.append(step_s)
@@ -140,7 +142,7 @@ class Launch:
             self.writers.insert(0, step)
 
 
-class History:
+class _History:
     """The launches of one stream of records."""
 
     def __init__(self) -> None:
@@ -160,21 +162,21 @@ class Writers:
         self._ambiguous = ambiguous
         self._told = False
         self._headers_by_rank: Counter[int | None] = Counter()
-        self._streams: dict[Stream, History] = {}
+        self._streams: dict[_Stream, _History] = {}
 
     def launched(self, rank: int | None = None) -> None:
-        """The file shows the header of a launch: a banner, arguments, the start of a process."""
+        """Notes the header of a launch: a banner, arguments, the start of a process."""
         self.headers += 1
         self._headers_by_rank[rank] += 1
 
     def headers_for(self, rank: int | None) -> int:
-        """Headers that concern a rank: its own, where it prints them, and those that nobody is named for."""
+        """Headers that concern a rank: its own, where it prints them, and those that name no rank."""
         if rank is None or rank not in self._headers_by_rank:
             return self.headers
         return self._headers_by_rank[rank] + self._headers_by_rank[None]
 
-    def place(
-        self, whose: Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
+    def position_of(
+        self, whose: _Stream, step: Any, line: int, rank: int | None = None, ts: datetime | None = None,
         step_s: float | None = None, once: bool = True,
     ) -> Position:  # fmt: skip
         """The attempt of a record of training.  `step` grows within an attempt: a number, or epoch and iteration.
@@ -182,7 +184,7 @@ class Writers:
         A rank that is named prints a step `once`, so that the same step again is a restart.  Many tools repeat it.
         """
         stream = (*whose, rank)
-        history = self._streams.get(stream) or self._streams.setdefault(stream, History())
+        history = self._streams.get(stream) or self._streams.setdefault(stream, _History())
         launch, proven, headers = history.launch, True, self.headers_for(rank)
         if launch is None or headers != history.headers:
             begins = True
@@ -204,44 +206,44 @@ class Writers:
         history.launch = Launch(step, ts, step_s)
         return Position(history.attempt, True, None, False)
 
-    def following(self, whose: Stream, rank: int | None) -> tuple[int, Launch] | None:
+    def following(self, whose: _Stream, rank: int | None) -> tuple[int, Launch] | None:
         """Attempt and launch of a stream that a later step goes on with; None where it may begin a launch."""
         history = self._streams.get((*whose, rank))
         if not history or not history.launch or history.doubted or history.headers != self.headers_for(rank):
             return None
         return history.attempt, history.launch
 
-    def begins_anew(self, whose: Stream, rank: int | None, step: Any) -> bool:
-        """Whether a step is that of a new launch, where it is known that the one before ended."""
+    def begins_launch(self, whose: _Stream, rank: int | None, step: Any) -> bool:
+        """Whether a step belongs to a new launch, where it is known that the previous one ended."""
         history = self._streams.get((*whose, rank))
         launch = history.launch if history else None
-        return launch is not None and (step == launch.first or launch.later(step) > SKEW)
+        return launch is not None and (step == launch.first or launch.later(step) > _SKEW)
 
-    def _goes_back(self, history: History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
+    def _goes_back(self, history: _History, launch: Launch, step: Any, line: int, ts: datetime | None) -> bool:
         """Whether a repeated or older step begins a launch, without a header or a gap in time before it."""
         late = launch.is_late(step, ts)
         if late is not None:
             return late
         if step == launch.top or launch.has_writer_for(step):
             return False
-        behind = launch.later(step)
-        if history.headed and behind <= SKEW and step in launch.shown:
+        steps_behind = launch.later(step)
+        if history.headed and steps_behind <= _SKEW and step in launch.shown:
             return False
-        near = behind <= (1 if step == launch.first else SKEW)
-        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < SURE)
-        between = not history.proven and launch.distinct <= SKEW and step > launch.first and step not in launch.shown
+        near = steps_behind <= (1 if step == launch.first else _SKEW)
+        may_be_a_rank = near and step in launch.shown and (launch.repeated or launch.distinct < _SURE)
+        between = not history.proven and launch.distinct <= _SKEW and step > launch.first and step not in launch.shown
         if may_be_a_rank or between or history.doubted:
             history.doubted += 1
-            if history.doubted > SKEW:  # they are ranks or launches side by side: counting them says nothing
+            if history.doubted > _SKEW:  # ranks or launches are interleaved: counting them shows nothing
                 self._say(line)
                 return False
         return True
 
-    def _resolve(self, history: History, launch: Launch, step: Any, line: int) -> None:
-        """One writer alone for some time: the step before it was a restart.  Several: it may have been a rank."""
+    def _resolve(self, history: _History, launch: Launch, step: Any, line: int) -> None:
+        """One writer alone for some time: the doubtful step was a restart.  Several: it may have been a rank."""
         if step <= launch.top:
             self._say(line)
-        elif launch.distinct >= SURE and history.doubted <= SKEW:
+        elif launch.distinct >= _SURE and history.doubted <= _SKEW:
             history.doubted = 0
 
     def _say(self, line: int | None) -> None:
@@ -250,12 +252,12 @@ class Writers:
             self._ambiguous(line)
 
 
-def distance(step: Any, later: Any) -> float:
+def _distance(step: Any, later: Any) -> float:
     """Steps between two records; 1 where only their order is known."""
     if isinstance(step, tuple):
-        return distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
+        return _distance(step[-1], later[-1]) if step[:-1] == later[:-1] else 1
     return float(later - step) if isinstance(step, int) else 1
 
 
-def seconds(earlier: datetime, later: datetime) -> float:
+def _seconds(earlier: datetime, later: datetime) -> float:
     return (later - earlier).total_seconds()

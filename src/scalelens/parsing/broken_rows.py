@@ -1,24 +1,24 @@
 """Rows of a table that are printed in pieces, with lines of NCCL between the pieces.
 
-A program prints a piece, NCCL prints whole lines, the program prints the next piece.  Cells have fixed widths, and the
-heading of the table tells them.  So the place where a piece ends is known even where the name of a host follows at
+A program prints a piece, NCCL prints whole lines, the program prints the next piece.  Cells have fixed widths, which
+follow from the heading of the table.  So the end of a piece is known even where the name of a host follows at
 once: `-1` and `17a2:40:40 [0] NCCL INFO` are not `-117a2`.
 """
 
 import re
 from typing import NamedTuple
 
-NCCL_LINE = re.compile(
+_NCCL_LINE = re.compile(
     r"(?:\[\d{1,6}\] )?(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] )?"
     r"[\w.-]{1,255}:\d+:\d+ (?:\[-?\d+\] )?(?:\S{1,99}:\d+ )?[NR]CCL [A-Z]{4,7}\b"
 )
-CELLS = r"\s{1,12}(?:N/A|[\d.]+(?:e[-+]\d+)?)" * 3
-BETWEEN = re.compile(rf"\s*\Z|{NCCL_LINE.pattern}|{CELLS}\s")  # what may follow a row that lacks pieces
-FIRST_CELL = re.compile(r"\s*\S+")
+_CELLS = r"\s{1,12}(?:N/A|[\d.]+(?:e[-+]\d+)?)" * 3
+BETWEEN = re.compile(rf"\s*\Z|{_NCCL_LINE.pattern}|{_CELLS}\s")  # what may follow a row that lacks pieces
+_FIRST_CELL = re.compile(r"\s*\S+")
 
 
 class Piece(NamedTuple):
-    """What the heading says of one piece: its number of cells, and where its first cell and the piece end."""
+    """What the heading shows of one piece: its number of cells, and where its first cell and the piece end."""
 
     cells: int
     first_end: int
@@ -42,7 +42,7 @@ def whole_pieces(text: str, pieces: list[Piece]) -> tuple[list[list[str]], str]:
     """
     found: list[list[str]] = []
     for piece in pieces:
-        first = FIRST_CELL.match(text)
+        first = _FIRST_CELL.match(text)
         missing = piece.first_end - first.end() if first else -1
         length = piece.length - missing
         cells = text[:length].split()
@@ -55,4 +55,4 @@ def whole_pieces(text: str, pieces: list[Piece]) -> tuple[list[list[str]], str]:
 
 def is_interrupted(rest: str) -> bool:
     """Whether nothing, or a line of NCCL, follows the pieces of a row."""
-    return not rest.strip() or NCCL_LINE.match(rest) is not None
+    return not rest.strip() or _NCCL_LINE.match(rest) is not None

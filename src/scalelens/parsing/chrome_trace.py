@@ -17,29 +17,29 @@ from msgspec import Meta
 
 from scalelens.parsing.source import Source
 
-SLICE = 1 << 20  # bytes decoded at once
-LARGEST = 1 << 18  # bytes of an event that is found where its neighbours are damaged
-LONGEST_HEAD = 64 << 20  # bytes of metadata before or behind the events
-DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
+_SLICE = 1 << 20  # bytes decoded at once
+_LARGEST = 1 << 18  # bytes of an event that is found where its neighbors are damaged
+LONGEST_HEAD = 64 << 20  # bytes of metadata before or after the events
+_DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
-NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
-CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
+_NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
+_CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
 SEPARATORS = b", \t\r\n"
 # Possessive groups that may backtrack match wrongly up to Python 3.11.4 (python/cpython issue 106052).
-STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
-SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d)){1,1000})'  # each of them costs memory
-MENDABLE = re.compile(SOUND + rb'|("[^"\\]*+(?:\\.[^"\\]*+)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
-ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
-BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
-JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
+_STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
+_SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d)){1,1000})'  # each of them costs memory
+_MENDABLE = re.compile(_SOUND + rb'|("[^"\\]*+(?:\\.[^"\\]*+)*+")|(-?(?:nan|NaN|inf|Infinity)\b)', re.DOTALL)
+_ODD = re.compile(rb'\\["\\/bfnrtu]|[\0-\x1f]|\\')
+_BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\s*[,}]')
+_JOB_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})\s*[,}]')
 
 UNREADABLE = (ValueError, RecursionError)  # what msgspec raises where the text is not JSON or not of the type
-ABSENT = msgspec.Raw(b"")
+_ABSENT = msgspec.Raw(b"")
 
 
 # Microseconds that a float holds to the nanosecond: fractions up to 2**43, whole ones up to 2**53.
-Time = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(gt=-(2.0**43), lt=2.0**43)] | None
+_Time = Annotated[int, Meta(ge=-(2**53), le=2**53)] | Annotated[float, Meta(gt=-(2.0**43), lt=2.0**43)] | None
 
 
 class Item(msgspec.Struct, gc=False):
@@ -53,9 +53,9 @@ class Event(Item, gc=False):
     cat: Any = None
     pid: Any = None
     tid: Any = None
-    ts: Time = None
-    dur: Time = None
-    args: msgspec.Raw = ABSENT
+    ts: _Time = None
+    dur: _Time = None
+    args: msgspec.Raw = _ABSENT
 
 
 class Other(Event, gc=False):
@@ -67,28 +67,28 @@ class Other(Event, gc=False):
 class Exact(Other, gc=False):
     """An event among some whose times do not fit into a float: they stay text."""
 
-    ts: msgspec.Raw = ABSENT  # type: ignore[assignment]
-    dur: msgspec.Raw = ABSENT  # type: ignore[assignment]
+    ts: msgspec.Raw = _ABSENT  # type: ignore[assignment]
+    dur: msgspec.Raw = _ABSENT  # type: ignore[assignment]
 
 
-def of_phase(letter: str, base: type[Item]) -> type[Item]:
+def _of_phase(letter: str, base: type[Item]) -> type[Item]:
     """The type of the items of a phase."""
     kind = msgspec.defstruct(
-        f"Phase_{letter}", [], bases=(base,), namespace={"ph": ROWS.get(letter, letter)}, gc=False,
+        f"Phase_{letter}", [], bases=(base,), namespace={"ph": _ROWS.get(letter, letter)}, gc=False,
         tag_field="ph", tag=letter,
     )  # fmt: skip
     return cast(type[Item], kind)
 
 
 # Phases that become rows, and as what; flows and metadata are passed over without a look at what they hold.
-ROWS = {"X": "X", "B": "B", "E": "E", "C": "C", "i": "i", "I": "i", "R": "i"}
-COMPLETE: Any = of_phase("X", Event)
-OF_ROWS = [of_phase(letter, Event) for letter in ROWS if letter != "X"]
-OF_FLOWS = [of_phase(letter, Item) for letter in "stf"]
-EVENT_TYPES: Any = functools.reduce(operator.or_, OF_ROWS + OF_FLOWS, COMPLETE)
-EVENTS: Any = msgspec.json.Decoder(list[EVENT_TYPES | of_phase("M", Item)])  # type: ignore[misc]
-NAMED: Any = msgspec.json.Decoder(list[EVENT_TYPES | of_phase("M", Event)])  # type: ignore[misc]
-ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
+_ROWS = {"X": "X", "B": "B", "E": "E", "C": "C", "i": "i", "I": "i", "R": "i"}
+COMPLETE: Any = _of_phase("X", Event)
+_OF_ROWS = [_of_phase(letter, Event) for letter in _ROWS if letter != "X"]
+_OF_FLOWS = [_of_phase(letter, Item) for letter in "stf"]
+_EVENT_TYPES: Any = functools.reduce(operator.or_, _OF_ROWS + _OF_FLOWS, COMPLETE)
+_EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Item)])  # type: ignore[misc]
+_NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Event)])  # type: ignore[misc]
+_ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
 
 Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
 
@@ -99,25 +99,25 @@ class Trace:
     def __init__(self, source: Source, named: bool = False) -> None:
         """`named` where the format looks at what metadata events hold."""
         self.source = source
-        self.decoder = NAMED if named else EVENTS
+        self.decoder = _NAMED if named else _EVENTS
         self.head = self.tail = b""
         self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:
         """Events, a slice at a time; with `only`, those of slices that hold it, and of the last."""
         self.closed = self.mended = False
-        blocks = self.source.utf8(SLICE)
+        blocks = self.source.utf8(_SLICE)
         text, passed = self._open(blocks), (b"", memoryview(b""))
         for block in chain(blocks, (None,)) if self.has_array else ():
             # What is left of the last slice stays apart: a copy of each slice costs as much as its decompression.
             left, text = (text, block) if block is not None else (b"", b"".join((*passed, text)))
-            cut = (len(text), len(text)) if block is None else boundary(text)
+            cut = (len(text), len(text)) if block is None else _boundary(text)
             if cut is None:
                 left, text = b"", left + text
-                cut = boundary(text)
-                if cut is None and len(text) < LARGEST:
+                cut = _boundary(text)
+                if cut is None and len(text) < _LARGEST:
                     continue
-            if cut and block is not None and not holds(only, left, text, cut[0]):
+            if cut and block is not None and not _holds(only, left, text, cut[0]):
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue
             items, text = self._decode(left, text, cut, final=block is None)
@@ -131,7 +131,7 @@ class Trace:
                 return
 
     def metadata(self) -> dict[str, Any]:
-        """What stands before and behind the events, once they were read."""
+        """What stands before and after the events, once they have been read."""
         metadata: dict[str, Any] = {}
         tail = self.tail.strip(SEPARATORS) if self.head.strip() else b"}"  # an array has no metadata
         for text in (b"{" + self.head.strip(SEPARATORS + b"{") + b"}", b"{" + tail):
@@ -139,7 +139,7 @@ class Trace:
                 part = msgspec.json.decode(mend(text))
             except UNREADABLE:
                 self.torn = True
-                base, rank = BASE.search(text), JOB_RANK.search(text)
+                base, rank = _BASE.search(text), _JOB_RANK.search(text)
                 part = {"baseTimeNanoseconds": int(base[1])} if base else {}
                 part |= {"distributedInfo": {"rank": int(rank[1])}} if rank else {}
             metadata |= part if isinstance(part, dict) else {}
@@ -165,9 +165,9 @@ class Trace:
             with contextlib.suppress(*UNREADABLE):
                 if not final:
                     return self.decoder.decode(array), text[cut[1] :]
-            for piece, mended in tries(array[1:-1]):
+            for piece, mended in _tries(array[1:-1]):
                 try:
-                    items, end = decoded(piece, self.decoder)
+                    items, end = _decoded(piece, self.decoder)
                 except UNREADABLE:
                     continue
                 self.mended |= mended
@@ -178,12 +178,12 @@ class Trace:
     def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
         """Events of a damaged text, and what is left of it."""
         items: Items = []
-        at, bad = 0, None  # what is behind us; where damage began that goes on until the next event
+        at, bad = 0, None  # up to where the text is done; where damage began that lasts until the next event
         while (start := text.find(b"{", at)) >= 0:
             if bad is None and text[at:start].strip(SEPARATORS):
                 bad = at
-            end = closing(text, start)
-            if end is None and not final and len(text) - start < LARGEST:
+            end = _closing(text, start)
+            if end is None and not final and len(text) - start < _LARGEST:
                 return items + ([] if bad is None else [text[bad:start]]), text[start:]
             event = self._event(text[start:end]) if end else None
             # Within damage, an object without a phase is the arguments of the damaged event.
@@ -192,7 +192,7 @@ class Trace:
                 continue
             items += [event] if bad is None else [text[bad:start], event]
             at, bad = end, None
-            if closed := CLOSED.match(text, at):
+            if closed := _CLOSED.match(text, at):
                 self.closed = True
                 return items, text[closed.end() :]
         rest = text[at if bad is None else bad :]
@@ -200,9 +200,9 @@ class Trace:
         return items + ([rest] if rest.strip(SEPARATORS) else []), b""
 
     def _event(self, text: bytes) -> Item | None:
-        for piece, mended in tries(text):
+        for piece, mended in _tries(text):
             try:
-                (event,), _ = decoded(piece, self.decoder)
+                (event,), _ = _decoded(piece, self.decoder)
             except UNREADABLE:
                 continue
             self.mended |= mended
@@ -210,53 +210,53 @@ class Trace:
         return None
 
 
-def decoded(text: bytes, first: Any = EVENTS) -> tuple[Items, int | None]:
+def _decoded(text: bytes, first: Any = _EVENTS) -> tuple[Items, int | None]:
     """Events of a piece of the array, and where in it the array ends.  A piece cut inside an event does not decode."""
-    for decoder in (first, *ANY):
+    for decoder in (first, *_ANY):
         try:
             return decoder.decode(b"[%b]" % text), None
         except msgspec.ValidationError:
             continue
         except msgspec.DecodeError as error:
-            behind = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-            end = text.rfind(b"]", 0, int(behind[1]) if behind else 0)
-            if end < 0 or not CLOSED.match(text, end):
+            trailing = re.search(r"trailing characters \(byte (\d+)\)", str(error))
+            end = text.rfind(b"]", 0, int(trailing[1]) if trailing else 0)
+            if end < 0 or not _CLOSED.match(text, end):
                 raise
             return decoder.decode(b"[" + text[: end + 1]), end + 1
     raise ValueError("the text is not a list of events")
 
 
-def holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
+def _holds(only: bytes, left: bytes, text: bytes, end: int) -> bool:
     """Whether something stands in `left` and the text up to an end, which follows it."""
     return text.rfind(only, 0, end) >= 0 or only in left + text[: min(len(only), end)]
 
 
-def boundary(text: bytes) -> tuple[int, int] | None:
-    """Where the last event but one ends, and where the last begins."""
+def _boundary(text: bytes) -> tuple[int, int] | None:
+    """Where the second to last event ends, and where the last begins."""
     for window in (1 << 14, len(text)):
-        gaps = [*NEXT.finditer(text, max(len(text) - window, 0))]
+        gaps = [*_NEXT.finditer(text, max(len(text) - window, 0))]
         for before, last in zip(gaps[-2::-1], gaps[:0:-1], strict=True):
             with contextlib.suppress(*UNREADABLE):
-                (event,), _ = decoded(text[before.end() : last.end(1)])
+                (event,), _ = _decoded(text[before.end() : last.end(1)])
                 if isinstance(event, Item) and event.ph:  # not the arguments of one
                     return last.end(1), last.end()
     return None
 
 
-def closing(text: bytes, start: int) -> int | None:
+def _closing(text: bytes, start: int) -> int | None:
     """Where the object ends that begins at `start`."""
     depth = 0
-    for token in STRING_OR_BRACKET.finditer(text, start, start + LARGEST):
+    for token in _STRING_OR_BRACKET.finditer(text, start, start + _LARGEST):
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
         if depth == 0:
             return token.end()
-        if depth > DEEPEST_JSON:
+        if depth > _DEEPEST_JSON:
             break
     return None
 
 
-def tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
-    """A text as it is, and mended."""
+def _tries(text: bytes) -> Iterator[tuple[bytes, bool]]:
+    """A text as it is, then repaired."""
     yield text, False
     yield mend(text), True
 
@@ -266,7 +266,7 @@ def mend(text: bytes) -> bytes:
 
     def mended(match: re.Match[bytes]) -> bytes:
         if match[1]:
-            return ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), match[1])
+            return _ODD.sub(lambda odd: odd[0] if len(odd[0]) == 2 else b"\\u%04x" % ord(odd[0]), match[1])
         return b"null" if match[2] else match[0]
 
-    return MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())
+    return _MENDABLE.sub(mended, text.decode("utf-8", "replace").encode())

@@ -1,8 +1,8 @@
-"""What a format file says of itself: its name, and the headings and samples of its docstring.
+"""What a format file says about itself: its name, and the headings and samples of its docstring.
 
-Beside them it has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST`
-of a file format that is asked after all others.  `LATER` names the columns of a row that a later line may still fill:
-reading never looks at it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
+It also has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST`
+of a file format that is tried after all others.  `LATER` names the columns of a row that a later line may still fill:
+reading ignores it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
 """
 
 import re
@@ -40,5 +40,5 @@ def defect(format: str | None, error: Exception) -> str:
     traceback = error.__traceback__
     while traceback and traceback.tb_next:
         traceback = traceback.tb_next
-    place = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
-    return f"the format {format} failed at {place} ({type(error).__name__}: {error}); please report this line"
+    where = f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}" if traceback else "?"
+    return f"the format {format} failed at {where} ({type(error).__name__}: {error}); please report this line"

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from scalelens.parsing.sensors import whole_packages
 
-SCOPE_OF_METHOD = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
-GRACE_HOPPER = ("module", "grace", "cpu", "sysio")
-FILE = r"\b(?:power|energy|energy[-_]from[-_]counter)\."
-NAMED_FILE = re.compile(FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
-RANKED_FILE = re.compile(FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
-OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.)*(?=[\w-]*[A-Za-z])")
+_SCOPE_OF_METHOD = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}
+_GRACE_HOPPER = ("module", "grace", "cpu", "sysio")
+_FILE = r"\b(?:power|energy|energy[-_]from[-_]counter)\."
+_NAMED_FILE = re.compile(_FILE + r"([\w.-]+)\.\d+\.(?:csv|h5)\Z")
+_RANKED_FILE = re.compile(_FILE + r"(\d{1,6})(?:\.[\w.-]*[A-Za-z][\w.-]*\.\d+)?\.(?:csv|h5)\Z")
+_OF_A_RANK = re.compile(r"(?:(?:\d+|None|[A-Za-z_-]*(?:rank|task|proc)[-_]?\d+)\.)*(?=[\w-]*[A-Za-z])")
 
 
 def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str | None]:
@@ -20,21 +20,21 @@ def jpwr_scopes(labels: Iterable[str], powered: Iterable[str]) -> dict[str, str 
     scopes: dict[str, str | None] = {}
     for label in labels:
         method, _, what = label.partition(":")
-        named = next((scope for scope in GRACE_HOPPER if scope in what.lower()), None)
-        scopes[label] = "oam" if label in packages else named if method == "gh" else SCOPE_OF_METHOD.get(method)
+        named = next((scope for scope in _GRACE_HOPPER if scope in what.lower()), None)
+        scopes[label] = "oam" if label in packages else named if method == "gh" else _SCOPE_OF_METHOD.get(method)
     return scopes
 
 
 def jpwr_host(name: str) -> str | None:
     """The host in a name that jpwr gives: power.HOST.PID.csv, power.SUFFIX.HOST.PID.h5, where SUFFIX is of a rank."""
-    match = NAMED_FILE.search(name)
+    match = _NAMED_FILE.search(name)
     if not match:
         return None
-    host = match[1][rank.end() :] if (rank := OF_A_RANK.match(match[1])) else ""
+    host = match[1][rank.end() :] if (rank := _OF_A_RANK.match(match[1])) else ""
     return host or None
 
 
 def jpwr_rank(name: str) -> int | None:
     """The rank in a name that jpwr gives with --use-mpi, power.RANK.csv, or with a suffix that is a number."""
-    match = RANKED_FILE.search(name)
+    match = _RANKED_FILE.search(name)
     return int(match[1]) if match else None

@@ -1,6 +1,6 @@
 """What a device does in an event: computation, communication or movement of memory.  Only this file knows kernel names.
 
-The category of an event says whether it is work of a device.  If it is a kernel, its name says of which class.  Calls
+The category of an event says whether it is work of a device.  If it is a kernel, its name decides the class.  Calls
 of the host, annotations and waits have no class.  So has a host operator with a `stream` among its arguments
 (Triton's): its kernel is a row of its own.
 """
@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 # Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
 # `gpu_op` is that of Intel's unitrace.
-MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
+_MEMORY = ("gpu_memcpy", "gpu_memset", "memcpy", "memset", "xpu_memcpy", "xpu_memset")
 # A whole CUDA graph (of Nsight Systems) is busy with what was not recorded; its format says that it counts as compute.
-KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
+_KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
 
-COMMUNICATION_NAMES = (
+_COMMUNICATION_NAMES = (
     # Vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*, oneccl_*, hcom_*.
     "nccl|rccl|hccl|msccl|oneccl|mccl|cncl|xccl|ccl::|hcom_",
     "gloo|nvshmem|rocshmem|deep_ep::|userbuffers",  # Gloo, one-sided memory, DeepEP, Transformer Engine
@@ -30,36 +30,36 @@ COMMUNICATION_NAMES = (
     "collective[-_]?(permute|broadcast)|async-collective",  # XLA's
 )
 # Inductor names its kernels after the operators around them: triton_poi_fused_all_reduce_0 fills the buffer of one.
-COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
-MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
+_COMPUTE_NAMES = ("^triton_[a-z]+_fused_",)
+_MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer", "^zeCommandListAppendMemory")
 # Entries of a stream that do nothing, of MTIA and of Level Zero.
-WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
+_WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
-WORK = pa.array(KERNELS + MEMORY)
-COMPUTE, MEMORY_MOVED, WAIT = (re.compile("|".join(names)) for names in (COMPUTE_NAMES, MEMORY_NAMES, WAITS))
-COMMUNICATION = re.compile("|".join(COMMUNICATION_NAMES), re.IGNORECASE)
+_WORK = pa.array(_KERNELS + _MEMORY)
+_COMPUTE, _MEMORY_MOVED, _WAIT = (re.compile("|".join(names)) for names in (_COMPUTE_NAMES, _MEMORY_NAMES, _WAITS))
+_COMMUNICATION = re.compile("|".join(_COMMUNICATION_NAMES), re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def kernel_class(name: str | None, category: str | None) -> str | None:
     """'compute', 'communication' or 'memory'; None for what is not work of a device."""
-    if category in MEMORY:
+    if category in _MEMORY:
         return "memory"
-    if category not in KERNELS:
+    if category not in _KERNELS:
         return None
     name = name or ""
-    if COMPUTE.search(name):
+    if _COMPUTE.search(name):
         return "compute"
-    if COMMUNICATION.search(name):
+    if _COMMUNICATION.search(name):
         return "communication"
-    if MEMORY_MOVED.search(name):
+    if _MEMORY_MOVED.search(name):
         return "memory"
-    return None if WAIT.search(name) else "compute"
+    return None if _WAIT.search(name) else "compute"
 
 
 def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     """The class of each event, shape (n,) and (n,) to (n,)."""
-    work = np.flatnonzero(pc.is_in(categories, WORK).to_numpy(zero_copy_only=False))
+    work = np.flatnonzero(pc.is_in(categories, _WORK).to_numpy(zero_copy_only=False))
     if not len(work):
         return pa.nulls(len(names), pa.string())
     name, category = (column.take(pa.array(work)).dictionary_encode("encode") for column in (names, categories))
@@ -67,14 +67,14 @@ def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     # Many events share few names: each pair of name and category is looked at once, as one number.
     width = len(category_texts)
     pair_of_event = name.indices.to_numpy().astype(np.int64) * width + category.indices.to_numpy()
-    pairs, place_of_pair = np.unique(pair_of_event, return_inverse=True)
+    pairs, index_of_pair = np.unique(pair_of_event, return_inverse=True)
     class_of_pair = [kernel_class(name_texts[pair // width], category_texts[pair % width]) for pair in pairs.tolist()]
-    place = np.full(len(names), -1)
-    place[work] = place_of_pair
-    return pa.array(class_of_pair, pa.string()).take(pa.array(place, mask=place < 0))
+    index = np.full(len(names), -1)
+    index[work] = index_of_pair
+    return pa.array(class_of_pair, pa.string()).take(pa.array(index, mask=index < 0))
 
 
 def with_class(events: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of `events` with their column `class`."""
-    place = events.schema.get_field_index("class")
-    return events.set_column(place, events.schema.field(place), classes(events["name"], events["category"]))
+    index = events.schema.get_field_index("class")
+    return events.set_column(index, events.schema.field(index), classes(events["name"], events["category"]))

@@ -1,17 +1,17 @@
 """What launchers do to lines: they put a prefix before each, and `srun -l` cuts long ones.
 
-A prefix may name the global rank.  One that names a local rank, node, host, pod or process gives the place instead.
+A prefix may name the global rank.  One that names a local rank, node, host, pod or process gives the location instead.
 """
 
 import re
 import string
 
 MPI_TAG = b"]<std"  # in the prefix of mpirun --tag-output
-SRUN_CUT = 1024  # srun -l starts a new labelled line after so many bytes
+SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
 
-FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a TIME_BEFORE_LINE may begin with
+_FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a _TIME_BEFORE_LINE may begin with
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
-PREFIX = re.compile(
+_PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
       | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:]))                                          # srun -l: not a clock time
@@ -27,7 +27,7 @@ PREFIX = re.compile(
     re.VERBOSE,
 )
 # Times that a launcher puts before the lines of a program.  Loggers write their own in other forms, except Poplar's.
-TIME_BEFORE_LINE = re.compile(
+_TIME_BEFORE_LINE = re.compile(
     r"""\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)\ (?!P[LO]:|popart:)  # kubectl, docker -t
       | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
     """,
@@ -40,14 +40,14 @@ SRUN_LABEL = re.compile(rb" *\d{1,6}: ")
 
 
 def without_prefix(text: str) -> tuple[str, int | None, str | None]:
-    """A line without up to two nested prefixes; the global rank that they name, else the place."""
-    stamp = TIME_BEFORE_LINE.match(text) if text[:1] in FIRST_OF_TIME else None
+    """A line without up to two nested prefixes; the global rank that they name, else the location."""
+    stamp = _TIME_BEFORE_LINE.match(text) if text[:1] in _FIRST_OF_TIME else None
     end = stamp.end() if stamp else 0
-    prefix = PREFIX.match(text, end)
+    prefix = _PREFIX.match(text, end)
     if not prefix:
         return text[end:], None, None
     rank: int | None = None
-    outer = place = None
+    outer = location = None
     for _ in range(2):
         if not prefix:
             break
@@ -56,16 +56,16 @@ def without_prefix(text: str) -> tuple[str, int | None, str | None]:
         label = prefix[kind]
         if kind == "local":
             label = f"{prefix['role']}{label}"
-        place = f"{outer}/{label}" if outer else label
+        location = f"{outer}/{label}" if outer else label
         # The outer one of two labels names the node or the task that started the ranks, not the rank.
         rank = int(label) if outer is None and kind in ("srun", "rank", "mpi", "impi", "primus") else None
-        outer = place
-        if text[end : end + 1] in FIRST_OF_TIME and (stamp := TIME_BEFORE_LINE.match(text, end)):
+        outer = location
+        if text[end : end + 1] in _FIRST_OF_TIME and (stamp := _TIME_BEFORE_LINE.match(text, end)):
             end = stamp.end()
         if kind not in ("srun", "host", "mpi", "service", "pod", "ray"):
             break
-        prefix = PREFIX.match(text, end)
-    return text[end:], rank, None if rank is not None else place
+        prefix = _PREFIX.match(text, end)
+    return text[end:], rank, None if rank is not None else location
 
 
 def pieces(raw: bytes) -> list[bytes]:
@@ -79,7 +79,7 @@ def start_of_cut(text: bytes, start: int, earliest: int) -> int:
         before = max(text.rfind(b"\n", earliest, start - 1) + 1, earliest)
         if start - 1 - before < SRUN_CUT or not (label := SRUN_LABEL.match(text, start)):
             break
-        if not is_cut(text, before, start - 1, label[0]):
+        if not _is_cut(text, before, start - 1, label[0]):
             break
         start = before
     return start
@@ -89,7 +89,7 @@ def joined_again(text: bytes, start: int, end: int) -> tuple[bytes, int]:
     """A line with all pieces into which `srun -l` cut it, without their labels, and the end of the last piece."""
     label = SRUN_LABEL.match(text, start)
     raw = text[start:end]
-    while label and is_cut(text, start, end, label[0]) and text.startswith(label[0], end + 1):
+    while label and _is_cut(text, start, end, label[0]) and text.startswith(label[0], end + 1):
         start = end + 1
         end = text.find(b"\n", start)
         end = len(text) if end < 0 else end
@@ -97,6 +97,6 @@ def joined_again(text: bytes, start: int, end: int) -> tuple[bytes, int]:
     return raw, end
 
 
-def is_cut(text: bytes, start: int, end: int, label: bytes) -> bool:
+def _is_cut(text: bytes, start: int, end: int, label: bytes) -> bool:
     """Whether the line from `start` to `end` has the label and is as long as the pieces that `srun -l` cuts."""
     return end - start - text.endswith(b"\r", start, end) == len(label) + SRUN_CUT and text.startswith(label, start)

@@ -1,18 +1,18 @@
-"""The tables that are read of an export of Nsight Systems, and the SQL that reads them."""
+"""The tables that are read from an export of Nsight Systems, and the SQL that reads them."""
 
 from typing import NamedTuple
 
-COPIES = ("Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD",
+_COPIES = ("Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD",
           "UVM DtoH", "UVM DtoD")  # fmt: skip
-MEMORIES = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")
-WAITS = ("Unknown", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
-MARK, PUSHED, STARTED = 34, 59, 60  # eventType in NVTX_EVENTS
-CUPTI = "CUPTI_ACTIVITY_KIND_"
-KERNEL_TABLE, GRAPH_TABLE = CUPTI + "KERNEL", CUPTI + "GRAPH_TRACE"
+_MEMORIES = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")
+_WAITS = ("Unknown", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
+MARK, _PUSHED, _STARTED = 34, 59, 60  # eventType in NVTX_EVENTS
+_CUPTI = "CUPTI_ACTIVITY_KIND_"
+KERNEL_TABLE, GRAPH_TABLE = _CUPTI + "KERNEL", _CUPTI + "GRAPH_TRACE"
 
 
 class Selection(NamedTuple):
-    """What is read of a table.  The name is an expression of its columns, or the number of a text."""
+    """What is read from a table.  The name is an expression of its columns, or the number of a text."""
 
     category: str
     table: str
@@ -22,34 +22,34 @@ class Selection(NamedTuple):
     where: str = "true"
 
 
-def word(column: str, words: tuple[str, ...]) -> str:
+def _word(column: str, words: tuple[str, ...]) -> str:
     """SQL for the word of a number."""
     return f"CASE {column} {' '.join(f'WHEN {k} THEN {w!r}' for k, w in enumerate(words))} ELSE 'Unknown' END"
 
 
-KERNEL_ARGS = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
+_KERNEL_ARGS = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
                "dynamicSharedMemory", "contextId", "graphId", "graphNodeId")  # fmt: skip
-FROM_TO = f"{word('srcKind', MEMORIES)} || ' -> ' || {word('dstKind', MEMORIES)}"
-MEMCPY = f"'Memcpy ' || {word('copyKind', COPIES)} || ' (' || {FROM_TO} || ')'"
-MEMSET = f"'Memset (' || {word('memKind', MEMORIES)} || ')'"
-MPI_ARGS = ("commHandle", "tag", "remoteRank", "rootRank", "recvSize", "requestHandle")
+_FROM_TO = f"{_word('srcKind', _MEMORIES)} || ' -> ' || {_word('dstKind', _MEMORIES)}"
+_MEMCPY = f"'Memcpy ' || {_word('copyKind', _COPIES)} || ' (' || {_FROM_TO} || ')'"
+_MEMSET = f"'Memset (' || {_word('memKind', _MEMORIES)} || ')'"
+_MPI_ARGS = ("commHandle", "tag", "remoteRank", "rootRank", "recvSize", "requestHandle")
 SELECTIONS = (
-    Selection("kernel", KERNEL_TABLE, "coalesce(demangledName, shortName)", KERNEL_ARGS),
-    Selection("gpu_memcpy", CUPTI + "MEMCPY", MEMCPY, ("bytes", "contextId", "graphNodeId")),
-    Selection("gpu_memset", CUPTI + "MEMSET", MEMSET, ("bytes", "contextId")),
+    Selection("kernel", KERNEL_TABLE, "coalesce(demangledName, shortName)", _KERNEL_ARGS),
+    Selection("gpu_memcpy", _CUPTI + "MEMCPY", _MEMCPY, ("bytes", "contextId", "graphNodeId")),
+    Selection("gpu_memset", _CUPTI + "MEMSET", _MEMSET, ("bytes", "contextId")),
     Selection("cuda_graph", GRAPH_TABLE, "'CUDA graph ' || graphId", ("graphId", "graphExecId", "contextId")),
-    Selection("cuda_sync", CUPTI + "SYNCHRONIZATION", word("syncType", WAITS), ("eventId", "contextId")),
-    Selection("cuda_runtime", CUPTI + "RUNTIME", "nameId", ("returnValue",)),
-    Selection("nvtx", "NVTX_EVENTS", "coalesce(text, textId)", where=f"eventType IN ({MARK}, {PUSHED}, {STARTED})"),
-    Selection("mpi", "MPI_P2P_EVENTS", "textId", MPI_ARGS, size="size"),
-    Selection("mpi", "MPI_COLLECTIVES_EVENTS", "textId", MPI_ARGS, size="size"),
-    Selection("mpi", "MPI_START_WAIT_EVENTS", "textId", MPI_ARGS),
-    Selection("mpi", "MPI_OTHER_EVENTS", "textId", MPI_ARGS),
+    Selection("cuda_sync", _CUPTI + "SYNCHRONIZATION", _word("syncType", _WAITS), ("eventId", "contextId")),
+    Selection("cuda_runtime", _CUPTI + "RUNTIME", "nameId", ("returnValue",)),
+    Selection("nvtx", "NVTX_EVENTS", "coalesce(text, textId)", where=f"eventType IN ({MARK}, {_PUSHED}, {_STARTED})"),
+    Selection("mpi", "MPI_P2P_EVENTS", "textId", _MPI_ARGS, size="size"),
+    Selection("mpi", "MPI_COLLECTIVES_EVENTS", "textId", _MPI_ARGS, size="size"),
+    Selection("mpi", "MPI_START_WAIT_EVENTS", "textId", _MPI_ARGS),
+    Selection("mpi", "MPI_OTHER_EVENTS", "textId", _MPI_ARGS),
 )  # fmt: skip
 
 
 # Columns that some schemas or tables lack: they are NULL then.
-MAY_LACK = (
+_MAY_LACK = (
     "end", "demangledName", "shortName", "copyKind", "srcKind", "dstKind", "memKind", "graphId", "syncType", "nameId",
     "text", "textId", "eventType", "eventClass", "domainId", "deviceId", "streamId", "correlationId",
 )  # fmt: skip
@@ -57,7 +57,7 @@ MAY_LACK = (
 
 def query(selection: Selection, columns: set[str]) -> tuple[str, list[str]]:
     """SQL for the records of a table, and what its columns are; what the table lacks is left out."""
-    lacking = [f'NULL AS "{column}"' for column in MAY_LACK if column not in columns]
+    lacking = [f'NULL AS "{column}"' for column in _MAY_LACK if column not in columns]
     table = f"(SELECT {', '.join(['*', *lacking])} FROM {selection.table})"
     pairs = ", ".join(f"'{name}', {name}" for name in selection.args if name in columns)
     by_column = {

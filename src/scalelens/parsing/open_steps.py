@@ -3,10 +3,10 @@
 from typing import Any
 
 from scalelens.parsing.attempts import Position
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-Writer = tuple[int | None, str | None]  # rank and place of the lines
+_Writer = tuple[int | None, str | None]  # rank and location of the lines
 
 
 class OpenSteps:
@@ -18,17 +18,23 @@ class OpenSteps:
     def __init__(self, rows: Rows, framework: str, origin: str = "log") -> None:
         self.rows = rows
         self.framework = framework, origin
-        self.open: dict[Writer, tuple[int, int, dict[str, Any]]] = {}  # part, line and row
+        self.open: dict[_Writer, tuple[int, int, dict[str, Any]]] = {}  # part, line and row
 
     def fill(self, columns: dict[str, Any], step: int, line: Line) -> tuple[dict[str, Any], Position | None]:
         """The row of a step with further columns, and where it stands, if it is a new one."""
-        whose = line.rank, line.place
+        whose = line.rank, line.location
         part, _, row = self.open.get(whose, (self.rows.part, 0, dict[str, Any]()))
         position = None
         if part != self.rows.part or row.get("step") != step or any(row.get(k, v) != v for k, v in columns.items()):
             self.hand_over(whose)
             position = self.rows.attempt_of(line.number, step, *whose)
-            row = {"attempt": position.attempt, "rank": line.rank, "place": line.place, "phase": "train", "step": step}
+            row = {
+                "attempt": position.attempt,
+                "rank": line.rank,
+                "place": line.location,
+                "phase": "train",
+                "step": step,
+            }
             self.open[whose] = self.rows.part, line.number, row
             framework, origin = self.framework
             self.rows.steps_line = line.number
@@ -36,7 +42,7 @@ class OpenSteps:
         row |= columns
         return row, position
 
-    def hand_over(self, whose: Writer) -> None:
+    def hand_over(self, whose: _Writer) -> None:
         if whose in self.open:
             part, number, row = self.open.pop(whose)
             now, self.rows.part = self.rows.part, part  # another job may have begun since the row was opened

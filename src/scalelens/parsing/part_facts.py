@@ -1,4 +1,4 @@
-"""What a part of a file tells about its run, gathered while the file is read and kept in the commit record.
+"""What a part of a file says about its run, gathered while the file is read and kept in the commit record.
 
 With these facts, parts are joined to runs without reading their rows again.
 """
@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from scalelens.parsing.values import nanoseconds_since_1970
 
-WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
-TRACES = ("events",)  # tables whose ranks were traced
+_WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
+_TRACES = ("events",)  # tables whose ranks were traced
 # Settings by which the rows of a result table differ.
-RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
+_RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 
-Row = dict[str, Any]
-# Whole numbers as the tables hold them: a record with any other is damaged.
+_Row = dict[str, Any]
+# Integers as the tables hold them: a record with any other is damaged.
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -36,29 +36,29 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
     outcomes: list[tuple[str, Int64 | None]] = []  # outcome and the line that says it
-    settings: dict[str, str] = {}  # the first value of each of RESULT_SETTINGS
+    settings: dict[str, str] = {}  # the first value of each of _RESULT_SETTINGS
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
-    def add(self, table: str, rows: Sequence[Row]) -> None:
-        """Takes over the facts that rows of `table` hold."""
+    def add(self, table: str, rows: Sequence[_Row]) -> None:
+        """Adds the facts that rows of `table` hold."""
         self.count(table, len(rows))
-        for take in TAKEN_FROM.get(table, ()):
+        for take in _TAKEN_FROM.get(table, ()):
             take(self, rows)
 
     def add_columns(self, table: str, rows: pa.Table) -> None:
-        """Takes over the facts of rows that come as Arrow columns."""
+        """Adds the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
-        if table in TRACES:
+        if table in _TRACES:
             self.add_traced(rows["rank"].unique().to_pylist())
         elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
             columns = {name: rows[name] for name in ("rank", "step", "attempt") if name in rows.column_names}
             ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
             if "ts" in rows.column_names:  # a clock may go back
-                import pyarrow.compute as pc  # a question has no use for it
+                import pyarrow.compute as pc  # queries do not need it
 
                 ends[0]["ts"], ends[1]["ts"] = pc.min_max(rows["ts"]).as_py().values()
-            for take in TAKEN_FROM[table]:
+            for take in _TAKEN_FROM[table]:
                 take(self, ends)
 
     def count(self, table: str, rows: int) -> None:
@@ -68,23 +68,23 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         self.traced = list(dict.fromkeys((*self.traced, *ranks)))
 
 
-def take_events(facts: PartFacts, rows: Sequence[Row]) -> None:
+def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
     facts.add_traced([row.get("rank") for row in rows])
 
 
-def take_steps(facts: PartFacts, rows: Sequence[Row]) -> None:
+def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
     by_rank: dict[str, list[int]] = {}
     for row in rows:
         by_rank.setdefault(str(row.get("rank")), []).append(row.get("step") or 0)
     for rank, steps in by_rank.items():
         low, high = facts.steps.get(rank, (steps[0], steps[0]))
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
-    all_sum_up = all(row.get("value_kind") in WHOLE_RUN and row.get("step") is None for row in rows)
+    all_sum_up = all(row.get("value_kind") in _WHOLE_RUN and row.get("step") is None for row in rows)
     facts.summary = all_sum_up and facts.summary is not False
     facts.attempts = max(facts.attempts, 1 + max(row.get("attempt") or 0 for row in rows))
 
 
-def take_params(facts: PartFacts, rows: Sequence[Row]) -> None:
+def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:
     for row in rows:
         key, value = row["key"], row["value"]
         if key == "job_id":
@@ -95,28 +95,28 @@ def take_params(facts: PartFacts, rows: Sequence[Row]) -> None:
             facts.measured_by.append(str(value))
         elif key == "describes_folder":
             facts.folders.append(str(value))
-        elif key in RESULT_SETTINGS:
+        elif key in _RESULT_SETTINGS:
             facts.settings.setdefault(key, str(value))
 
 
-def take_power(facts: PartFacts, rows: Sequence[Row]) -> None:
+def _take_power(facts: PartFacts, rows: Sequence[_Row]) -> None:
     times = [nanoseconds_since_1970(ts) for row in rows if (ts := row.get("ts")) is not None]
     if times:
         first, last = facts.measured or (times[0], times[0])
         facts.measured = min(first, *times), max(last, *times)
 
 
-def take_times(facts: PartFacts, rows: Sequence[Row]) -> None:
+def _take_times(facts: PartFacts, rows: Sequence[_Row]) -> None:
     times = [ts for row in rows if (ts := row.get("ts")) is not None]
     if times:
         facts.started_at = min(facts.started_at or times[0], *times)
         facts.ended_at = max(facts.ended_at or times[0], *times)
 
 
-TAKEN_FROM: dict[str, tuple[Callable[[PartFacts, Sequence[Row]], None], ...]] = {
-    "events": (take_events,),
-    "params": (take_params,),
-    "phases": (take_times,),
-    "power": (take_power,),
-    "steps": (take_steps, take_times),
+_TAKEN_FROM: dict[str, tuple[Callable[[PartFacts, Sequence[_Row]], None], ...]] = {
+    "events": (_take_events,),
+    "params": (_take_params,),
+    "phases": (_take_times,),
+    "power": (_take_power,),
+    "steps": (_take_steps, _take_times),
 }

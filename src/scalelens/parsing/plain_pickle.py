@@ -8,16 +8,16 @@ import pickletools
 from collections.abc import Iterator
 from typing import Any
 
-VALUES = {
+_VALUES = {
     "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINSTRING", "SHORT_BINSTRING", "BININT", "BININT1", "BININT2",
     "LONG1", "BINFLOAT",
 }  # fmt: skip
-CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
-CONTAINERS = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
-OF_TUPLE = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-STORES = ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE")
-LOADS = ("BINGET", "LONG_BINGET", "GET")
-MARK = object()
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_CONTAINERS = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
+_OF_TUPLE = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_STORES = ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE")
+_LOADS = ("BINGET", "LONG_BINGET", "GET")
+_MARK = object()
 
 
 def filled_dicts(content: bytes) -> Iterator[dict[Any, Any]]:
@@ -32,27 +32,27 @@ def filled_dicts(content: bytes) -> Iterator[dict[Any, Any]]:
         argument: Any
         for operation, argument, _ in pickletools.genops(content):
             name = operation.name
-            if name in VALUES:
+            if name in _VALUES:
                 stack.append(argument)
-            elif name in CONSTANTS:
-                stack.append(CONSTANTS[name])
-            elif name in CONTAINERS:
-                stack.append(CONTAINERS[name]())
-            elif name in STORES:
+            elif name in _CONSTANTS:
+                stack.append(_CONSTANTS[name])
+            elif name in _CONTAINERS:
+                stack.append(_CONTAINERS[name]())
+            elif name in _STORES:
                 memo[len(memo) if name == "MEMOIZE" else int(argument)] = stack[-1]
-            elif name in LOADS:
+            elif name in _LOADS:
                 stack.append(memo[int(argument)])
             elif name == "MARK":
-                stack.append(MARK)
-            elif name in OF_TUPLE:
-                stack[-OF_TUPLE[name] :] = [tuple(stack[-OF_TUPLE[name] :])]
+                stack.append(_MARK)
+            elif name in _OF_TUPLE:
+                stack[-_OF_TUPLE[name] :] = [tuple(stack[-_OF_TUPLE[name] :])]
             elif name == "TUPLE":
-                stack.append(tuple(above_mark(stack)))
+                stack.append(tuple(_above_mark(stack)))
             elif name in ("APPEND", "APPENDS"):
-                items = [stack.pop()] if name == "APPEND" else above_mark(stack)
+                items = [stack.pop()] if name == "APPEND" else _above_mark(stack)
                 stack[-1].extend(items)
             elif name in ("SETITEM", "SETITEMS"):
-                items = [stack.pop(-2), stack.pop()] if name == "SETITEM" else above_mark(stack)
+                items = [stack.pop(-2), stack.pop()] if name == "SETITEM" else _above_mark(stack)
                 stack[-1].update(zip(items[::2], items[1::2], strict=True))
                 yield stack[-1]
             elif name not in ("PROTO", "FRAME", "STOP"):
@@ -64,9 +64,9 @@ def filled_dicts(content: bytes) -> Iterator[dict[Any, Any]]:
         raise ValueError("the pickle is cut")
 
 
-def above_mark(stack: list[Any]) -> list[Any]:
+def _above_mark(stack: list[Any]) -> list[Any]:
     """Takes what was put on a stack since the last mark."""
     items: list[Any] = []
-    while (item := stack.pop()) is not MARK:
+    while (item := stack.pop()) is not _MARK:
         items.append(item)
     return items[::-1]

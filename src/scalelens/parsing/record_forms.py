@@ -1,7 +1,7 @@
 """Records that differ in their numbers alone, read by columns.
 
 Most lines of a long log are records of one form: a head, and fields between a delimiter, each a text and a number.
-A format that has read some of them names the form.  Then the records of a block are found by the places of their
+A format that has read some of them names the form.  Then the records of a block are found by the positions of their
 delimiters, and their numbers become columns.  That takes a tenth of the time of reading them line by line.
 What has another form is read line by line.
 """
@@ -16,49 +16,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalelens.parsing.attempts import KEPT, Launch
-from scalelens.parsing.number_fields import LONGEST_FIELD, Places, numbers_between, stands_at, windows
+from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 
 FEWEST_RECORDS = 16  # of one form that are read by columns
-MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
-LINE_FEED, BLANK = ord("\n"), ord(" ")
-DIGITS = np.zeros(256, bool)
-DIGITS[list(b"0123456789")] = True
-DIGITS_AND_BLANKS = DIGITS.copy()
-DIGITS_AND_BLANKS[BLANK] = True
-FIELD = re.compile(
+_MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
+_LINE_FEED, _BLANK = ord("\n"), ord(" ")
+_DIGITS = np.zeros(256, bool)
+_DIGITS[list(b"0123456789")] = True
+_DIGITS_AND_BLANKS = _DIGITS.copy()
+_DIGITS_AND_BLANKS[_BLANK] = True
+_FIELD = re.compile(
     r"([^|]*?[A-Za-z)@\d][^|]*?[:=\s]\s*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)(\s*\(\s*[-+\d.eE]+\s*\))?(\s*|GB)"
 )
-NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
+_NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
 
 
-class Field(NamedTuple):
+class FieldForm(NamedTuple):
     """What stands around the number of a field."""
 
     before: str  # with the blanks, which may be fewer before a longer number
-    behind: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
+    after: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
     numbers: int = 1  # how many, with commas between them
 
 
 class Prefix(NamedTuple):
-    """What a launcher put before a line, and the rank or place that it names."""
+    """What a launcher put before a line, and the rank or location that it names."""
 
     text: bytes = b""
     rank: int | None = None
-    place: str | None = None
+    location: str | None = None
 
 
-class Found(NamedTuple):
-    """Lines of a form: their places among the lines of a block, and those of their delimiters in the text."""
+class _Found(NamedTuple):
+    """Lines of a form: their indexes among the lines of a block, and the positions of their delimiters in the text."""
 
-    places: Places
-    delimiters: Places  # a row for each line
-    above: "Found | None" = None  # the lines above that belong to them
+    indexes: Integers
+    delimiters: Integers  # a row for each line
+    above: "_Found | None" = None  # the lines above that belong to them
 
 
 class Records(NamedTuple):
     """Records of one form and one prefix: numbers of the lines, the texts of the heads, the numbers of each field."""
 
-    lines: Places
+    lines: Integers
     heads: pa.Array
     fields: list[pa.Array]
     form: "RecordForm"
@@ -74,14 +74,14 @@ class Records(NamedTuple):
 class RecordForm:
     """The form of a record, learned from one of them.  A record may fill two lines, each of a form of its own."""
 
-    def __init__(self, head: str, delimiter: str, fields: list[Field], closed: bool) -> None:
+    def __init__(self, head: str, delimiter: str, fields: list[FieldForm], closed: bool) -> None:
         self.head = head
         self.delimiter = delimiter
         self.fields = fields
-        self.closed = closed  # whether a delimiter stands behind the last field too
+        self.closed = closed  # whether a delimiter follows the last field too
         self.above: RecordForm | None = None  # the form of the line above that belongs to the record
         text = np.frombuffer(head.encode(), np.uint8)
-        self._literal = ~DIGITS_AND_BLANKS[text] | (text == BLANK) & ~next_to_digit(text)
+        self._literal = ~_DIGITS_AND_BLANKS[text] | (text == _BLANK) & ~_next_to_digit(text)
         self._head = text
 
     @property
@@ -89,89 +89,89 @@ class RecordForm:
         """How many lines a record has."""
         return 2 if self.above else 1
 
-    def find(self, block: "Block", prefix: Prefix) -> Found:
+    def find(self, block: "Block", prefix: Prefix) -> _Found:
         """Which lines of a block have the head and the delimiters of the form."""
         letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
-        behind = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
+        counts = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
         count = len(self.fields) + self.closed
         within_prefix = prefix.text.count(self.delimiter.encode())
-        places = np.flatnonzero(np.diff(behind, prepend=0) == within_prefix + count)
+        indexes = np.flatnonzero(np.diff(counts, prepend=0) == within_prefix + count)
         width = len(prefix.text) + len(self._head)
-        first = behind[places] - count
-        fits = delimiters[first] - starts[places] == width
+        first = counts[indexes] - count
+        fits = delimiters[first] - starts[indexes] == width
         if self.closed:
-            fits &= delimiters[first + count - 1] == ends[places] - 1
-        places, first = places[fits], first[fits]
-        heads = windows(letters, starts[places], width)
+            fits &= delimiters[first + count - 1] == ends[indexes] - 1
+        indexes, first = indexes[fits], first[fits]
+        heads = windows(letters, starts[indexes], width)
         before, head = heads[:, : len(prefix.text)], heads[:, len(prefix.text) :]
         fits = (before == np.frombuffer(prefix.text, np.uint8)).all(1)
         fits &= (head[:, self._literal] == self._head[self._literal]).all(1)
-        fits &= DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
-        places, first = places[fits], first[fits]
+        fits &= _DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
+        indexes, first = indexes[fits], first[fits]
         delimiters = delimiters[first[:, None] + np.arange(count)]
         if not self.above:
-            return Found(places, delimiters)
+            return _Found(indexes, delimiters)
         above = self.above.find(block, prefix)
-        _, these, those = np.intersect1d(places, above.places + 1, assume_unique=True, return_indices=True)
-        return Found(places[these], delimiters[these], Found(above.places[those], above.delimiters[those]))
+        _, these, those = np.intersect1d(indexes, above.indexes + 1, assume_unique=True, return_indices=True)
+        return _Found(indexes[these], delimiters[these], _Found(above.indexes[those], above.delimiters[those]))
 
-    def read(self, block: "Block", found: Found, prefix: Prefix) -> Records | None:
-        """The records of some lines; None where one of them has other texts between its numbers, or no number."""
+    def read(self, block: "Block", found: _Found, prefix: Prefix) -> Records | None:
+        """The records of some lines; None where one of them has other texts between its numbers, or lacks a number."""
         above = self.above.read(block, found.above, prefix) if self.above and found.above else None
         if self.above and not above:
             return None
-        places, delimiters = found.places, found.delimiters
+        indexes, delimiters = found.indexes, found.delimiters
         letters, margin = block.letters, LONGEST_FIELD + max(len(field.before) for field in self.fields)
-        if len(letters) < block.ends[places[-1]] + margin:  # a window must not pass the end
+        if len(letters) < block.ends[indexes[-1]] + margin:  # a window must not pass the end
             letters = np.concatenate((letters, np.zeros(margin, np.uint8)))
-        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[places]))
+        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[indexes]))
         fields: list[pa.Array] = []
         for k, field in enumerate(self.fields):
             starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
             if not stands_at(letters, starts, before):
                 return None
-            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.behind, field.numbers)
+            numbers = numbers_between(letters, starts + len(before), ends[:, k], field.after, field.numbers)
             if numbers is None:
                 return None
             fields += map(pa.array, numbers)
-        return Records(block.first + places, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
+        return Records(block.first + indexes, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
 
-    def heads(self, block: "Block", ends: Places) -> pa.Array:
-        """The heads of records, which end at some places, as texts."""
+    def heads(self, block: "Block", ends: Integers) -> pa.Array:
+        """The heads of records, which end at some positions, as texts."""
         width = len(self.head)
         texts = windows(block.letters, ends - width, width).tobytes()
         offsets = np.arange(0, len(texts) + 1, width, dtype=np.int32)
         return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(texts))
 
     def times_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """The times of the heads, by their place.  Raises ArrowInvalid where one is no time."""
+        """The times of the heads, by their position.  Raises ArrowInvalid where one is not a time."""
         texts = pc.replace_substring(pc.utf8_slice_codeunits(records.heads, begin, end), ",", ".")
         return pc.cast(texts, pa.timestamp("us"))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
-        """A whole number of the heads, by its place in the head of the form."""
+        """An integer of the heads, by its position in the head of the form."""
         return pc.cast(pc.ascii_trim_whitespace(pc.utf8_slice_codeunits(records.heads, begin, end)), pa.int64())
 
 
 class Block:
-    """A text, and the records of one form in it.  `gaps` are the texts before each of them, and behind the last."""
+    """A text, and the records of one form in it.  `gaps` are the texts before each of them, and after the last."""
 
     def __init__(self, text: bytes, first: int) -> None:
         self.text = text
         self.first = first  # number of the first line
         self.letters = np.frombuffer(text, np.uint8)
-        self.ends = np.flatnonzero(self.letters == LINE_FEED)
+        self.ends = np.flatnonzero(self.letters == _LINE_FEED)
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
         self.gaps = np.array([[0, len(text)]])
 
     def records(self, form: RecordForm, prefix: Prefix) -> Records | None:
         """The records of a form, where there are many and all of them can be read."""
         found = form.find(self, prefix)
-        if len(found.places) < FEWEST_RECORDS:
+        if len(found.indexes) < FEWEST_RECORDS:
             return None
-        begin = np.concatenate(([0], self.ends[found.places] + 1))
-        starts = self.starts[found.places - form.height + 1]
+        begin = np.concatenate(([0], self.ends[found.indexes] + 1))
+        starts = self.starts[found.indexes - form.height + 1]
         self.gaps = np.column_stack((begin, np.concatenate((starts, [len(self.text)]))))
         return form.read(self, found, prefix)
 
@@ -184,9 +184,9 @@ class Block:
         hit[np.searchsorted(np.cumsum(lengths), hits, side="right")] = True
         return hit
 
-    def number_at(self, place: int) -> int:
-        """Number of the line that begins at a place of the text."""
-        return self.first + int(np.searchsorted(self.starts, place))
+    def number_at(self, position: int) -> int:
+        """Number of the line that begins at a position of the text."""
+        return self.first + int(np.searchsorted(self.starts, position))
 
     def lines(self, records: Records) -> Iterator[tuple[int, bytes]]:
         """The texts of some records, each with the number of its first line."""
@@ -202,11 +202,13 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
-    matches = [FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
+    matches = [_FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
     if not fields or None in matches:
         return None
     read = [
-        Field(match[1], (MEAN if match[3] else b"") + b" *" + match[4].strip().encode()) for match in matches if match
+        FieldForm(match[1], (_MEAN if match[3] else b"") + b" *" + match[4].strip().encode())
+        for match in matches
+        if match
     ]
     return RecordForm(head, delimiter, read, closed)
 
@@ -214,21 +216,21 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
 def form_of_named(text: str) -> RecordForm | None:
     """The form of a record of `name=number` and `name=[number, number]`; None where one has no number.
 
-    Behind the numbers of a field stands the name of the next one.
+    The numbers of a field are followed by the name of the next one.
     """
     head, *fields = text.split("=")
-    matches = [NUMBERS_FIRST.fullmatch(field) for field in fields]
+    matches = [_NUMBERS_FIRST.fullmatch(field) for field in fields]
     if not text.isascii() or not head or not fields or None in matches:
         return None
     read = [
-        Field(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
+        FieldForm(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
         for match in matches
         if match
     ]
     return RecordForm(head, "=", read, closed=False)
 
 
-def next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+def _next_to_digit(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Blanks that a longer number would fill: those of a row of blanks before a digit, but the first of the row."""
     free = np.zeros(len(text), bool)
     for match in re.finditer(rb"(?<= )[ ]*(?=\d)|(?<=\[)[ ]+(?=\d)|(?<=/)[ ]+(?=\d)", text.tobytes()):
@@ -244,14 +246,14 @@ def rising(values: npt.NDArray[np.int64], above: int) -> int:
     return int(falls[0]) + 1 if len(falls) else len(values)
 
 
-def extend(launch: Launch, steps: Places, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
-    """Tells a launch of records that go on with it."""
+def extend(launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
+    """Adds to a launch the records that continue it."""
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
-    whole = ts is None or (whole_seconds(ts.slice(0, FEWEST_RECORDS)) and whole_seconds(ts))
+    whole = ts is None or (_whole_seconds(ts.slice(0, FEWEST_RECORDS)) and _whole_seconds(ts))
     launch.extend(steps[-KEPT:].tolist(), times, last, whole, None if ts is None else pc.max(ts).as_py())
     launch.distinct += max(len(steps) - KEPT, 0)
 
 
-def whole_seconds(ts: pa.Array) -> bool:
+def _whole_seconds(ts: pa.Array) -> bool:
     return not np.any(pc.cast(ts, pa.int64()).to_numpy() % 1_000_000)

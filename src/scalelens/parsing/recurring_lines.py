@@ -1,11 +1,11 @@
 """Lines that recur with other numbers, counted by skeleton while a text is read; which of them look like training.
 
 A skeleton is a line whose numbers, dates and progress bars are masked.  It looks like training where it counts steps or
-epochs, where the count rises from line to line, and where it tells a time or a rate.  A record may fill several lines:
+epochs, where the count rises from line to line, and where it has a time or a rate.  A record may fill several lines:
 then the count stands in the first, and a time or a rate in one that follows.
 
-Only lines with a word of training are looked at, and memory is bounded, whatever the text holds.  Past ALL_LINES or
-ALL_BYTES only a sample of each block is looked at, so that a long log is not read more slowly.
+Only lines with a word of training are looked at, and memory use is bounded.  After ALL_LINES or
+_ALL_BYTES only a sample of each block is looked at, so that a long log is not read more slowly.
 """
 
 import re
@@ -17,57 +17,57 @@ import ahocorasick_rs
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, pieces, without_prefix
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
-ALL_BYTES = 8 << 20  # bytes that are searched for such words before only samples are
-SAMPLE_LINES = 20  # of a block
-SAMPLE_BYTES = 1 << 16  # of a block
-LONGEST = 800  # bytes of a line that are looked at
-MOST_PIECES = 200  # of one line that carriage returns divide
-KEPT = 1_000  # patterns at once, and four times as many skeletons that are none
+_ALL_BYTES = 8 << 20  # bytes that are searched for such words before only samples are
+_SAMPLE_LINES = 20  # of a block
+_SAMPLE_BYTES = 1 << 16  # of a block
+_LONGEST = 800  # bytes of a line that are looked at
+_MOST_PIECES = 200  # of one line that carriage returns divide
+KEPT = 1_000  # patterns at once, and four times as many skeletons of other lines
 RECURS = 5  # lines of a pattern, at least
-RECORD = 100  # lines that one record fills, at most
-MOST_REPORTED = 20  # patterns of one text
+_RECORD = 100  # lines that one record fills, at most
+_MOST_REPORTED = 20  # patterns of one text
 
-WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed")
+_WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed")
 FINDER = ahocorasick_rs.BytesAhoCorasick(
-    [form.encode() for word in WORDS for form in (word, word.title(), word.upper())] + [b"/s", b"per_sec", b"s/it"],
+    [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())] + [b"/s", b"per_sec", b"s/it"],
     implementation=ahocorasick_rs.Implementation.DFA,
 )
 
 # Dates and times of day.  Patterns that begin with a digit are searched for several times faster than others.
-CLOCK = re.compile(
+_CLOCK = re.compile(
     r"\d(?<![\d\[:]\d)\d{0,3}(?:"
     r"[-/.]\d\d?[-/.]\d\d?(?:[T ,:-]{1,3}\d\d?:\d\d(?::\d\d)?(?:[.,:]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|:\d\d(?::\d\d)?(?:[.,]\d+)?(?!:?\d))"
 )
-NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
-NAN = re.compile(r"\b(?:nan|NaN)\b")
+_NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
+_NAN = re.compile(r"\b(?:nan|NaN)\b")
 BAR = re.compile(r"[|\[(][=>.\-\s]{4,}[|\])]|[\u2500-\u25ff\u2800-\u28ff]+|[=>.\-]{4,}")
-BAR_IN_ASCII = ("==", "..", "--", ">>")
-JSON_STARTS = ("{", "[", '"')
+_BAR_IN_ASCII = ("==", "..", "--", ">>")
+_JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
-COUNT_BY_WORD = re.compile(
+_COUNT_BY_WORD = re.compile(
     r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|it)(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
 )
-COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
+_COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
     r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]"
     r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]"
 )
-TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
-WORK = re.compile(  # without a word of it, "12/391" may count anything
+_TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
+_WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
     r"|(?<![a-z])(?:step|iter|epoch|batch)",
     re.IGNORECASE,
 )
 # A time that is still to come is not the time of a step.
-LEFT_OVER = re.compile(r"(?<![a-z])(?:eta|remain|left)[a-z_]*\W{0,6}?[#@]", re.IGNORECASE)
-UNIT = r"(?:m|u|n|µ)?s|secs?|seconds?|msecs?|milliseconds?|mins?|minutes?"
-TIME_OR_RATE = re.compile(
-    rf"#\s?(?:{UNIT})(?![\w/])"
-    rf"|#\s?(?:{UNIT})/[a-z]"
+_LEFT_OVER = re.compile(r"(?<![a-z])(?:eta|remain|left)[a-z_]*\W{0,6}?[#@]", re.IGNORECASE)
+_UNIT = r"(?:m|u|n|µ)?s|secs?|seconds?|msecs?|milliseconds?|mins?|minutes?"
+_TIME_OR_RATE = re.compile(
+    rf"#\s?(?:{_UNIT})(?![\w/])"
+    rf"|#\s?(?:{_UNIT})/[a-z]"
     r"|#\s?[a-z]{0,20}/(?:s|sec|second)\b"
     r"|(?:(?:time(?!stamp|out|zone)|elapsed|(?<![a-z])(?:duration|latency|throughput|speed)|per[_ ]?sec)\w{0,20}"
     r"|[a-z]/s(?:ec)?(?:/\w{1,20})?(?!#)|(?<![a-z])(?:took|[fti]ps|dt|ms|sec|seconds))"
@@ -94,20 +94,20 @@ class Recurring(NamedTuple):
     by_word: bool  # whether a word such as "step" names what is counted
 
 
-class Traits(NamedTuple):
-    """What a skeleton tells."""
+class _Traits(NamedTuple):
+    """What a skeleton shows."""
 
     counts: tuple[int, ...]  # which of its numbers count steps or epochs
     by_word: bool
     timed: bool
 
 
-class Pattern:
+class _Pattern:
     """The lines of one skeleton so far."""
 
     __slots__ = ("count", "counters", "example", "falls", "first", "headed", "last", "rises", "timed", "traits")
 
-    def __init__(self, traits: Traits, number: int, example: str) -> None:
+    def __init__(self, traits: _Traits, number: int, example: str) -> None:
         self.traits, self.first, self.last, self.example = traits, number, number, example
         self.count = 0
         self.timed = 0  # records whose time or rate follows in another line
@@ -117,10 +117,10 @@ class Pattern:
         self.falls = [0] * len(traits.counts)
 
     def take(self, number: int, values: list[str]) -> None:
-        """Takes over a line of this skeleton, with its number and the numbers in it."""
+        """Counts a line of this skeleton, with its number and the numbers in it."""
         self.count += 1
         self.last = number
-        counters = [float(values[place]) for place in self.traits.counts]
+        counters = [float(values[index]) for index in self.traits.counts]
         for i, (before, value) in enumerate(zip(self.counters, counters, strict=False)):
             self.rises[i] += value > before
             self.falls[i] += value < before
@@ -139,21 +139,21 @@ class RecurringLines:
     def __init__(self) -> None:
         self.searched = 0  # bytes
         self.looked_at = 0  # lines
-        self._patterns: dict[str, Pattern] = {}
+        self._patterns: dict[str, _Pattern] = {}
         self._others: set[str] = set()  # skeletons without a count, a time or a rate
-        self._heading: Pattern | None = None  # of the last line that counts and has no time
+        self._heading: _Pattern | None = None  # of the last line that counts and has no time
 
     @property
     def sampled(self) -> bool:
         """Whether lines may have been left out."""
-        return self.looked_at >= ALL_LINES or self.searched >= ALL_BYTES
+        return self.looked_at >= ALL_LINES or self.searched >= _ALL_BYTES
 
     def look(self, text: bytes, spans: Iterable[tuple[int, int]], first: int) -> None:
         """Looks at the lines of some spans of a text.  `first` is the number of the first line of the text."""
-        number, counted = first, 0  # the line of the place up to which line ends are counted
-        lines_left, bytes_left = SAMPLE_LINES, SAMPLE_BYTES
+        number, counted = first, 0  # the line of the position up to which line ends are counted
+        lines_left, bytes_left = _SAMPLE_LINES, _SAMPLE_BYTES
         if not self.sampled:
-            lines_left, bytes_left = ALL_LINES - self.looked_at, ALL_BYTES - self.searched
+            lines_left, bytes_left = ALL_LINES - self.looked_at, _ALL_BYTES - self.searched
         for start, end in spans:
             end = min(end, start + bytes_left)
             bytes_left -= end - start
@@ -169,8 +169,8 @@ class RecurringLines:
                 counted = start + begin
                 lines_left -= 1
                 raw = span[begin:done].rstrip()
-                for piece in pieces(raw)[:MOST_PIECES] if b"\r" in raw or MPI_TAG in raw else (raw,):
-                    self._take(piece[:LONGEST], number)
+                for piece in pieces(raw)[:_MOST_PIECES] if b"\r" in raw or MPI_TAG in raw else (raw,):
+                    self._take(piece[:_LONGEST], number)
                 if not lines_left:
                     return
             if bytes_left <= 0:
@@ -179,7 +179,7 @@ class RecurringLines:
     def training(self) -> list[Recurring]:
         """What recurs and looks like training, in the order of the text; of many the most frequent."""
         patterns = [(skeleton, pattern) for skeleton, pattern in self._patterns.items() if pattern.is_training]
-        patterns = sorted(patterns, key=lambda item: -item[1].count)[:MOST_REPORTED]
+        patterns = sorted(patterns, key=lambda item: -item[1].count)[:_MOST_REPORTED]
         return sorted(
             (Recurring(skeleton, p.example, p.first, p.last, p.count, p.traits.by_word) for skeleton, p in patterns),
             key=lambda recurring: (recurring.first, recurring.skeleton),
@@ -197,24 +197,24 @@ class RecurringLines:
         if "\x1b" in text:
             text = ANSI.sub("", text)
         text = without_prefix(text)[0].strip()
-        if text[:1] in JSON_STARTS and text.endswith(","):  # a part of a document, not a record
+        if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
             return
-        parts = NUMBER.split(without_times(text))
+        parts = _NUMBER.split(_without_times(text))
         skeleton = "#".join(parts[::2]).replace("-#", "#")
         pattern = self._patterns.get(skeleton)
         if pattern is None:
             if skeleton in self._others:
                 return
-            traits = traits_of(skeleton)
+            traits = _traits_of(skeleton)
             if not traits.counts and not traits.timed:
                 self._remember_other(skeleton)
                 return
-            pattern = self._new_pattern(skeleton, Pattern(traits, number, text))
+            pattern = self._new_pattern(skeleton, _Pattern(traits, number, text))
         pattern.take(number, parts[1::2])
         heading = self._heading
         if not pattern.traits.timed:
             self._heading = pattern
-        elif heading and not pattern.traits.counts and number - heading.last <= RECORD:
+        elif heading and not pattern.traits.counts and number - heading.last <= _RECORD:
             heading.timed += heading.headed < heading.count
             heading.headed = heading.count
 
@@ -223,8 +223,8 @@ class RecurringLines:
             self._others.clear()
         self._others.add(skeleton)
 
-    def _new_pattern(self, skeleton: str, pattern: Pattern) -> Pattern:
-        """Keeps a pattern.  Where there are too many, the rare half goes, of equally rare ones those longest unseen."""
+    def _new_pattern(self, skeleton: str, pattern: _Pattern) -> _Pattern:
+        """Keeps a pattern.  Of too many, the rarer half is dropped, of equally rare ones those unseen for longest."""
         if len(self._patterns) >= KEPT:
             by_use = sorted(self._patterns.items(), key=lambda item: (item[1].count, item[1].last))
             self._patterns = dict(by_use[KEPT // 2 :])
@@ -232,29 +232,29 @@ class RecurringLines:
         return pattern
 
 
-def without_times(text: str) -> str:
+def _without_times(text: str) -> str:
     """A line in which dates, times of day and progress bars are masked, with single blanks."""
     text = text.replace("#", " ")
     if ":" in text:
-        text = CLOCK.sub("@", text)
+        text = _CLOCK.sub("@", text)
     if "nan" in text or "NaN" in text:
-        text = NAN.sub("0", text)
-    if not text.isascii() or any(part in text for part in BAR_IN_ASCII):
+        text = _NAN.sub("0", text)
+    if not text.isascii() or any(part in text for part in _BAR_IN_ASCII):
         text = BAR.sub("~", text)
     return " ".join(text.split())
 
 
-def traits_of(skeleton: str) -> Traits:
-    """What a skeleton tells: no count where it is of something else than training."""
-    by_word = [match.start(1) for match in COUNT_BY_WORD.finditer(skeleton)]
-    of_all = [match.start(match.lastindex or 1) for match in COUNT_OF_ALL.finditer(skeleton)]
-    places = sorted({*by_word, *(of_all if by_word or WORK.search(skeleton) else ())})
-    if not places:
-        return Traits((), False, bool(TIME_OR_RATE.search(LEFT_OVER.sub("", skeleton))))
-    training = TRAINING.search(skeleton)
-    if (other := ELSEWHERE.search(skeleton)) and (other.start() < places[0] or not training):
-        return Traits((), False, False)
-    without_counts = "".join("%" if place in places else character for place, character in enumerate(skeleton))
-    timed = bool(TIME_OR_RATE.search(LEFT_OVER.sub("", without_counts)))
-    timed = timed or bool("@" in skeleton[:40] and training)  # a time of day at each step tells how long steps take
-    return Traits(tuple(skeleton.count("#", 0, place) for place in places), bool(by_word), timed)
+def _traits_of(skeleton: str) -> _Traits:
+    """What a skeleton shows; no count where it is about something other than training."""
+    by_word = [match.start(1) for match in _COUNT_BY_WORD.finditer(skeleton)]
+    of_all = [match.start(match.lastindex or 1) for match in _COUNT_OF_ALL.finditer(skeleton)]
+    positions = sorted({*by_word, *(of_all if by_word or _WORK.search(skeleton) else ())})
+    if not positions:
+        return _Traits((), False, bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", skeleton))))
+    training = _TRAINING.search(skeleton)
+    if (other := ELSEWHERE.search(skeleton)) and (other.start() < positions[0] or not training):
+        return _Traits((), False, False)
+    without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))
+    timed = bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", without_counts)))
+    timed = timed or bool("@" in skeleton[:40] and training)  # a time of day at each step shows how long steps take
+    return _Traits(tuple(skeleton.count("#", 0, position) for position in positions), bool(by_word), timed)

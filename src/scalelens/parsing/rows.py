@@ -1,11 +1,11 @@
-"""What a parser hands over: rows of the warehouse's tables, and problems.
+"""What a parser produces: rows of the warehouse's tables, and problems.
 
 A reader of a format gets one `Rows` per file and calls
 
     rows.add("steps", line=12, step=10, step_s=1.38)     a row; columns left out are NULL
     rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
     rows.problem(12, "the record is cut", text)          a line of the format that could not be read
-    rows.attempt_of(12, step, line.rank, line.place)     which launch printed this record; see parsing/attempts.py
+    rows.attempt_of(12, step, line.rank, line.location)  which launch printed this record; see parsing/attempts.py
     rows.launched()                                      a header: what follows is another launch
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
@@ -23,30 +23,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.arrow_rows import FIELDS, Columns, GatheredRows, Write, batch_of, columns_of, repeated
+from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
-from scalelens.parsing.values import whole_valued
+from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
-ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
-UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
+_ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
+_UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 # Adds the columns of a table that follow from its other columns.
-DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
+_DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
-METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
-COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
+_METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
+_COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
 
 class Rows:
     """Rows of one file, gathered by table and handed over as Arrow in batches.
 
     `params` holds the facts of the current part, whichever format gave them: a record of one format may need the
-    sequence length from the argument dump of another.  Facts that count something are whole numbers there: text such
-    as `4k` or `None` is a row, but nothing to reckon with.
+    sequence length from the argument dump of another.  Facts that count something are integers there: text such as
+    `4k` or `None` becomes a row, but cannot be calculated with.
     """
 
     def __init__(
@@ -105,9 +105,9 @@ class Rows:
 
         Steps are timed ones of the training, in the order of the file.
         """
-        fields, count = FIELDS[table], len(columns["line"])
+        fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
-        rows = pa.table({name: array_of(values, fields[name].kind, count) for name, values in given.items()})
+        rows = pa.table({name: _array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
         self._facts_of(self.part).add_columns(table, rows)
@@ -115,7 +115,7 @@ class Rows:
         key = table, self.part
         self._columns.setdefault(key, []).append(rows)
         self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
-        if self._columns_bytes[key] >= ARROW_BATCH_BYTES:
+        if self._columns_bytes[key] >= _ARROW_BATCH_BYTES:
             self._hand_over_columns(*key)
 
     def metric(
@@ -160,9 +160,9 @@ class Rows:
             return
         if self._job_over and origin == "environment" and (line or 0) > self._job_over:
             self.new_part()  # jobs begin by showing where they run
-        if key not in COUNTS:
+        if key not in _COUNTS:
             self.params[key] = value
-        elif (count := whole_valued(value)) is not None:
+        elif (count := integer_valued(value)) is not None:
             self.params[key] = count
         if isinstance(value, str):
             value = masked_value(key, value)
@@ -189,11 +189,11 @@ class Rows:
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
         step_s: float | None = None, once: bool = True,
     ) -> Position:  # fmt: skip
-        """The attempt of a record of training, and whether it is the first of it; see `Writers.place`."""
+        """The attempt of a record of training, and whether it is the first of it; see `Writers.position_of`."""
         whose = (self.format, place)
-        if self._job_over and self.writers.begins_anew(whose, rank, step):
+        if self._job_over and self.writers.begins_launch(whose, rank, step):
             self.new_part()
-        position = self.writers.place(whose, step, line, rank, ts, step_s, once)
+        position = self.writers.position_of(whose, step, line, rank, ts, step_s, once)
         self.attempt = max(self.attempt, position.attempt)
         return position
 
@@ -235,17 +235,17 @@ class Rows:
         rows, self._pending[table] = self._pending[table], []
         if self.zone:
             for row in rows:
-                to_utc(row, self.zone)
+                _to_utc(row, self.zone)
         if not self._gather(table, columns_of(rows), len(rows)):
             try:
                 batch = self._batch_of(table, rows)
-            except UNFIT:
+            except _UNFIT:
                 self._take_out_unfit(table, rows)
                 batch = self._batch_of(table, rows)
             self._write_batch(table, batch)
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
-        if table == "steps" and any(map(is_timed_step, rows)):
+        if table == "steps" and any(map(_is_timed_step, rows)):
             self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
 
     def _note_timed_steps(self, first: int, last: int) -> None:
@@ -254,7 +254,7 @@ class Rows:
 
     def _gather(self, table: str, columns: Columns, count: int) -> bool:
         """Whether rows are gathered with those of other files."""
-        gathered = self._gathered if table not in DERIVED else None
+        gathered = self._gathered if table not in _DERIVED else None
         return gathered is not None and gathered.take(table, self.file_id, columns, count)
 
     def _batch_of(self, table: str, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
@@ -262,7 +262,7 @@ class Rows:
 
     def _write_batch(self, table: str, batch: pa.RecordBatch) -> None:
         if self._write:
-            derive = DERIVED.get(table)
+            derive = _DERIVED.get(table)
             self._write(table, derive(batch) if derive else batch)
 
     def _take_out_unfit(self, table: str, rows: list[dict[str, Any]]) -> None:
@@ -272,7 +272,7 @@ class Rows:
                 value = row.get(field.name)
                 try:
                     pa.scalar(value, field.type)
-                except UNFIT:
+                except _UNFIT:
                     if isinstance(value, str) and field.type == pa.string():
                         row[field.name] = value.encode("utf-8", "replace").decode()
                     else:
@@ -289,7 +289,7 @@ class Rows:
             filled["part"] = repeated(part, SMALL, rows.num_rows)
             arrays = [
                 filled[name] if name in filled else pa.nulls(rows.num_rows, field.kind)
-                for name, field in FIELDS[table].items()
+                for name, field in COLUMN_TYPES[table].items()
             ]
             self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table]))
 
@@ -299,12 +299,12 @@ class Rows:
             return
         for part, count in Counter(map(operator.itemgetter(0), rows)).items():
             self._facts_of(part).count("metrics", count)
-        columns = dict(zip(METRICS, zip(*rows, strict=True), strict=True))
+        columns = dict(zip(_METRICS, zip(*rows, strict=True), strict=True))
         if self._write and not self._gather("metrics", columns, len(rows)):
             try:
                 batch = batch_of("metrics", {**columns, "file_id": [self.file_id] * len(rows)}, len(rows))
-            except UNFIT:
-                fitting = [dict(zip(METRICS, values, strict=True)) for values in rows]
+            except _UNFIT:
+                fitting = [dict(zip(_METRICS, values, strict=True)) for values in rows]
                 self._take_out_unfit("metrics", fitting)
                 batch = self._batch_of("metrics", fitting)
             self._write("metrics", batch)
@@ -313,14 +313,14 @@ class Rows:
         return self.parts.setdefault(part, PartFacts())
 
 
-def is_timed_step(row: Mapping[str, Any]) -> bool:
+def _is_timed_step(row: Mapping[str, Any]) -> bool:
     """Whether a row of `steps` is of a step or epoch, not of a whole run or of validation, and has a time or a rate."""
     counted = row.get("step") is not None or row.get("epoch") is not None
     timed = row.get("step_s") is not None or row.get("samples_per_s") is not None
     return counted and timed and row.get("phase") != "validation"
 
 
-def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+def _array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     """An array of a type, from an array of another one, or from the one value of all rows."""
     if isinstance(values, pa.Array):
         return values if values.type == kind else pc.cast(values, kind)
@@ -329,7 +329,7 @@ def array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     return repeated(values, kind, count)
 
 
-def to_utc(row: dict[str, Any], zone: tzinfo) -> None:
+def _to_utc(row: dict[str, Any], zone: tzinfo) -> None:
     """Turns a naive time of a row into UTC."""
     if row.get("ts_origin") == "naive" and row.get("ts"):
         with contextlib.suppress(OverflowError):  # the year 1 or 9999: not a time of a log

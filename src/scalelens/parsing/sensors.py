@@ -16,27 +16,27 @@ from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_sin
 SECOND = 10**9  # nanoseconds
 # Seconds, milliseconds, microseconds and nanoseconds since 1970 of the years 2000 to 2100 do not overlap.
 EPOCH_UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
-EARLIEST, LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
-MOMENT = re.compile(
+_EARLIEST, _LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
+_MOMENT = re.compile(
     r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
-WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
-MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
-PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
-SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
+_WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+_MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
+_PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
+_SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
 UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
 )
-ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
-DCGM_BLANK = 2.0**47  # from this number on, DCGM means that it has no value
+_ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
+_DCGM_BLANK = 2.0**47  # numbers from this one on are DCGM's way to say that it has no value
 
-Stamp = datetime | int  # a time of microseconds, or nanoseconds since 1970
+Moment = datetime | int  # a time of microseconds, or nanoseconds since 1970
 
 
-class Reading(NamedTuple):
-    """What a counter of energy stands at."""
+class _Reading(NamedTuple):
+    """A reading of an energy counter."""
 
     ns: int | None
     line: int
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 
 class Sensor(NamedTuple):
-    """Whose power it is."""
+    """What a power sample belongs to."""
 
     node: str | None
     device: str | None
@@ -52,17 +52,17 @@ class Sensor(NamedTuple):
 
 
 class Samples:
-    """Samples and counters of one file, on their way to `power` and `energy`.  What says the same twice is flagged."""
+    """Samples and counters of one file, on their way to `power` and `energy`.  A sample that is repeated is flagged."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.last: dict[Sensor, tuple[Stamp, float]] = {}
-        self.counters: dict[Sensor, list[Reading]] = {}
+        self.last: dict[Sensor, tuple[Moment, float]] = {}
+        self.counters: dict[Sensor, list[_Reading]] = {}
 
     def power(
-        self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float = 1.0
+        self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float = 1.0
     ) -> float | None:
-        """A sample, as the file writes it; `scale` makes watts of it where it names no unit itself."""
+        """A sample, as the file writes it; `scale` converts it to watts where it has no unit of its own."""
         number = watts(text, scale)
         if number is None:
             self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
@@ -80,23 +80,23 @@ class Samples:
         )  # fmt: skip
         return number
 
-    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Stamp, str] | None, scale: float) -> None:
-        """A reading of a counter of energy; `scale` makes joules of it."""
+    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float) -> None:
+        """A reading of a counter of energy; `scale` converts it to joules."""
         try:
             joules = float(text) * scale
         except ValueError:
             joules = math.nan
-        if not 0 <= joules < DCGM_BLANK * scale:
-            if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= DCGM_BLANK * scale:
+        if not 0 <= joules < _DCGM_BLANK * scale:
+            if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= _DCGM_BLANK * scale:
                 self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is not a number", text)
             return
-        reading = Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules)
+        reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules)
         self.counters.setdefault(sensor, []).append(reading)
 
     def clock(self, line: int, sensor: Sensor, text: str) -> None:
         """The clock of the compute units in the sample of a line, in MHz: the metric `sm_clock`, in Hz."""
-        mhz = MEGAHERTZ.fullmatch(text.strip())
-        if mhz and float(mhz[1]) < DCGM_BLANK:
+        mhz = _MEGAHERTZ.fullmatch(text.strip())
+        if mhz and float(mhz[1]) < _DCGM_BLANK:
             self.rows.metric(line, None, place_of(sensor), None, "sm_clock", float(mhz[1]) * 1e6, "Hz")
         elif not mhz and not UNAVAILABLE.fullmatch(text.strip()):
             self.rows.problem(line, f"the clock of {sensor.device or sensor.scope} is not a number of MHz", text)
@@ -127,13 +127,13 @@ def place_of(sensor: Sensor) -> str | None:
     return "/".join(filter(None, sensor[:2])) or None
 
 
-def stamp_of(text: str) -> tuple[Stamp, str] | None:
+def stamp_of(text: str) -> tuple[Moment, str] | None:
     """A time and its origin: of the calendar with or without a zone, or a number since 1970.
 
     Refuses a number that is not of the years 2000 to 2100 in any unit.
     """
     text = text.strip()
-    if match := MOMENT.fullmatch(text):
+    if match := _MOMENT.fullmatch(text):
         year, month, day, hour, minute, second, fraction, named, hours, minutes = match.groups()
         try:
             local = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
@@ -157,38 +157,38 @@ def epoch(text: str) -> tuple[int | None, str | None]:
     except ValueError:
         return None, None
     for unit, ns in EPOCH_UNITS.items():
-        if EARLIEST <= number * ns <= LATEST:
+        if _EARLIEST <= number * ns <= _LATEST:
             return (number * ns if isinstance(number, int) else round(Fraction(number) * ns)), unit
     return None, None
 
 
 def watts(text: str, scale: float = 1.0) -> float | None:
-    """Watts; nan where no value is available, None for other text.  A unit behind the number beats `scale`."""
-    if PLAIN.fullmatch(text):
+    """Watts; nan where no value is available, None for other text.  A unit after the number overrides `scale`."""
+    if _PLAIN.fullmatch(text):
         return float(text) * scale
     text = text.strip()
     if UNAVAILABLE.fullmatch(text):
         return math.nan
-    match = WATTS.fullmatch(text)
+    match = _WATTS.fullmatch(text)
     if not match:
         return None
     number = float(match[1])
-    if number >= DCGM_BLANK:
+    if number >= _DCGM_BLANK:
         return math.nan
-    return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
+    return number * (_SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
 
 
 def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:
-    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as milliwatts are."""
+    """The flag of a sample: no value, zero, or more than twice what the accelerators can draw, as with milliwatts."""
     if math.isnan(power_w):
         return "na"
-    if scope in ACCELERATORS and power_w > 2 * largest_tdp_w() * max(devices, 1):
+    if scope in _ACCELERATORS and power_w > 2 * _largest_tdp_w() * max(devices, 1):
         return "implausible"
     return None if power_w else "zero"
 
 
 @functools.cache
-def largest_tdp_w() -> float:
+def _largest_tdp_w() -> float:
     """The largest power limit of a device in the catalog."""
     return max(float(row["tdp_w"]) for row in catalog.rows("devices_catalog") if row["tdp_w"])
 

@@ -22,20 +22,20 @@ from isal import isal_zlib
 HEAD = 1 << 16
 CHUNK = 1 << 20
 FED = 1 << 14  # compressed bytes given to a decompressor at once
-FED_ZSTD = 1 << 10  # it has no limit on what it returns, at most 128 KB for four bytes
-PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
-XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
-MOST_RATIO = 2000  # what unpacks to more times its size is no log: gzip cannot pass 1,032
+_FED_ZSTD = 1 << 10  # it has no limit on what it returns, at most 128 KB for four bytes
+_PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
+_XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
+MOST_RATIO = 2000  # what unpacks to more times its size is not a log: gzip cannot pass 1,032
 RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
-MOST_UNPACKED = 1 << 40
+_MOST_UNPACKED = 1 << 40
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
-GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
-INFLATE_ERROR: Any = isal_zlib.error
+_GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
+_INFLATE_ERROR: Any = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
 
 class OutOfTimeError(OSError):
-    """A content takes far longer than its size allows: it was made to, or a format has a defect."""
+    """A content takes far longer than its size allows: it was made for that, or a format has a defect."""
 
 
 class Source:
@@ -87,7 +87,7 @@ class Source:
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
         """The content in blocks of about `size` bytes, decompressed.
 
-        Raises OutOfTimeError where what was done with the blocks before took too long.
+        Raises OutOfTimeError where the work on earlier blocks took too long.
         """
         if self._began_s is None:
             self._began_s = time.thread_time()
@@ -101,14 +101,14 @@ class Source:
     def _content(self, size: int) -> Iterator[bytes]:
         self.damage = None
         first = next(self._blocks(8), b"")
-        if first.startswith(GZIP):
-            yield from self._inflate(lambda: isal_zlib.decompressobj(31), GZIP, size)
-        elif first.startswith(ZSTD):
-            yield from self._inflate(lambda: zstandard.ZstdDecompressor().decompressobj(), ZSTD, size, FED_ZSTD)
-        elif first.startswith(XZ):
-            yield from self._inflate(lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY), XZ, size)
-        elif first.startswith(BZIP2):
-            yield from self._inflate(bz2.BZ2Decompressor, BZIP2, size)
+        if first.startswith(_GZIP):
+            yield from self._inflate(lambda: isal_zlib.decompressobj(31), _GZIP, size)
+        elif first.startswith(_ZSTD):
+            yield from self._inflate(lambda: zstandard.ZstdDecompressor().decompressobj(), _ZSTD, size, _FED_ZSTD)
+        elif first.startswith(_XZ):
+            yield from self._inflate(lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY), _XZ, size)
+        elif first.startswith(_BZIP2):
+            yield from self._inflate(bz2.BZ2Decompressor, _BZIP2, size)
         else:
             yield from self._blocks(size)
 
@@ -137,7 +137,7 @@ class Source:
             yield block
 
     def _inflate(self, new: Callable[[], Any], magic: bytes, size: int, fed: int = FED) -> Iterator[bytes]:
-        """The content of a compressed stream, up to its end, its damage, or what no log unpacks to."""
+        """The content of a compressed stream, up to its end, to damage, or to a size that no log unpacks to."""
         out: list[bytes] = []
         out_bytes = all_bytes = 0
         try:
@@ -147,12 +147,12 @@ class Source:
                 all_bytes += len(piece)
                 if all_bytes > max(RATIO_FROM, MOST_RATIO * read_bytes):
                     raise ValueError(f"it unpacks to more than {MOST_RATIO:,} times its size")
-                if all_bytes > MOST_UNPACKED:
-                    raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 30:,} GB")
+                if all_bytes > _MOST_UNPACKED:
+                    raise ValueError(f"it unpacks to more than {_MOST_UNPACKED >> 30:,} GB")
                 if out_bytes >= size:
                     yield b"".join(out)
                     out, out_bytes = [], 0
-        except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, INFLATE_ERROR) as error:
+        except (OSError, EOFError, ValueError, lzma.LZMAError, zstandard.ZstdError, _INFLATE_ERROR) as error:
             if isinstance(error, OSError) and error.errno is not None:  # of the disk, not of the stream
                 raise
             self.damage = f"the compressed stream is damaged ({error})"
@@ -172,10 +172,10 @@ class Source:
                     engine, ended = new(), False
                 taken, block = block[:fed], block[fed:]
                 read_bytes += len(taken)
-                if hasattr(engine, "needs_input"):  # xz and bzip2 unpack to any size, and can be asked for a piece
-                    yield engine.decompress(taken, PIECE), read_bytes
+                if hasattr(engine, "needs_input"):  # xz and bzip2 unpack to any size, and can return a piece at a time
+                    yield engine.decompress(taken, _PIECE), read_bytes
                     while not (engine.eof or engine.needs_input):
-                        yield engine.decompress(b"", PIECE), read_bytes
+                        yield engine.decompress(b"", _PIECE), read_bytes
                 else:
                     yield engine.decompress(taken), read_bytes
                 ended = engine.eof

@@ -10,7 +10,7 @@ from typing import Any
 from scalelens.parsing.source import Source
 
 MAGIC = b"SQLite format 3\0"
-BATCH = 10_000  # rows: more would leave the cache between fetching and converting them
+_BATCH = 10_000  # rows: more would leave the cache between fetching and converting them
 
 
 class Database:
@@ -26,7 +26,7 @@ class Database:
 
     def batches(self, sql: str) -> Iterator[list[tuple[Any, ...]]]:
         cursor = self._connection.execute(sql)
-        while rows := cursor.fetchmany(BATCH):
+        while rows := cursor.fetchmany(_BATCH):
             yield rows
 
 
@@ -38,7 +38,7 @@ def sqlite_database(source: Source) -> Iterator[Database]:
     """
     with contextlib.ExitStack() as opened:
         path = Path(source.path)
-        if not is_plain(path):
+        if not _is_plain(path):
             copy = opened.enter_context(tempfile.NamedTemporaryFile(suffix=".sqlite"))
             for block in source.chunks():
                 copy.write(block)
@@ -50,7 +50,7 @@ def sqlite_database(source: Source) -> Iterator[Database]:
         yield Database(connection)
 
 
-def is_plain(path: Path) -> bool:
+def _is_plain(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC

@@ -25,13 +25,13 @@ from scalelens.parsing.chrome_trace import COMPLETE, SEPARATORS, Event, Exact, I
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import UNREADABLE_TIME
 
-INSTANT = ("I", "R")  # older letters for i
-TIMED = {"X", "i", "C", *INSTANT, "B", "E"}
-LAST_NANOSECOND = (1 << 63) - 1  # since 1970, or before it
+_INSTANT = ("I", "R")  # older letters for i
+_TIMED = {"X", "i", "C", *_INSTANT, "B", "E"}
+_LAST_NANOSECOND = (1 << 63) - 1  # since 1970, or before it
 
-Columns = dict[str, pa.Array]
-Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+EventColumns = dict[str, pa.Array]
+_Numbers = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
 
 
 class Events:
@@ -45,7 +45,7 @@ class Events:
         self.counts: Counter[str] = Counter()
         self.begun: defaultdict[tuple[str | None, str | None], list[tuple[int, Event, int]]] = defaultdict(list)
 
-    def columns(self, items: Items) -> tuple[list[Event], Columns]:
+    def columns(self, items: Items) -> tuple[list[Event], EventColumns]:
         """The events that become rows, and their columns."""
         damaged = bytes in {*map(type, items)}
         phases = [None if damaged and type(item) is bytes else item.ph for item in items]  # type: ignore[union-attr]
@@ -55,16 +55,16 @@ class Events:
             return [], {}
         self.cut = phases[-1] is None
         kinds = {*phases}
-        for ph in kinds - TIMED:
+        for ph in kinds - _TIMED:
             if ph:
                 self.counts[ph if len(ph) == 1 else "other"] += phases.count(ph)
         if None in kinds or "" in kinds:
             self._no_events(items, first)
-        chosen = [k for k, ph in enumerate(phases) if ph in TIMED] if kinds - TIMED else range(len(items))
+        chosen = [k for k, ph in enumerate(phases) if ph in _TIMED] if kinds - _TIMED else range(len(items))
         events: list[Event] = [items[k] for k in chosen]  # type: ignore[misc]
-        if kinds & {*INSTANT}:
+        if kinds & {*_INSTANT}:
             for event in events:
-                if event.ph in INSTANT:
+                if event.ph in _INSTANT:
                     event.ph = "i"  # type: ignore[misc]
         lines = np.fromiter(chosen, np.int64, len(events)) + first
         exact = Exact in {*map(type, events)}
@@ -73,7 +73,7 @@ class Events:
             for k in np.flatnonzero(~timed):
                 self.rows.problem(int(lines[k]), UNREADABLE_TIME, text_of(events[k].name) or "")
             events, lines, starts = [events[k] for k in np.flatnonzero(timed)], lines[timed], starts[timed]
-        if not self.dated and len(events):  # before there was a base, Kineto wrote microseconds since 1970
+        if not self.dated and len(events):  # without a base, Kineto wrote microseconds since 1970
             self.dated, clock = True, "unix" if self.base is not None or starts[0] > 1e18 else "relative"
             origin = "inferred" if self.base is None else "log"
             self.rows.param("trace_clock", clock, int(lines[0]), origin=origin)
@@ -104,14 +104,14 @@ class Events:
             elif not item.ph:
                 self.rows.problem(line, "the event has no phase", text_of(getattr(item, "name", None)) or "")
 
-    def _starts(self, events: list[Event], exact: bool) -> tuple[Numbers, Mask]:
+    def _starts(self, events: list[Event], exact: bool) -> tuple[_Numbers, _Mask]:
         """When events start, counted from 1970 where there is a base, and which of these times can be."""
         starts, timed = microseconds_as_nanoseconds([event.ts for event in events], exact)
         base = self.base or 0
-        timed &= (starts <= LAST_NANOSECOND - base) & (starts >= -LAST_NANOSECOND - base)
+        timed &= (starts <= _LAST_NANOSECOND - base) & (starts >= -_LAST_NANOSECOND - base)
         return np.where(timed, starts, 0) + base, timed
 
-    def _pair(self, events: list[Event], lines: Numbers, starts: Numbers) -> tuple[list[Event], Numbers, Numbers]:
+    def _pair(self, events: list[Event], lines: _Numbers, starts: _Numbers) -> tuple[list[Event], _Numbers, _Numbers]:
         """Pairs an end with the innermost begin of its thread: together they are one complete event."""
         paired = []
         for line, event, start in zip(lines.tolist(), events, starts.tolist(), strict=True):
@@ -134,8 +134,8 @@ class Events:
         numbers = np.array([(line, start) for line, _, start in paired], np.int64).reshape(-1, 2)
         return [event for _, event, _ in paired], numbers[:, 0], numbers[:, 1]
 
-    def _shared(self, events: list[Event], lines: Numbers, starts: Numbers, exact: bool) -> Columns:
-        letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not TIMED
+    def _shared(self, events: list[Event], lines: _Numbers, starts: _Numbers, exact: bool) -> EventColumns:
+        letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not _TIMED
         complete = np.frombuffer(letters, np.uint8) == ord("X")
         durations, known = microseconds_as_nanoseconds([event.dur for event in events], exact)
         wrong = known & (durations < 0)
@@ -148,7 +148,7 @@ class Events:
         self.mended |= mended
         return {
             "line": pa.array(lines),
-            "ph": strings(letters, np.ones(len(events), np.int32)),
+            "ph": _strings(letters, np.ones(len(events), np.int32)),
             "name": texts([event.name for event in events]),
             "category": pc.utf8_lower(texts([event.cat or None for event in events])),
             "start_ns": pa.array(starts),
@@ -159,7 +159,7 @@ class Events:
         }
 
 
-def microseconds_as_nanoseconds(microseconds: Sequence[Any], exact: bool) -> tuple[Numbers, Mask]:
+def microseconds_as_nanoseconds(microseconds: Sequence[Any], exact: bool) -> tuple[_Numbers, _Mask]:
     """Microseconds in whole nanoseconds, and which of them are known; `exact` if they are those of Exact events."""
     if exact:
         decimals = [decimal_nanoseconds(value) for value in microseconds]
@@ -177,10 +177,10 @@ def decimal_nanoseconds(microseconds: Any) -> int | None:
     text = bytes(microseconds) if type(microseconds) is msgspec.Raw else str(microseconds).encode()
     try:
         number = Decimal(text.strip(b'"').decode())
-        nanoseconds = round(number * 1000) if abs(number) < 1 << 62 else LAST_NANOSECOND + 1
+        nanoseconds = round(number * 1000) if abs(number) < 1 << 62 else _LAST_NANOSECOND + 1
     except (ValueError, ArithmeticError):
         return None
-    return nanoseconds if abs(nanoseconds) <= LAST_NANOSECOND else None
+    return nanoseconds if abs(nanoseconds) <= _LAST_NANOSECOND else None
 
 
 def texts(values: list[Any]) -> pa.Array:
@@ -190,9 +190,9 @@ def texts(values: list[Any]) -> pa.Array:
     except pa.ArrowException:
         pass
     if {*map(type, values)} <= {int, str, NoneType}:  # few processes and threads have many events
-        places = {value: k for k, value in enumerate({*values})}
-        each = pa.array([text_of(value) for value in places], pa.string())
-        return each.take(pa.array(np.fromiter(map(places.__getitem__, values), np.int32, len(values))))
+        index_of = {value: k for k, value in enumerate({*values})}
+        each = pa.array([text_of(value) for value in index_of], pa.string())
+        return each.take(pa.array(np.fromiter(map(index_of.__getitem__, values), np.int32, len(values))))
     return pa.array([text_of(value) for value in values], pa.string())
 
 
@@ -203,11 +203,11 @@ def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
         joined.isascii() or str(joined, "utf-8")
     except UnicodeDecodeError:
         return pa.array([bytes(value).decode("utf-8", "replace") or None for value in values], pa.string()), True
-    return strings(joined, np.fromiter(map(len, values), np.int32, len(values))), False
+    return _strings(joined, np.fromiter(map(len, values), np.int32, len(values))), False
 
 
-def strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:
-    """A column of texts that lie one behind the other in `joined`; NULL for those of length 0."""
+def _strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:
+    """A column of texts that lie one after the other in `joined`; NULL for those of length 0."""
     offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)))
     _, given = pa.array(lengths > 0).buffers()
     return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(joined), given)

@@ -1,25 +1,25 @@
 """Values of logs: numbers and times, from text or JSON; None for what is not one.
 
-    number(value)        of text or JSON      json_number(value)   of JSON alone
-    amount(value)        not negative         json_whole(value)    whole
-    whole(value)         of decimal digits    json_count(value)    whole and not negative
-    whole_valued(value)  64, 64.0 or "64"
-    iso_time(text)       as_utc(time, zone)   clock_span(text)
+    number(value)          of text or JSON      json_number(value)    of JSON alone
+    amount(value)          not negative         json_integer(value)   an integer
+    integer(value)         of decimal digits    json_count(value)     an integer that is not negative
+    integer_valued(value)  64, 64.0 or "64"
+    iso_time(text)         as_utc(time, zone)   clock_span(text)
 
-JSON is what Python's reader makes of it: it may hold NaN, infinities, and whole numbers of any length.
+JSON means what Python's reader returns: it may hold NaN, infinities, and integers of any length.
 """
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
 YEARS_2000_TO_2100 = (946_684_800, 4_102_444_800)  # seconds since 1970
-LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
+_LARGEST_NUMBER = 1e300  # a number beyond it is damage; below it, it can be multiplied by any unit
 LARGEST_AMOUNT = 1e15
-UNREADABLE_TIME = "unreadable timestamp"  # what every format says of it
-SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
-NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
+UNREADABLE_TIME = "unreadable timestamp"  # the reason that every format gives
+_SPAN = re.compile(r"(?:(\d{1,6})(?:-| days?, ))?(?:(\d{1,4}):)?(\d\d):(\d\d)(?:\.\d+)?")
+_NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 def number(value: Any) -> float | None:
@@ -30,7 +30,7 @@ def number(value: Any) -> float | None:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return result if abs(result) < LARGEST_NUMBER else None
+    return result if abs(result) < _LARGEST_NUMBER else None
 
 
 def amount(value: Any) -> float | None:
@@ -39,20 +39,20 @@ def amount(value: Any) -> float | None:
     return result if result is not None and 0 <= result < LARGEST_AMOUNT else None
 
 
-def whole(value: Any, digits: int = 9) -> int | None:
-    """A whole number, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
+def integer(value: Any, digits: int = 9) -> int | None:
+    """An integer, as text or not, of at most so many digits.  Refuses a sign, a point and an exponent."""
     text = str(value)
     return int(text) if len(text) <= digits and text.isdecimal() else None
 
 
 def rank_in_name(name: str) -> int | None:
-    """The rank that a file's name tells, as rank0 and rank-12 do; a local rank is none."""
-    found = NAME_RANK.search(name)
+    """The rank in a file's name, such as rank0 or rank-12; a local rank does not count."""
+    found = _NAME_RANK.search(name)
     return int(found[1]) if found else None
 
 
-def whole_valued(value: Any) -> int | None:
-    """A number, as text or not, that is whole and not negative, however it is written: 64.0 is 64."""
+def integer_valued(value: Any) -> int | None:
+    """An integer that is not negative, as text or not, however it is written: 64.0 is 64."""
     result = amount(value)
     return int(result) if result is not None and result.is_integer() else None
 
@@ -67,19 +67,19 @@ def json_number_or_nan(value: Any) -> float | None:
     return value if isinstance(value, float) else json_number(value)
 
 
-def json_whole(value: Any, bits: int = 64) -> int | None:
-    """A whole number of JSON that a signed column of so many bits holds.  Refuses text, fractions, true and false."""
+def json_integer(value: Any, bits: int = 64) -> int | None:
+    """An integer of JSON that a signed column of so many bits holds.  Refuses text, fractions, true and false."""
     return value if type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1 else None
 
 
 def json_count(value: Any, bits: int = 64) -> int | None:
-    """What `json_whole` takes, and not negative."""
-    count = json_whole(value, bits)
+    """What `json_integer` takes, if it is not negative."""
+    count = json_integer(value, bits)
     return count if count is not None and count >= 0 else None
 
 
 def iso_time(text: str | None) -> datetime | None:
-    """A time of ISO 8601, with the zone if the text names one.  Refuses days that no calendar has."""
+    """A time of ISO 8601, with the zone if the text names one.  Refuses days that do not exist."""
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -102,7 +102,7 @@ def as_utc(time: datetime | None, zone: tzinfo | None) -> datetime | None:
 
 def clock_span(text: str) -> float | None:
     """`2-03:04:05.678` of Slurm or `2 days, 3:04:05` of Python, in whole seconds.  Refuses a number without a colon."""
-    match = SPAN.fullmatch(text)
+    match = _SPAN.fullmatch(text)
     if not match:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
@@ -111,4 +111,4 @@ def clock_span(text: str) -> float | None:
 
 def nanoseconds_since_1970(stamp: int | datetime) -> int:
     """A time of a sensor, exact; a naive time counts as UTC, which is enough for differences."""
-    return stamp if isinstance(stamp, int) else (stamp - EPOCH) // timedelta(microseconds=1) * 1000
+    return stamp if isinstance(stamp, int) else (stamp - _EPOCH) // timedelta(microseconds=1) * 1000

@@ -1,6 +1,6 @@
-"""The files inside a `.zip`, each unpacked by itself, whatever the archive says of itself.
+"""The files inside a `.zip`, each unpacked by itself.  Nothing that the archive claims is trusted.
 
-Members are stored or deflated: what zipfile unpacks of other methods has no bound.  A member that is damaged gives
+Members are stored or deflated: what zipfile unpacks by other methods is not bounded.  A member that is damaged gives
 nothing, because its checksum stands for all of it.
 """
 
@@ -19,11 +19,11 @@ from typing import BinaryIO
 from scalelens.parsing.source import CHUNK
 
 IN_MEMORY = 32 << 20  # members up to this size are not written to disk
-MOST_MEMBER = 32 << 30  # a member above is not unpacked to the folder of temporary files
+MOST_MEMBER = 32 << 30  # a larger member is not unpacked to the folder of temporary files
 MOST_DIRECTORY = 16 << 20  # the list of members, some 150,000; zipfile takes it into memory
-ENCRYPTED = 1  # bit of a member's flags
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-DAMAGES = (  # what zipfile raises where the bytes are wrong
+_ENCRYPTED = 1  # bit of a member's flags
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DAMAGES = (  # what zipfile raises where the bytes are wrong
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, ArithmeticError, LookupError,
 )  # fmt: skip
 
@@ -32,7 +32,7 @@ class NotReadError(Exception):
     """What is wrong with an archive or a member of it, as the end of a sentence that begins with its name."""
 
 
-class ZipBytes(io.BufferedReader):
+class _ZipBytes(io.BufferedReader):
     """The bytes of an archive for zipfile, which would take a directory of any length into memory."""
 
     def read(self, size: int | None = -1) -> bytes:
@@ -42,7 +42,7 @@ class ZipBytes(io.BufferedReader):
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence == 0 and offset < 0:  # an OSError of the system would look like a fault of the disk
-            raise zipfile.BadZipFile("a place before its begin")
+            raise zipfile.BadZipFile("a position before its start")
         return super().seek(offset, whence)
 
 
@@ -52,12 +52,12 @@ def zip_members(path: Path) -> Iterator[tuple[str, BinaryIO | NotReadError]]:
     Raises NotReadError where the archive has no list of members.
     """
     with contextlib.ExitStack() as files:
-        stored = files.enter_context(ZipBytes(io.FileIO(path)))
+        stored = files.enter_context(_ZipBytes(io.FileIO(path)))
         left_bytes = path.stat().st_size  # packed bytes that no member took yet
         try:
             archive = files.enter_context(zipfile.ZipFile(stored))
-        except DAMAGES as error:
-            raise NotReadError(f"is cut, or no zip file ({error})") from None
+        except _DAMAGES as error:
+            raise NotReadError(f"is cut, or not a zip file ({error})") from None
         for info in archive.infolist():
             if info.filename.endswith("/") or stat.S_ISLNK(info.external_attr >> 16):
                 continue
@@ -74,9 +74,9 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left_bytes: int) -
     Raises NotReadError where it is damaged, or is not to be unpacked.  Members that share their bytes are the way to a
     ratio above that of deflate: `left_bytes` is below 0 then.
     """
-    if info.flag_bits & ENCRYPTED:
+    if info.flag_bits & _ENCRYPTED:
         raise NotReadError("is encrypted (unpack the archive with its password)")
-    if info.compress_type not in METHODS:
+    if info.compress_type not in _METHODS:
         raise NotReadError(f"is compressed by method {info.compress_type} (unpack the archive)")
     if info.file_size > MOST_MEMBER:
         raise NotReadError(f"is larger than {MOST_MEMBER >> 30} GB")
@@ -87,7 +87,7 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left_bytes: int) -
         try:
             with archive.open(info) as packed:
                 shutil.copyfileobj(packed, content, CHUNK)
-        except DAMAGES as error:
+        except _DAMAGES as error:
             raise NotReadError(f"is damaged ({error})") from None
         if content.tell() != info.file_size:
             raise NotReadError(f"is damaged ({content.tell():,} of {info.file_size:,} bytes)")

@@ -1,6 +1,6 @@
 """Tables of per-step metrics: CSV, JSON lines, or the lines of a log.
 
-A format file for such a table (a preset) needs three names, and finds them here:
+A format file for such a table (a preset) needs these functions:
 
     from scalelens import tabular
 
@@ -8,14 +8,14 @@ A format file for such a table (a preset) needs three names, and finds them here
     tabular.read_as(source, rows, COLUMNS)
     tabular.read(source, rows, records)
 
-and one for lines of a log
+and one for the lines of a log these:
 
     tabular.is_text(head)
     tabular.read_lines_as(source, rows, SHAPE, COLUMNS)
 """
 
-from scalelens.tabular.lines import is_text, read_lines, read_lines_as
 from scalelens.tabular.steps import has_header, read_as
 from scalelens.tabular.steps import read_table as read
+from scalelens.tabular.unknown_logs.read import is_text, read_lines, read_lines_as
 
 __all__ = ["has_header", "is_text", "read", "read_as", "read_lines", "read_lines_as"]

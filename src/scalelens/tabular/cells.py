@@ -15,12 +15,12 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number
 
-WITHOUT_VALUE = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
-FIRST_LINES = 20  # of a file's head, in which most formats show
-LONGEST_HEADER = 100_000  # characters
-LONGEST_NAME = 100  # characters of a column's name
-DEEPEST_OBJECT = 20  # objects within objects
-ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_WITHOUT_VALUE = ("", "nan", "inf", "-inf", "+inf", "none", "null", "n/a", "na", "-", "--")
+_FIRST_LINES = 20  # of a file's head, in which most formats show
+_LONGEST_HEADER = 100_000  # characters
+_LONGEST_NAME = 100  # characters of a column's name
+_DEEPEST_OBJECT = 20  # objects within objects
+_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 class TableRecord(NamedTuple):
@@ -32,34 +32,34 @@ class TableRecord(NamedTuple):
     text: str
 
 
-Records = Callable[[Source], Iterator[TableRecord]]
+RecordReader = Callable[[Source], Iterator[TableRecord]]
 
 MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
-PROOF_ROWS = 5  # rows above that show how a number is written
-ROWS_ABOVE = 64  # as many are looked at
-LAST_CELL = re.compile(r"[,;\t]")
-NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
+_PROOF_ROWS = 5  # rows above that show how a number is written
+_ROWS_ABOVE = 64  # rows above that are looked at
+_LAST_CELL = re.compile(r"[,;\t]")
+_NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
 
 
-def form_of(cell: str) -> tuple[int, str] | None:
-    """Digits behind the point of a number without a unit, or the unit; None for another cell and for a bare integer."""
-    match = NUMBER_AND_UNIT.fullmatch(cell)
+def _form_of(cell: str) -> tuple[int, str] | None:
+    """Digits after the point of a number without a unit, or the unit; None for another cell and for a bare integer."""
+    match = _NUMBER_AND_UNIT.fullmatch(cell)
     if not match or not (match[1] or match[2]):
         return None
     return (0, match[2]) if match[2] else (len(match[1]), "")
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines that are not empty, with their number and whether they are whole: each that ends in a line break is."""
+    """Lines that are not empty, with their number and whether they are whole: a line that ends in a line break is."""
     number, rest = 0, b""
-    above: deque[bytes] = deque(maxlen=ROWS_ABOVE)
+    above: deque[bytes] = deque(maxlen=_ROWS_ABOVE)
     for block in source.utf8():
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             number += 1
             if line.strip():
                 yield number, line.decode("utf-8", "replace").rstrip("\r"), True
-        above.extend(lines[-ROWS_ABOVE:])
+        above.extend(lines[-_ROWS_ABOVE:])
     if rest.strip():
         text = rest.decode("utf-8", "replace").rstrip("\r")
         yield number + 1, text, is_whole(text, [line.decode("utf-8", "replace") for line in above if line.strip()])
@@ -69,20 +69,20 @@ def is_whole(text: str, above: list[str]) -> bool:
     """Whether a last line without a line break must be whole, judged by the lines above it.
 
     A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
-    digits behind the point as each number above it, or with the unit of each, for then a cut would have left less.
+    digits after the point as each number above it, or with the unit of each, because a cut would have left less.
     That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
     """
-    form = form_of(last_cell(text))
-    forms = [form_of(last_cell(line.rstrip("\r"))) for line in above]
+    form = _form_of(_last_cell(text))
+    forms = [_form_of(_last_cell(line.rstrip("\r"))) for line in above]
     if forms and forms[0] is None:
         del forms[0]  # the header, where the file is short
-    return form is not None and len(forms) >= PROOF_ROWS and set(forms) == {form}
+    return form is not None and len(forms) >= _PROOF_ROWS and set(forms) == {form}
 
 
-def last_cell(text: str) -> str:
-    """What stands behind the last delimiter of a line; behind the last blank where that is no number."""
-    cell = LAST_CELL.split(text)[-1].strip().strip('"')
-    return cell if form_of(cell) else text.rsplit(None, 1)[-1] if text.strip() else ""
+def _last_cell(text: str) -> str:
+    """The text after the last delimiter of a line; after the last blank where that is not a number."""
+    cell = _LAST_CELL.split(text)[-1].strip().strip('"')
+    return cell if _form_of(cell) else text.rsplit(None, 1)[-1] if text.strip() else ""
 
 
 def rows_of(source: Source) -> Iterator[tuple[int, list[str], bool]]:
@@ -116,17 +116,17 @@ def cells_of(text: str, delimiter: str = ",") -> list[str]:
 
 
 def head_lines(head: bytes) -> Iterator[str]:
-    """Lines of a file's first bytes that hold something."""
+    """Lines of a file's first bytes that are not blank."""
     for raw in io.BytesIO(head.removeprefix(b"\xef\xbb\xbf")):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if line and not line.isspace():
             yield line
 
 
-@functools.lru_cache(maxsize=1)  # many formats ask it of one file
+@functools.lru_cache(maxsize=1)  # many formats ask for it
 def first_lines(head: bytes) -> list[str]:
     """The first of these lines."""
-    return [*itertools.islice(head_lines(head), FIRST_LINES)]
+    return [*itertools.islice(head_lines(head), _FIRST_LINES)]
 
 
 @functools.lru_cache(maxsize=2)
@@ -136,11 +136,11 @@ def first_cells(head: bytes, delimiter: str = ",") -> tuple[str, ...]:
 
 
 def below_comments(head: bytes) -> list[str]:
-    """The first three lines that are no comments."""
+    """The first three lines that are not comments."""
     return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3)]
 
 
-def delimiter_of(text: str) -> str:
+def _delimiter_of(text: str) -> str:
     return max(",;\t", key=text.count)
 
 
@@ -148,11 +148,11 @@ def delimiter_of(text: str) -> str:
 def csv_header(head: bytes) -> tuple[str, ...]:
     """Names of the columns where the first line is the header of a CSV and a line of numbers follows; else nothing."""
     lines = below_comments(head)
-    if len(lines) < 2 or len(lines[0]) > LONGEST_HEADER:
+    if len(lines) < 2 or len(lines[0]) > _LONGEST_HEADER:
         return ()
-    delimiter = delimiter_of(lines[0])
+    delimiter = _delimiter_of(lines[0])
     names = cells_of(lines[0], delimiter)
-    if len(names) < 2 or len(set(names)) < len(names) or any(len(name) > LONGEST_NAME for name in names):
+    if len(names) < 2 or len(set(names)) < len(names) or any(len(name) > _LONGEST_NAME for name in names):
         return ()
     if any(number(name) is not None for name in names) or not all(names[1:]):
         return ()  # an index of pandas has no name
@@ -162,13 +162,13 @@ def csv_header(head: bytes) -> tuple[str, ...]:
 
 
 def csv_records(source: Source) -> Iterator[TableRecord]:
-    """Records of a CSV.  The header may come again, where a restart wrote into the same file."""
+    """Records of a CSV.  The header may be repeated, where a restart wrote into the same file."""
     names: list[str] = []
     delimiter = ","
     for line, text, whole in lines_of(source):
         if not names:
             if text[0] != "#":
-                delimiter = delimiter_of(text)
+                delimiter = _delimiter_of(text)
                 names = cells_of(text, delimiter)
             continue
         cells = cells_of(text, delimiter)
@@ -215,10 +215,10 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
 def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts of nested objects, under their names joined by dots.
 
-    An object that has the key `marker` stands for something else, as a table or a picture, and is passed over.
+    An object that has the key `marker` stands for something else, such as a table or a picture, and is skipped.
     """
     for name, value in record.items():
-        if isinstance(value, dict) and before.count(".") < DEEPEST_OBJECT:
+        if isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
             if not marker or marker not in value:
                 yield from nested_values(value, marker, f"{before}{name}.")
         elif isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -229,19 +229,19 @@ def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "")
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a cell holds no value.  Infinity and not-a-number count as none: nothing measures them."""
-    return value is None or value != value or str(value).strip().lower() in WITHOUT_VALUE
+    """Whether a cell holds no value.  Infinity and not-a-number count as none: they are not measurements."""
+    return value is None or value != value or str(value).strip().lower() in _WITHOUT_VALUE
 
 
 def time_stamp(value: Any) -> tuple[datetime, str] | None:
-    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size tells its unit."""
+    """A time stamp and its origin: ISO 8601, or a number since 1970, whose size shows its unit."""
     seconds = number(value)
     if seconds is not None:
         for scale in (1.0, 1e3, 1e6, 1e9):
             if YEARS_2000_TO_2100[0] < seconds / scale < YEARS_2000_TO_2100[1]:
                 return datetime.fromtimestamp(seconds / scale, UTC).replace(tzinfo=None), "utc"
         return None
-    local = iso_time(str(value)) if ISO_TIME.match(str(value)) else None
+    local = iso_time(str(value)) if _ISO_TIME.match(str(value)) else None
     time = as_utc(local, None)
     return (time, "utc" if local and local.tzinfo else "naive") if time else None
 

@@ -1,4 +1,4 @@
-"""What the name of a column says: its role, and the unit of its numbers.
+"""What the name of a column means: its role, and the unit of its numbers.
 
 A name is taken apart into words and a unit (`stepTime (ms)`, `iter_time_us`, `ms_per_step`, `img/s/gpu`).  The words
 that are left are looked up in the table of roles.
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 
-# Names that only say "a time": the values decide which time it is, or the user does.
-ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
+# Names that only mean "a time": the values decide which time it is, or the user does.
+_ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
 ANY_RATE = ("throughput", "ips", "speed", "tps")
-STEMS = {
+_STEMS = {
     **dict.fromkeys(("step", "batch", "iter", "iteration", "minibatch"), "batch_time"),
     "epoch": "epoch_time", "data": "data_time",
 }  # fmt: skip
@@ -27,36 +27,36 @@ SPELLINGS = {
 }  # fmt: skip
 SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
 
-CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
-SLASH = re.compile(
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
+_SLASH = re.compile(
     r"(?<![a-z])(s|secs?|seconds?|ms|us|time|images?|imgs?|samples?|examples?|seqs?|sequences?|tokens?|toks?|tflops?)"
     r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch)(?![a-z_]))"
 )
-RATE = re.compile(
+_RATE = re.compile(
     r"(?:(?P<before>global|total|overall|aggregate|local)_)?(?:throughput_)?"
     r"(?P<what>images|image|imgs|img|samples|sample|examples|sequences|seqs|tokens|token|toks|tok)_per_s"
     r"(?P<per>_per_(?:gpu|device|rank|gcd|worker|accelerator))?(?:_(?P<after>global|total))?"
 )
 
 
-class NameReading(NamedTuple):
-    """What a name says.  The role is `time` where the name does not say which time it is."""
+class _NameReading(NamedTuple):
+    """What a name means.  The role is `time` where the name leaves open which time it is."""
 
     role: str | None
     unit: str | None = None
 
 
 def words_of(name: str) -> tuple[str, str | None]:
-    """A name as words joined by `_`, and its unit if it says one: `stepTime (ms)` is `step_time`, `ms`."""
+    """A name as words joined by `_`, and its unit if it has one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
-    text = CAMEL.sub("_", name.strip()).lower()
-    if match := BRACKETS.search(text):
+    text = _CAMEL.sub("_", name.strip()).lower()
+    if match := _BRACKETS.search(text):
         unit, text = SPELT.get(match[1]), text[: match.start()]
         if unit is None:
-            text = f"{'' if SLASH.search(match[1]) else text}_{match[1]}"
-    while SLASH.search(text):
-        text = SLASH.sub(r"\1_per_", text)
+            text = f"{'' if _SLASH.search(match[1]) else text}_{match[1]}"
+    while _SLASH.search(text):
+        text = _SLASH.sub(r"\1_per_", text)
     words = [word for word in re.split(r"[^\w%@]+|_", text) if word]
     words = [SPELT[word] if k and words[k - 1] == "per" and word in SPELT else word for k, word in enumerate(words)]
     if len(words) > 1 and words[0] in ("train", "training"):
@@ -70,23 +70,23 @@ def words_of(name: str) -> tuple[str, str | None]:
     return "_".join(words), unit
 
 
-@functools.lru_cache(maxsize=4096)  # each line of a log says the same names again
-def read_name(name: str) -> NameReading:
-    """The role that a name claims, and the unit that it says."""
+@functools.lru_cache(maxsize=4096)  # each line of a log repeats the same names
+def read_name(name: str) -> _NameReading:
+    """The role that a name claims, and its unit."""
     stem, unit = words_of(name)
-    if rate := RATE.fullmatch(stem):
+    if rate := _RATE.fullmatch(stem):
         scope = "rank" if rate["per"] or rate["before"] == "local" else None
         scope = scope or ("global" if rate["before"] or rate["after"] else None)
-        return NameReading("tokens_per_s" if rate["what"].startswith("tok") else "samples_per_s", scope)
-    if unit in UNITS_OF_KIND["time"] and stem in STEMS:
-        return NameReading(STEMS[stem], unit)
-    if stem in ANY_TIME and (unit is None or unit in UNITS_OF_KIND["time"]):
-        return NameReading("time", unit)
+        return _NameReading("tokens_per_s" if rate["what"].startswith("tok") else "samples_per_s", scope)
+    if unit in UNITS_OF_KIND["time"] and stem in _STEMS:
+        return _NameReading(_STEMS[stem], unit)
+    if stem in _ANY_TIME and (unit is None or unit in UNITS_OF_KIND["time"]):
+        return _NameReading("time", unit)
     if len(stem) > 1 and SPELT.get(stem) in ("s", "ms"):
-        return NameReading("time", SPELT[stem])
+        return _NameReading("time", SPELT[stem])
     role = BY_NAME.get(stem)
     fits = role is not None and (unit is None or unit in UNITS_OF_KIND.get(role.kind, ()))
-    return NameReading(role.name if role and fits else None, unit)
+    return _NameReading(role.name if role and fits else None, unit)
 
 
 def metric_unit(name: str, unit: str | None) -> str | None:

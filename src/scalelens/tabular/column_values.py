@@ -7,9 +7,9 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
-SERIES = ("run", "rank", "place", "phase")  # roles that tell apart rows that do not follow one another
-RISING = 20  # so many values in a row do not all rise by chance: that is one case in 20!
-WAVES = 4  # one value in so many falls, in a column that goes up and down; the few falls of restarts are less
+_SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
+RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
+_WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
 
 class ColumnValues:
@@ -38,15 +38,15 @@ class ColumnValues:
     @property
     def swings(self) -> bool:
         """Whether it goes up and down."""
-        return self.falls > 1 and self.falls * WAVES >= self.numbers
+        return self.falls > 1 and self.falls * _WAVES >= self.numbers
 
     @property
     def rises(self) -> bool:
-        """Whether it grows from row to row, over so many rows that it cannot be chance."""
+        """Whether it grows from row to row, over too many rows for chance."""
         return self.numbers >= RISING and not self.falls and not self.stays
 
     def take(self, value: Any, before: float | None) -> float | None:
-        """Takes up a value; `before` is the last number of the same series.  Returns the number that it is."""
+        """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""
         amount = number(value)
         if amount is None and is_blank(value):
             return None
@@ -79,7 +79,7 @@ class Survey:
             for name in record.cells:
                 if name not in self.columns:
                     self.columns[name] = ColumnValues()
-                    self.labels += [name] if read_name(name).role in SERIES else []
+                    self.labels += [name] if read_name(name).role in _SERIES else []
             whose = tuple(record.cells.get(name) for name in self.labels)
             for name, value in record.cells.items():
                 column = self.columns[name]

@@ -9,9 +9,9 @@ from scalelens.tabular.roles import ColumnReading
 
 
 def preset_text(name: str, header: Sequence[str], readings: Sequence[ColumnReading]) -> str:
-    """A format file for tables of these columns, with the roles that were found, to be edited."""
-    shown = "".join(f"    {string_literal(column)},\n" for column in header)
-    return PRESET.format(name=name, header=shown, columns=column_lines(readings), roles=role_lines())
+    """A format file for tables of these columns, with the roles that were found, for the user to edit."""
+    shown = "".join(f"    {_string_literal(column)},\n" for column in header)
+    return _PRESET.format(name=name, header=shown, columns=column_lines(readings), roles=role_lines())
 
 
 def role_lines() -> str:
@@ -22,26 +22,26 @@ def role_lines() -> str:
 def column_lines(readings: Sequence[ColumnReading]) -> str:
     """Columns by role as they were found, and as a comment those that may have a role."""
     lines = [
-        f'    "{reading.role}": {string_literal(column_with_unit(reading))},' for reading in readings if reading.role
+        f'    "{reading.role}": {_string_literal(_column_with_unit(reading))},' for reading in readings if reading.role
     ]
     for reading in readings:
         if reading.choices:
             first, *others = (choice.partition("=") for choice in reading.choices)
             more = visible(f"  # or {', '.join(''.join(other) for other in others)}") if others else ""
-            lines.append(f'    # "{first[0]}": {string_literal(first[2])},{more}')
+            lines.append(f'    # "{first[0]}": {_string_literal(first[2])},{more}')
     return "\n".join(lines)
 
 
-def column_with_unit(reading: ColumnReading) -> str:
+def _column_with_unit(reading: ColumnReading) -> str:
     return reading.column + (f":{reading.unit}" if reading.unit else "")
 
 
-def string_literal(text: str) -> str:
+def _string_literal(text: str) -> str:
     """A text as Python writes it, on one line.  A column may have any name, with line feeds or half a character."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
-PRESET = '''"""Columns of {name}, as a preset.
+_PRESET = '''"""Columns of {name}, as a preset.
 
 Tool: name what writes such files
 Versions: those that you have seen
@@ -56,7 +56,7 @@ VERSION = 1  # raise it with every edit: what was read is then read again
 HEADER = (
 {header})
 
-# What a column is: "role": "column", with its unit behind a colon where a role has several.  All other numbers are
+# What a column is: "role": "column", with its unit after a colon where a role has several.  All other numbers are
 # metrics under their own names.  The roles:
 {roles}
 COLUMNS = {{

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Role(NamedTuple):
-    """What a column can be.  `kind` says which units it takes, `names` are those recognised, after `words_of`."""
+    """What a column can be.  `kind` says which units it takes, `names` are those recognized, after `words_of`."""
 
     name: str
     kind: str
@@ -13,14 +13,14 @@ class Role(NamedTuple):
 
 
 ROLES = (
-    Role("step", "count", "step, counted through the run; one that begins anew with each epoch is counted on", (
+    Role("step", "count", "step, counted through the run; one that restarts in each epoch is counted on", (
         "step", "global_step", "iteration", "iter", "it", "training_step", "step_num", "step_idx", "step_number",
         "iter_num", "optimizer_step", "opt_step", "global_iteration", "step_no", "iter_no", "current_step",
         "num_updates")),
     Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
         "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "batch_no", "step_in_epoch",
         "batch_in_epoch", "iter_in_epoch", "minibatch", "mini_batch")),
-    Role("batches", "count", "batches in an epoch, where the batch begins anew with each", (
+    Role("batches", "count", "batches in an epoch, where the batch restarts in each", (
         "batches_per_epoch", "steps_per_epoch", "iters_per_epoch", "iterations_per_epoch")),
     Role("epoch", "number", "epoch, as the table counts it", ("epoch", "epoch_num", "epoch_idx", "current_epoch")),
     Role("batch_time", "time", "time of this one step", (
@@ -61,7 +61,7 @@ ROLES = (
         "local_rank", "gpu", "gpu_id", "device_id", "host", "hostname", "node_name", "worker")),
     Role("phase", "text", "train, validation or warmup; a table without it is taken for training", (
         "phase", "split", "mode", "stage")),
-    Role("run", "text", "label of the run; another one is another run", (
+    Role("run", "text", "label of the run; another label is another run", (
         "run", "run_id", "run_name", "experiment", "exp_name", "experiment_name", "trial")),
     Role("devices", "count", "devices; another number is another run", (
         "devices", "world_size", "num_gpus", "n_gpus", "ngpus", "gpus", "gpu_count", "num_devices", "n_devices",
@@ -70,8 +70,8 @@ ROLES = (
         "nodes", "num_nodes", "n_nodes", "nnodes", "node_count")),
     Role("devices_per_node", "count", "devices per node", (
         "devices_per_node", "gpus_per_node", "ngpus_per_node", "num_gpus_per_node", "local_world_size")),
-    Role("model", "text", "model; another one is another run", ("model", "model_name", "arch", "architecture")),
-    Role("precision", "text", "precision; another one is another run", ("precision", "dtype")),
+    Role("model", "text", "model; another model is another run", ("model", "model_name", "arch", "architecture")),
+    Role("precision", "text", "precision; another precision is another run", ("precision", "dtype")),
     Role("dataset", "text", "data set", ("dataset", "dataset_name", "data_set")),
     Role("system", "text", "machine", ("system", "cluster", "machine")),
     Role("device_model", "text", "model of the device", ("device_name", "gpu_name", "gpu_model", "device_model")),
@@ -92,4 +92,4 @@ UNITS_OF_KIND: dict[str, dict[str, float]] = {
     "bytes": {"bytes": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
     "rate": {"global": 1.0, "rank": 1.0},
 }
-UNSURE = ("KB", "MB", "GB")  # half of those who write these mean powers of two: only --map says which
+UNSURE = ("KB", "MB", "GB")  # half of those who write these mean powers of two: only --map can say which

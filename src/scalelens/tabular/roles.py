@@ -39,7 +39,7 @@ def mapped(texts: Iterable[str]) -> dict[str, tuple[str, str | None]]:
         role = ROLE.get(name.strip())
         if role is None or not equals or not column.strip():
             raise UserError(
-                f"--map {text} names no role", f"say ROLE=COLUMN[:UNIT], with a role of {', '.join(ROLE)}"
+                f"--map {text} does not name a role", f"use ROLE=COLUMN[:UNIT], with a role of {', '.join(ROLE)}"
             ) from None
         if role.name in columns:
             raise UserError(f"--map gives {role.name} two columns", "name one")
@@ -56,7 +56,7 @@ def column_and_unit(role: Role, text: str) -> tuple[str, str | None]:
     in_name = read_name(text).unit or words_of(text)[1]
     unit_in_name = in_name if in_name in units and in_name not in UNSURE else None
     if unit_in_name is None and units and role.kind != "rate":
-        raise UserError(f"{role.name}={text} says no unit", f"say {role.name}={text}:UNIT, of {', '.join(units)}")
+        raise UserError(f"{role.name}={text} has no unit", f"use {role.name}={text}:UNIT, of {', '.join(units)}")
     return text, unit_in_name
 
 
@@ -65,20 +65,20 @@ def assign(
 ) -> list[ColumnReading]:
     """What each column is read as.  `mapping` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in mapping.items() if column in columns}
-    row = what_a_row_is(columns, by_column)
+    row = _what_a_row_is(columns, by_column)
     readings = []
     for name, values in columns.items():
         if name in by_column:
             reading = ColumnReading(name, *by_column[name], is_text=values.is_text)
         else:
-            reading = guessed(name, values, row) if guess else ColumnReading(name, None, words_of(name)[1])
+            reading = _guessed(name, values, row) if guess else ColumnReading(name, None, words_of(name)[1])
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
     for role in {reading.role for reading in readings if reading.role}:
-        readings = settled(readings, role, by_column)
-    return without_idle(readings)
+        readings = _settled(readings, role, by_column)
+    return _without_idle(readings)
 
 
-def settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -> list[ColumnReading]:
+def _settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -> list[ColumnReading]:
     """Leaves a role to one column at most: the one that --map names, or the only one that is not of one rank."""
     claimants = [reading for reading in readings if reading.role == role and reading.column not in mapped]
     of_job = [reading for reading in claimants if reading.unit != "rank"]
@@ -92,12 +92,12 @@ def settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -
         return [reading._replace(unit="global") if reading in of_job else reading for reading in readings]
     names = " and ".join(reading.column for reading in claimants)
     choices = tuple(as_map(role, reading) for reading in claimants)
-    refusal = f"{names} both claim to be {role}: say {options(choices)}"
+    refusal = f"{names} both claim to be {role}: use {options(choices)}"
     return [refused(reading, refusal, *choices) if reading in claimants else reading for reading in readings]
 
 
-def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
-    """Takes away roles that another one makes needless: a place beside a rank, a batch beside a step."""
+def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
+    """Removes roles that another one makes needless: a place beside a rank, a batch beside a step."""
     roles = {reading.role for reading in readings}
     idle = {
         role
@@ -110,7 +110,7 @@ def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     readings = [reading._replace(role=None) if reading.role in idle else reading for reading in readings]
     if not roles & {"batch_time", "interval_time"}:
         return readings
-    # The time of the step is known: nobody needs to say whether another column holds it.
+    # The time of the step is known: whether another column holds it no longer matters.
     of_step = ("batch_time=", "elapsed=")
     return [
         reading._replace(refusal=None, choices=())
@@ -120,7 +120,7 @@ def without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     ]
 
 
-def what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> str:
+def _what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> str:
     """`step` if the rows are steps in a row, `steps` if steps lie between them that were not logged, or `epoch`."""
     counted = {by_column.get(name, read_name(name))[0]: values for name, values in columns.items() if values.is_number}
     if steps := counted.get("step", counted.get("batch")):
@@ -128,7 +128,7 @@ def what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, t
     return "epoch" if "epoch" in counted else "step"
 
 
-def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
+def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
     """What a column is read as: by its name, and by its values if the name is not enough."""
     role, unit = read_name(name)
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
@@ -139,7 +139,7 @@ def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return ColumnReading(name, None, unit, choices=rates)
     if role == "time":
-        return any_time(ColumnReading(name, None, unit), values, row)
+        return _any_time(ColumnReading(name, None, unit), values, row)
     reading = ColumnReading(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
@@ -151,19 +151,19 @@ def guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         units = ", ".join(UNITS_OF_KIND[kind])
         return refused(
             reading,
-            f"the unit of {name} is not said: say --map {shlex.quote(f'{role}={name}:UNIT')}, of {units}",
+            f"the unit of {name} is unknown: use --map {shlex.quote(f'{role}={name}:UNIT')}, of {units}",
             *choices,
         )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
     either = options(choices)
     if role == "elapsed" and values.falls:
-        return refused(reading, f"{name} goes back, which no time since the start does: say {either}", *choices)
+        return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
-        return refused(reading, f"{name} grows with each row as a time since the start does: say {either}", *choices)
+        return refused(reading, f"{name} grows with each row as a time since the start does: use {either}", *choices)
     return reading
 
 
-def any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnReading:
+def _any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnReading:
     """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows."""
     if reading.unit and values.is_number:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
@@ -178,7 +178,7 @@ def any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnRe
         for role in roles.get(row, ("batch_time", "epoch_time", "elapsed"))
     )
     return refused(
-        reading, f"it is not said which time {reading.column!r} is, and in which unit: say {options(choices)}",
+        reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
         *choices,
     )  # fmt: skip
 
@@ -188,7 +188,7 @@ def refused(reading: ColumnReading, why: str, *choices: str) -> ColumnReading:
 
 
 def options(choices: Iterable[str]) -> str:
-    """What to say on the command line: one of these."""
+    """The options of the command line, one of which is to be given."""
     return " or ".join(f"--map {shlex.quote(choice)}" for choice in choices)
 
 
@@ -208,7 +208,7 @@ def listing(readings: Iterable[ColumnReading]) -> list[str]:
     lines = [f"  {label:20}{text}" for label, text in shown]
     for reading in readings:
         if reading.choices:
-            question = f"what {reading.column} is, is not said: say {options(reading.choices)}"
+            question = f"it is unclear what {reading.column} is: use {options(reading.choices)}"
             lines.append(f"  {reading.refusal or question}")
     return list(dict.fromkeys(lines))
 

@@ -1,8 +1,8 @@
 """Tables of per-step metrics, CSV or JSONL, as rows of `steps` and `metrics`.
 
 A file is read several times: first to see what its columns hold, which decides between the meanings of a name, then to
-see how it counts its steps, then for the rows.  A user's format file hands its mapping to `read_as`; without one,
-`read_table` guesses.
+see how it counts its steps, then for the rows.  A user's format file passes its mapping to `read_as`; without
+one, `read_table` guesses.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import (
-    Records,
+    RecordReader,
     TableRecord,
     csv_header,
     csv_records,
@@ -27,10 +27,10 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
-from scalelens.tabular.table import OF_RUN, Counting, Table
+from scalelens.tabular.table import OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
-MEASURED = {
+_MEASURED = {
     "data_time": "data_s", "samples_per_s": "samples_per_s", "loss": "loss", "accuracy": "accuracy",
     "learning_rate": "learning_rate", "grad_norm": "grad_norm", "peak_memory": "peak_memory_bytes",
     "tflops_per_device": "tflops_per_device", "global_batch_size": "samples",
@@ -39,18 +39,14 @@ RUN_SETTINGS = (
     "run", "devices", "nodes", "devices_per_node", "model", "precision", "dataset", "system", "device_model",
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
-LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
-NAME_COLUMNS = (
-    "name",
-    "metric",
-    "metric_name",
-    "tag",
-    "key",
-)  # beside a column `value`: one value in each row
-PLACES = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")  # a table of steps has one of them
+_LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
+# Beside a column `value`, one of these columns names the value in each row.
+_NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
+# A table of steps has one of these roles.
+_OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
-def read_table(source: Source, rows: Rows, records: Records) -> str | None:
+def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     """Rows of a table, by the names of its columns and by `rows.mapping`.  Returns why it is not a table of steps."""
     survey = Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
@@ -71,7 +67,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
     survey = Survey(records(source))
     for role, (column, _) in mapping.items():
         if column not in survey.columns:
-            rows.problem(1, f"there is no column {column}, which is to be {role}")
+            rows.problem(1, f"there is no column {column} for the role {role}")
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
     write_rows(source, rows, records, survey, readings)
@@ -88,13 +84,13 @@ def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
 def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     """Why a table is not one of steps, or None."""
     roles = {reading.role for reading in readings}
-    if not roles & set(PLACES):
+    if not roles & set(_OF_STEPS):
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(
-        not reading.is_text and reading.role not in (*LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
+        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
     ):
         return "a table without a number beside its steps"
-    named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in NAME_COLUMNS]
+    named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in _NAME_COLUMNS]
     if any(not survey.columns[name].constant for name in named) and any(
         reading.column.lower() == "value" for reading in readings
     ):
@@ -107,12 +103,14 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     return None
 
 
-def write_rows(source: Source, rows: Rows, records: Records, survey: Survey, readings: Sequence[ColumnReading]) -> None:
+def write_rows(
+    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading]
+) -> None:
     """Rows of all records."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
-    table = Table(readings)
-    writer = Writer(rows, table, Counting(table, records(source)))
+    table = StepTable(readings)
+    writer = _RowWriter(rows, table, Counting(table, records(source)))
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -126,22 +124,22 @@ def write_rows(source: Source, rows: Rows, records: Records, survey: Survey, rea
                 rows.param(reading.column, column.first, column.line)
 
 
-class Place(NamedTuple):
-    """Where the records of one rank and phase stand."""
+class _EpochStep(NamedTuple):
+    """How far the records of one rank and phase have come."""
 
     epoch: float
     step: int | None
     elapsed_s: float | None
 
 
-class Writer:
+class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: Table, counting: Counting) -> None:
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
         self.rows, self.table, self.counting = rows, table, counting
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
-        self.last: dict[tuple[Any, ...], Place] = {}
+        self.last: dict[tuple[Any, ...], _EpochStep] = {}
         self.settings = [role for role in RUN_SETTINGS if role in table.columns]
         self.units = {reading.column: metric_unit(reading.column, reading.unit) for reading in table.metrics}
 
@@ -157,11 +155,11 @@ class Writer:
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)
         before = self.last.get((*whose, phase))
-        now = Place(epoch or 0, step, table.value(record, "elapsed"))
+        now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"))
         counted = step is not None or not {"step", "batch"} & set(table.columns)
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
         if counted and phase == "train":
-            position = rows.writers.place(
+            position = rows.writers.position_of(
                 (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
             )
             self.attempts[whose] = position.attempt
@@ -180,15 +178,15 @@ class Writer:
         rows.attempt, rows.step = attempt, step
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
-        if named:  # without steps, the number of the epoch tells the rows apart
+        if named:  # without steps, the number of the epoch distinguishes the rows
             of_epochs = not {"step", "batch"} & set(table.columns)
             rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
 
     def measured(self, record: TableRecord) -> dict[str, Any]:
-        """What the columns of a row of `steps` hold, but for the time of the step."""
+        """The columns of a row of `steps`, except the time of the step."""
         table = self.table
         values: dict[str, Any] = {
-            column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
+            column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
         }
         if "timestamp" in table.columns and (stamp := time_stamp(table.cell(record, "timestamp"))):
             values |= {"ts": stamp[0], "ts_origin": stamp[1]}
@@ -196,14 +194,14 @@ class Writer:
             values["rate_scope"] = table.columns["samples_per_s"].unit
         return values
 
-    def epoch_span(self, now: Place, before: Place | None) -> float | None:
+    def epoch_span(self, now: _EpochStep, before: _EpochStep | None) -> float | None:
         """Time of an epoch, where each epoch has one row with the time since the start."""
         if not before or now.elapsed_s is None or before.elapsed_s is None:
             return None
         follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
         return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
 
-    def times(self, record: TableRecord, now: Place, before: Place | None) -> dict[str, Any]:
+    def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
         table = self.table
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]
@@ -217,7 +215,7 @@ class Writer:
             known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
             held = known and steps is not None and steps > 0 and not self.counting.repeats
             # The batches between the last record of an epoch and the first of the next are not counted.
-            held = held and not (self.counting.anew and now.epoch != before.epoch)
+            held = held and not (self.counting.restarts and now.epoch != before.epoch)
             time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
             kind = "interval_mean"
         else:

@@ -7,14 +7,14 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
 from scalelens.tabular.roles import ColumnReading
 
-PHASES = {
+_PHASES = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
     "eval": "validation", "test": "validation", "warmup": "warmup", "warm-up": "warmup",
 }  # fmt: skip
 OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
 
 
-class Table:
+class StepTable:
     """Columns by role, and the values of a record under them."""
 
     def __init__(self, readings: Sequence[ColumnReading]) -> None:
@@ -49,21 +49,21 @@ class Table:
 
     def phase(self, record: TableRecord) -> str | None:
         name = self.cell(record, "phase")
-        return "train" if name is None else PHASES.get(str(name).lower())
+        return "train" if name is None else _PHASES.get(str(name).lower())
 
     def run(self, record: TableRecord) -> tuple[Any, ...]:
         return tuple(self.cell(record, role) for role in self.of_run)
 
 
 class Counting:
-    """How a table counts its steps: through the run, or anew with each epoch."""
+    """How a table counts its steps: through the run, or from the start in each epoch."""
 
-    def __init__(self, table: Table, records: Iterator[TableRecord]) -> None:
-        self.anew, self.lowest, self.batches = "batch" in table.columns, 0, 0
+    def __init__(self, table: StepTable, records: Iterator[TableRecord]) -> None:
+        self.restarts, self.lowest, self.batches = "batch" in table.columns, 0, 0
         self.repeats = False  # whether most steps have several records
-        counts = self.anew or "step" in table.columns
+        counts = self.restarts or "step" in table.columns
         in_epochs = counts and "epoch" in table.columns
-        self.anew = self.anew and in_epochs
+        self.restarts = self.restarts and in_epochs
         if not in_epochs and not (counts and "elapsed" in table.columns):
             return
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
@@ -76,7 +76,7 @@ class Counting:
             least, most = (step, step) if least is None else (min(least, step), max(most, step))
             batches = max(batches, table.count(record, "batches") or 0)
             before = last.get(whose := (table.run(record), *table.whose(record)))
-            self.anew |= before is not None and epoch > before[0] and step <= before[1]
+            self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
         self.repeats = 2 * again > seen
@@ -89,6 +89,6 @@ class Counting:
 
     def step(self, step: int | None, epoch: float | None) -> int | None:
         """The step counted through the run."""
-        if not self.anew or step is None or epoch is None:
+        if not self.restarts or step is None or epoch is None:
             return step
         return int(epoch) * self.batches + step - self.lowest

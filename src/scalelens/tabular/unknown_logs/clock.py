@@ -1,6 +1,6 @@
 """The time stamp of a line of a log: when it was printed, and to which fraction of a second.
 
-A stamp without a year, or with a day and a month in an order that nobody can know, still tells the time between two
+A stamp without a year, or with a day and a month in an unknown order, still shows the time between two
 lines that follow one another within half a day.
 """
 
@@ -8,9 +8,9 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-LOOKED_AT = 120  # characters of a line in which its own stamp stands
-DAY_S = 86_400.0
-STAMP = re.compile(
+_LOOKED_AT = 120  # characters of a line in which its own stamp stands
+_DAY_S = 86_400.0
+_STAMP = re.compile(
     r"(?P<date>(?<!\d)\d{4}[-/]\d\d[-/]\d\d)[T ,_]{1,2}(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
@@ -18,7 +18,7 @@ STAMP = re.compile(
     r"|(?<![\d:.<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
 )
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
-BEFORE_ALONE = re.compile(r"\[?\s*\Z")
+_BEFORE_ALONE = re.compile(r"\[?\s*\Z")
 
 
 class Stamp(NamedTuple):
@@ -28,31 +28,31 @@ class Stamp(NamedTuple):
     seconds: float  # since midnight; since 1970 where the whole date is known
     resolution_s: float
     iso: str | None  # the whole time, where it is known
-    span: tuple[int, int]  # place in the line
+    span: tuple[int, int]  # in the line
 
 
-def stamp_of(text: str) -> Stamp | None:
+def stamp_in(text: str) -> Stamp | None:
     """The first time stamp near the beginning of a line."""
-    if ":" not in text[:LOOKED_AT]:
+    if ":" not in text[:_LOOKED_AT]:
         return None
-    for match in STAMP.finditer(text[:LOOKED_AT]):
+    for match in _STAMP.finditer(text[:_LOOKED_AT]):
         time = match["time"] or match["clock"] or match["alone"]
-        if match["alone"] and not BEFORE_ALONE.match(text[: match.start()]):
+        if match["alone"] and not _BEFORE_ALONE.match(text[: match.start()]):
             continue
         hour, minute, second = time.replace(",", ".").split(":")
         seconds = int(hour) * 3600 + int(minute) * 60 + float(second)
         fraction = second.partition(".")[2] or second.replace(",", ".").partition(".")[2]
-        iso = iso_of(match)
+        iso = _iso_of(match)
         if match["date"] and iso is None:
             return None
         if iso:
-            seconds = since_1970(iso)
+            seconds = _since_1970(iso)
         return Stamp(match["part"] or "" if not iso else "iso", seconds, 10.0 ** -len(fraction), iso, match.span())
     return None
 
 
-def iso_of(match: re.Match[str]) -> str | None:
-    """A stamp with a whole date in ISO 8601; None where the date is not whole, or no calendar has it."""
+def _iso_of(match: re.Match[str]) -> str | None:
+    """A stamp with a whole date in ISO 8601; None where the date is not whole, or does not exist."""
     if not match["date"]:
         return None
     time = match["time"].replace(",", ".")
@@ -65,7 +65,7 @@ def iso_of(match: re.Match[str]) -> str | None:
     return text
 
 
-def since_1970(iso: str) -> float:
+def _since_1970(iso: str) -> float:
     """Seconds since 1970; a time without a zone counts as UTC, which is enough for differences."""
     time = datetime.fromisoformat(iso)
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -79,11 +79,11 @@ class Clock:
         self.now = 0.0
 
     def seconds(self, stamp: Stamp) -> float:
-        """Seconds of a stamp.  Without a whole date, one that goes back by more than half a day is of the next day."""
+        """Seconds of a stamp.  Without a whole date, a step back of more than half a day means the next day."""
         if self.last is not None:
             passed = stamp.seconds - self.last.seconds
             if not (stamp.iso and self.last.iso):
-                passed = (passed + DAY_S / 2) % DAY_S - DAY_S / 2
+                passed = (passed + _DAY_S / 2) % _DAY_S - _DAY_S / 2
             self.now += passed
         self.last = stamp
         return self.now

@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Iterator
 
+from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
-from scalelens.parsing.lines import Line, end_of_whole_lines, is_json
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 
 
 def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
-    """Lines, and pieces of lines, that hold a word of training, and whether each is whole: the last one may be cut.
+    """Lines, and pieces of lines, that hold a word of training, with whether each is whole: the last one may be cut.
 
     `other` is called with each line that holds none.
     """
-    for number, raw, whole in raw_lines(source):
+    for number, raw, whole in _raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
             if other:
                 other(raw)
             continue
         rank: int | None = None
-        place: str | None = None
+        location: str | None = None
         parts = pieces(raw) if b"\r" in raw or MPI_TAG in raw else [raw]
         for k, piece in enumerate(parts):
             if not piece.strip():
@@ -27,30 +27,30 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = piece.decode("utf-8", "replace")
             if "\x1b" in text:
                 text = ANSI.sub("", text)
-            text, own_rank, own_place = without_prefix(text)
+            text, own_rank, own_location = without_prefix(text)
             if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
                 continue  # of a JSON document, which may quote a log
-            if k == 0 or own_rank is not None or own_place is not None:
-                rank, place = own_rank, own_place
-            yield Line(text, number, rank, place), whole or k + 1 < len(parts)
+            if k == 0 or own_rank is not None or own_location is not None:
+                rank, location = own_rank, own_location
+            yield Line(text, number, rank, location), whole or k + 1 < len(parts)
 
 
-def raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:
+def _raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:
     """Lines as bytes with their numbers, and whether they have an end.  A very long one comes in several parts."""
     number, rest = 1, b""
     for block in source.utf8():
         text = rest + block
         end = end_of_whole_lines(text)
         rest = text[end:]
-        for raw, lines in split(text[:end]):
+        for raw, lines in _split(text[:end]):
             yield number, raw, True
             number += lines
-    for raw, lines in split(rest):
+    for raw, lines in _split(rest):
         yield number, raw, lines > 0
         number += lines
 
 
-def split(text: bytes) -> Iterator[tuple[bytes, int]]:
+def _split(text: bytes) -> Iterator[tuple[bytes, int]]:
     """Lines of a text, those joined again that `srun -l` cut, and how many line ends each has."""
     start = 0
     while start < len(text):

@@ -4,28 +4,28 @@ import itertools
 from collections.abc import Sequence
 
 from scalelens.parsing.source import Source
-from scalelens.tabular.line_choice import chosen, is_record, rank_of
-from scalelens.tabular.line_records import LineTable
-from scalelens.tabular.line_shapes import Shape, shapes_of
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.preset import column_lines, role_lines
 from scalelens.tabular.roles import ColumnReading
+from scalelens.tabular.unknown_logs.choice import chosen, is_record, rank_of
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.records import LineTable
+from scalelens.tabular.unknown_logs.shapes import Shape, shapes_of
 
-EXAMPLES = 3
-SHOWN = 160  # characters of an example
-MOST_SHAPES = 3
+_EXAMPLES = 3
+_SHOWN = 160  # characters of an example
+_MOST_SHAPES = 3
 
 
-def record_shapes(source: Source) -> list[Shape]:
+def _record_shapes(source: Source) -> list[Shape]:
     """The shapes of lines that may be records of training, the one that is read first."""
     shapes = [shape for shape in shapes_of(log_lines(source)) if is_record(shape)]
-    return sorted(shapes, key=rank_of, reverse=True)[:MOST_SHAPES]
+    return sorted(shapes, key=rank_of, reverse=True)[:_MOST_SHAPES]
 
 
 def line_listing(source: Source) -> list[str]:
     """The shapes of lines that look like records of training, each with its first lines."""
     shown: list[str] = []
-    for shape in record_shapes(source):
+    for shape in _record_shapes(source):
         lead, names, phase, _ = shape.key
         counts = ", ".join(name if name != "/" else "# of #" for name in names)
         shown.append(
@@ -33,19 +33,19 @@ def line_listing(source: Source) -> list[str]:
         )
         records = (record for record in LineTable(shape).records(source) if not record.damage)
         shown += [
-            f"    line {record.line}: {record.text.strip()[:SHOWN]}" for record in itertools.islice(records, EXAMPLES)
+            f"    line {record.line}: {record.text.strip()[:_SHOWN]}" for record in itertools.islice(records, _EXAMPLES)
         ]
     return shown
 
 
 def line_preset_text(name: str, source: Source, readings: Sequence[ColumnReading]) -> str:
     """A format file for the lines of a log; empty where none look like records of training."""
-    shapes = record_shapes(source)
+    shapes = _record_shapes(source)
     if not shapes:
         return ""
     best = chosen(shapes)
     shape, *others = [best, *(other for other in shapes if other is not best)] if isinstance(best, Shape) else shapes
-    return PRESET.format(
+    return _PRESET.format(
         name=name,
         shape=repr(shape.key),
         others="".join(f"# or {other.key!r}  such as line {other.first}\n" for other in others),
@@ -54,7 +54,7 @@ def line_preset_text(name: str, source: Source, readings: Sequence[ColumnReading
     )
 
 
-PRESET = '''"""Lines of {name}, as a preset.
+_PRESET = '''"""Lines of {name}, as a preset.
 
 Tool: name what prints such lines
 Versions: those that you have seen
@@ -72,7 +72,7 @@ SECOND_READ = True
 # and the kind of progress bar.
 SHAPE = {shape}
 {others}
-# What a number is: "role": "name beside it", with its unit behind a colon where a role has several.  All other numbers
+# What a number is: "role": "name beside it", with its unit after a colon where a role has several.  All other numbers
 # are metrics under their own names.  The roles:
 {roles}
 COLUMNS = {{

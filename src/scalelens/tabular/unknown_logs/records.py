@@ -5,29 +5,29 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
-from scalelens.tabular.line_fields import Field
-from scalelens.tabular.line_shapes import MASK, Shape, Shaped, shaped
-from scalelens.tabular.line_stamps import Clock
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.role_table import UNITS_OF_KIND
+from scalelens.tabular.unknown_logs.clock import Clock
+from scalelens.tabular.unknown_logs.fields import Field
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.shapes import MASK, Shape, Shaped, shaped
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
 LEFT = "time left [s]"
 TOTAL = "batches_per_epoch"
-RUNNING = "running_step_time [s]"
-STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
-MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
-USUAL, ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
-STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
-LEAST_NAMES = 0.5  # share of the usual names that a record has
-PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
-CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
-NO_END = "the line has no end and may be cut: it is not read"
+_RUNNING = "running_step_time [s]"
+_STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
+_MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
+_USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
+_STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
+_LEAST_NAMES = 0.5  # share of the usual names that a record has
+_PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+_CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
+_NO_END = "the line has no end and may be cut: it is not read"
 
 
 class LineTable:
@@ -36,14 +36,14 @@ class LineTable:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.columns: dict[str, str] = {}  # by role: what the counts are
-        least = min(ALWAYS * shape.lines, max(shape.lines - 1, 0.6 * shape.lines))  # of few lines, one may be cut
+        least = min(_ALWAYS * shape.lines, max(shape.lines - 1, 0.6 * shape.lines))  # of few lines, one may be cut
         names = Counter({MASK.sub("#", name): 0 for name in shape.order})
         for name, lines in shape.names.items():
             names[MASK.sub("#", name)] += lines
-        self.usual = [name for name, lines in names.items() if lines >= USUAL * shape.lines]
+        self.usual = [name for name, lines in names.items() if lines >= _USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
-        self.left_out = 0  # lines of the shape that are no records
-        self.taken = self.paused = 0  # records, and those before which a line tells of validation or saving
+        self.left_out = 0  # lines of the shape that are not records
+        self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self._units: dict[str, str] = {}  # of times, by name
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
@@ -57,7 +57,7 @@ class LineTable:
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
-                if role in roles:  # (2/8) beside `batch 50` is a rank of all
+                if role in roles:  # (2/8) beside `batch 50` is a rank and the number of ranks
                     labels.append(f"{name or role} {k + 1}")
                     continue
             taken = role in self.columns and k in self.shape.differing
@@ -68,7 +68,7 @@ class LineTable:
                 self.columns["?"] = label
             labels.append(label)
         if not epoch and any(self.shape.falls[k] for k, role in enumerate(roles) if role == "of_all"):
-            self.columns["epoch"] = "epoch"  # as lines before say it
+            self.columns["epoch"] = "epoch"  # from the lines before
         elif self.epoch_name is not None:
             self.columns["epoch"] = "epoch"
         return labels
@@ -76,16 +76,16 @@ class LineTable:
     @property
     def resolution_s(self) -> float:
         """Of the time stamps, where nearly each line has one; else 0."""
-        return self.shape.resolution_s if STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
+        return self.shape.resolution_s if _STAMPED * self.shape.lines <= self.shape.with_stamp else 0.0
 
     @property
     def mostly_paused(self) -> bool:
-        """Whether validation or saving stands between most records: the time between them is no time of steps."""
+        """Whether validation or saving stands between most records: the time between them is not a time of steps."""
         return self.shape.of_epochs or 2 * self.paused > self.taken
 
     @property
     def epoch_name(self) -> str | None:
-        """The name of a number ahead of the count that grows where the count begins anew."""
+        """The name of a number ahead of the count that grows where the count restarts."""
         if "epoch" in self.shape.roles:
             return None
         return next((name for name, grows in self.shape.epochs.items() if grows and self.cycles), None)
@@ -95,16 +95,16 @@ class LineTable:
         return any(self.shape.falls)
 
     def records(self, source: Source) -> Iterator[TableRecord]:
-        """The records of a log.  A record that is printed twice, or drawn again by a bar, counts once."""
+        """The records of a log.  A record that is printed twice, or redrawn by a bar, counts once."""
         if self._kept is not None:
             yield from self._kept
             return
         kept: list[TableRecord] = []
-        for record in without_repeats(self._parsed(source), self.shape.bar, list(self.columns.values())):
-            if len(kept) <= MOST_KEPT:
+        for record in _without_repeats(self._parsed(source), self.shape.bar, list(self.columns.values())):
+            if len(kept) <= _MOST_KEPT:
                 kept.append(record)
             yield record
-        if len(kept) <= MOST_KEPT:
+        if len(kept) <= _MOST_KEPT:
             self._kept = kept
 
     def _parsed(self, source: Source) -> Iterator[TableRecord]:
@@ -116,7 +116,7 @@ class LineTable:
 
         def look(raw: bytes) -> None:
             nonlocal pause
-            pause = pause or bool(PAUSES.search(raw))
+            pause = pause or bool(_PAUSES.search(raw))
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)
@@ -126,50 +126,52 @@ class LineTable:
             proven = parts.parsed.tail == self.shape.tail != "" and not self.lacks_end(parts, self.usual)
             if not whole and not proven:
                 if parts.key == self.shape.key:
-                    yield TableRecord(line.number, {}, NO_END, line.text)
+                    yield TableRecord(line.number, {}, _NO_END, line.text)
             elif self.is_of_shape(parts):
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 if last:
                     yield last[1]
-                cells = self.cells(line, parts, clocks.setdefault((line.rank, line.place), Clock()))
+                cells = self.cells(line, parts, clocks.setdefault((line.rank, line.location), Clock()))
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
-                record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
+                record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
                 last = self.lacks_end(parts, self.usual), record
             elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
                 epoch = parts.parsed.fields[0].value
             else:
                 look(line.text.encode())
         if last:  # what was written last may be cut, even where a line end follows
-            yield last[1]._replace(damage=CUT if last[0] else last[1].damage)
+            yield last[1]._replace(damage=_CUT if last[0] else last[1].damage)
 
     def is_of_shape(self, parts: Shaped) -> bool:
-        """Whether a line is a record.  Something else may stand before it, printed without a line end."""
+        """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
         lead, *others = self.shape.key
         if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
             return False
         names = {MASK.sub("#", field.name) for field in parts.parsed.fields}
-        is_record = len(names.intersection(self.usual)) >= LEAST_NAMES * len(self.usual)
+        is_record = len(names.intersection(self.usual)) >= _LEAST_NAMES * len(self.usual)
         self.left_out += not is_record
         return is_record
 
     def lacks_end(self, parts: Shaped, wanted: list[str]) -> bool:
         """Whether a line ends before some of the numbers that other lines have at their end."""
         names = [MASK.sub("#", field.name) for field in parts.parsed.fields]
-        places = [wanted.index(name) for name in names if name in wanted]
-        return max(places, default=-1) < len(wanted) - 1
+        indexes = [wanted.index(name) for name in names if name in wanted]
+        return max(indexes, default=-1) < len(wanted) - 1
 
     def cells(self, line: Line, parts: Shaped, clock: Clock) -> dict[str, Any]:
         """The values of a line by column."""
         cells: dict[str, Any] = {}
-        counts = {count.place: label for count, label in zip(parts.counts, self._labels, strict=False)}
+        counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         for index, field in enumerate(parts.parsed.fields):
             if index in counts:
-                cells[counts[index]] = int(field.value or 0) if field.is_whole else field.value
+                cells[counts[index]] = int(field.value or 0) if field.is_integer else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
-            elif index < parts.counts[0].place and field.is_whole and not field.unit and not read_name(field.name).role:
+            elif (
+                index < parts.counts[0].field and field.is_integer and not field.unit and not read_name(field.name).role
+            ):
                 continue  # the line of a source file, a process
             elif named := self.named(field):
                 column, value = named
@@ -177,11 +179,11 @@ class LineTable:
                     cells[column] = value
         if line.rank is not None:
             cells.setdefault("rank", line.rank)
-        if line.place is not None:
-            cells.setdefault("worker", line.place)
+        if line.location is not None:
+            cells.setdefault("worker", line.location)
         counted = zip(parts.counts, self._labels, strict=False)
         within = [self.columns[role] for role in ("step", "batch") if role in self.columns]
-        total = next((parts.parsed.fields[count.place].total for count, label in counted if label in within), None)
+        total = next((parts.parsed.fields[count.field].total for count, label in counted if label in within), None)
         if total is not None:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:
@@ -197,10 +199,10 @@ class LineTable:
         unit, value = field.unit, field.value
         if unit and "/" in unit and value:
             what, _, per = unit.partition("/")
-            if what.lower() in STEPS[:-1] and per in ("s", "sec", "second"):
-                return RUNNING, 1.0 / value
-            if what.lower() in SPELT and per in STEPS and SPELT[what.lower()] in TIMES:
-                return RUNNING, value * TIMES[SPELT[what.lower()]]
+            if what.lower() in _STEPS[:-1] and per in ("s", "sec", "second"):
+                return _RUNNING, 1.0 / value
+            if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
+                return _RUNNING, value * TIMES[SPELT[what.lower()]]
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s
@@ -218,16 +220,16 @@ def column_of(name: str, unit: str | None) -> str:
 
 
 def mean_of(column: str) -> str:
-    """The column of the mean that stands in brackets behind a number."""
+    """The column of the mean that stands in brackets after a number."""
     name, bracket, unit = column.partition(" [")
     return f"{name} mean{bracket}{unit}"
 
 
-def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str]) -> Iterator[TableRecord]:
-    """Records without those that say the same again.
+def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]) -> Iterator[TableRecord]:
+    """Records without repetitions.
 
-    Of the drawings of a bar at one place the last counts, and only those with a rate; of Keras' bars the full ones, as
-    their times are means over the epoch.
+    Where a bar is drawn several times at one count, the last drawing counts, and only with a rate; of Keras' bars only
+    the full ones, because their times are means over the epoch.
     """
     last: dict[Any, TableRecord] = {}
     for record in records:
@@ -235,8 +237,8 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if record.damage:
             yield record
             continue
-        place = [cells.get(name) for name in places]
-        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in place):
+        at = [cells.get(name) for name in counts]
+        if (bar and _RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
             continue
         whose = (cells.get("rank"), cells.get("worker"))
         before = last.get(whose)
@@ -244,7 +246,7 @@ def without_repeats(records: Iterator[TableRecord], bar: str, places: list[str])
         if not bar:
             if before is None or before.cells != cells:
                 yield record
-        elif before is not None and [before.cells.get(name) for name in places] != place:
+        elif before is not None and [before.cells.get(name) for name in counts] != at:
             yield before
     if bar:
         yield from last.values()

@@ -2,7 +2,7 @@
 
 The text is searched for the literal anchors of all formats at once (Aho-Corasick).  Only lines that hold one, or that
 a format has claimed, become Python strings.  ANSI codes, carriage returns and the prefixes of launchers are taken
-off a line; the rank that a prefix names is kept.  Memory stays bounded, whatever the size of the text.
+off a line; the rank that a prefix names is kept.  Memory use is bounded, regardless of the size of the text.
 """
 
 import bisect
@@ -34,27 +34,27 @@ from scalelens.parsing.record_forms import FEWEST_RECORDS, Block, Prefix, Record
 from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
 
-LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
+_LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
-PIECES = 16  # of a text that is not so long: the first in which a format takes lines shows how many may come
-SHORT_PIECE = 1 << 10  # bytes of it, from which forms are learned then
+_PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
+_SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
-MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
-LINE_BY_LINE = 4  # records that are read so where those that follow cannot be read by columns, then twice as many
-CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
-LINE_FEED = ord("\n")
+_MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
+_LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
+_CLAIM_LIMIT = 5_000  # lines of one claim, those of other prefixes in between included
+_LINE_FEED = ord("\n")
 # A line of JSON that holds a string.  An anchor within the string is a quotation of some log, not a line of it.  An
 # anchor with quotation marks cannot stand in a string: there each of them would have a backslash before it.
-JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
+_JSON_STRING = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*:\s*)?"(?:[^"\\]|\\.)*",?')
 
 
 class Line(NamedTuple):
-    """One line: its text without decoration, its number in the file, and the rank or place that printed it."""
+    """One line: its text without decoration, its number in the file, and the rank or location that printed it."""
 
     text: str
     number: int
     rank: int | None = None
-    place: str | None = None
+    location: str | None = None  # a node, a host or a local rank, where the global rank is not known
 
 
 class Reader(Protocol):
@@ -73,7 +73,7 @@ class ColumnReader(Reader, Protocol):
     form: RecordForm | None  # of the record that it took last; None where only `take` can read it
 
     def take_records(self, records: Records) -> int:
-        """Takes the first of some records, as many as need no look at a single one.  Returns how many."""
+        """Takes as many of the first records as need no look at each one.  Returns how many."""
 
 
 def clean(raw: bytes, number: int) -> Line:
@@ -82,18 +82,18 @@ def clean(raw: bytes, number: int) -> Line:
     if "\x1b" in text:
         text = ANSI.sub("", text)
     if text.startswith(" ["):
-        return Line(text, number)  # most lines are Megatron's records, and no prefix begins like them
-    text, rank, place = without_prefix(text)
-    return Line(text, number, rank, place)
+        return Line(text, number)  # most lines are Megatron's records, and no prefix begins this way
+    text, rank, location = without_prefix(text)
+    return Line(text, number, rank, location)
 
 
-class Continuation:
+class _Continuation:
     """A format's claim on the following lines that have the same prefix."""
 
-    __slots__ = ("left", "place", "rank", "reader")
+    __slots__ = ("left", "location", "rank", "reader")
 
     def __init__(self, reader: Reader, line: Line) -> None:
-        self.reader, self.rank, self.place, self.left = reader, line.rank, line.place, CLAIM_LIMIT
+        self.reader, self.rank, self.location, self.left = reader, line.rank, line.location, _CLAIM_LIMIT
 
 
 class LineDispatcher:
@@ -103,15 +103,15 @@ class LineDispatcher:
         self.rows = rows
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
-        self._anchors = anchors_of(tuple(formats))
+        self._anchors = _anchors_of(tuple(formats))
         self._find = self._anchors.finder.find_matches_as_indexes
-        self._offers: dict[tuple[int, ...], Offer] = {}  # by the anchors of a line
-        self._claiming: dict[str, Continuation] = {}  # by name of the format
+        self._offers: dict[tuple[int, ...], _Offer] = {}  # by the anchors of a line
+        self._claiming: dict[str, _Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
         self._by_columns: ColumnReader | None = None  # the reader that named the form of its records last
         self._noted: RecordForm | None = None
         self._prefix = Prefix()  # of that record
-        self._poor_blocks = 0  # in which most records had to be read line by line all the same
+        self._poor_blocks = 0  # in which most records nevertheless had to be read line by line
         self.recurring = RecurringLines()
 
     def read(self, blocks: Iterable[bytes]) -> None:
@@ -132,7 +132,7 @@ class LineDispatcher:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
         text = text[self._read_until_learned(text) :]
         reader = self._by_columns
-        if not text or not reader or not reader.form or self._poor_blocks == MOST_POOR_BLOCKS or b"\r" in text:
+        if not text or not reader or not reader.form or self._poor_blocks == _MOST_POOR_BLOCKS or b"\r" in text:
             self._read_whole_lines(text)
             return
         block = Block(text, self.lines + 1)
@@ -147,7 +147,7 @@ class LineDispatcher:
         rows, begin = self.rows, 0
         is_long = len(text) > 2 * LEARNED_FROM
         rows.many |= is_long
-        size = LEARNED_FROM if is_long else max(len(text) // PIECES, SHORT_PIECE)
+        size = LEARNED_FROM if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
         while self._by_columns is None and len(text) - begin > 2 * size:
             before = sum(rows.taken.values())
             end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
@@ -156,38 +156,38 @@ class LineDispatcher:
                 rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
                 if not rows.many:
                     return end
-                size = SHORT_PIECE
+                size = _SHORT_PIECE
             begin = end
         return begin
 
     def _read_block(self, reader: ColumnReader, block: Block, records: Records) -> None:
         """Delivers the records before a gap that holds an anchor, then the lines of the gap, and so on."""
         hit = block.with_anchors(self._find)
-        count, taken, begin, place = len(records.lines), 0, 0, 0
+        count, taken, begin, position = len(records.lines), 0, 0, 0
         for gap in [*np.flatnonzero(hit).tolist(), len(hit)]:
             taken += self._take_records(reader, block, records.part(min(begin, count), min(gap, count)))
-            place, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
-            if self._claiming:  # which lines are claimed is told by looking at each
+            position, begin = int(block.gaps[gap, 0]) if gap < len(hit) else len(block.text), gap + 1
+            if self._claiming:  # each line must be looked at to see whether it is claimed
                 break
             if gap < len(hit):  # with the next record, which ends what the lines may have claimed
                 end = int(block.gaps[gap + 1, 0]) if gap < count else len(block.text)
-                self.lines = block.number_at(place) - 1
-                self._read_whole_lines(block.text[place:end])
-                place = end
-        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= place)  # most often few are looked at
+                self.lines = block.number_at(position) - 1
+                self._read_whole_lines(block.text[position:end])
+                position = end
+        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= position)  # usually few are looked at
         self.recurring.look(block.text, untaken, block.first)
         self._poor_blocks += taken < count / 2
         self.lines = block.first - 1 + len(block.ends)
-        if place < len(block.text):
-            self.lines = block.number_at(place) - 1
-            self._read_whole_lines(block.text[place:])
+        if position < len(block.text):
+            self.lines = block.number_at(position) - 1
+            self._read_whole_lines(block.text[position:])
 
     def _take_records(self, reader: ColumnReader, block: Block, records: Records) -> int:
         """Hands records to the reader of their form; those that it does not take by columns, line by line.
 
         Returns how many it took by columns.
         """
-        done, by_columns, count, slowly = 0, 0, len(records.lines), LINE_BY_LINE
+        done, by_columns, count, slowly = 0, 0, len(records.lines), _LINE_BY_LINE
         while done < count:
             took = 0
             if count - done >= FEWEST_RECORDS and not self._claiming and reader.form is records.form:
@@ -195,11 +195,11 @@ class LineDispatcher:
                 try:
                     took = reader.take_records(records.part(done, count))
                 except Exception as error:
-                    self._poor_blocks = MOST_POOR_BLOCKS
+                    self._poor_blocks = _MOST_POOR_BLOCKS
                     self._failed(error)
                 self.rows.taken[name] = self.rows.taken.get(name, 0) + took * records.form.height
                 by_columns += took
-            slowly = LINE_BY_LINE if took else 2 * slowly
+            slowly = _LINE_BY_LINE if took else 2 * slowly
             done += took
             for number, text in block.lines(records.part(done, min(done + slowly, count))):
                 self.lines = number - 1
@@ -215,23 +215,23 @@ class LineDispatcher:
             self.recurring.look(text, [(0, len(text))], self.lines + 1)
             self.lines += text.count(b"\n")
             return
-        ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_FEED).tolist()
-        first, place = self.lines + 1, 0  # number of the first line, and the place in `ends` of the next line
+        ends: list[int] = np.flatnonzero(np.frombuffer(text, np.uint8) == _LINE_FEED).tolist()
+        first, index = self.lines + 1, 0  # number of the first line, and the index in `ends` of the next line
         self.lines += len(ends)
         gaps: list[tuple[int, int]] = []  # parts of the text that no format took
         untaken = 0  # start of the next of them
         if not text.endswith(b"\n"):
             ends.append(len(text))
-        while place < len(ends) and (hit is not None or self._claiming):
-            start = ends[place - 1] + 1 if place else 0
-            if hit is not None and not self._claiming and ends[place] < hit[1]:
-                place, start = line_of_hit(text, ends, place, start, hit[1])
-            number, end = first + place, ends[place]
+        while index < len(ends) and (hit is not None or self._claiming):
+            start = ends[index - 1] + 1 if index else 0
+            if hit is not None and not self._claiming and ends[index] < hit[1]:
+                index, start = _line_of_hit(text, ends, index, start, hit[1])
+            number, end = first + index, ends[index]
             raw = text[start:end]
             if end - start > SRUN_CUT:
                 raw, end = joined_again(text, start, end)
-                place = bisect.bisect_left(ends, end, place)
-            place += 1
+                index = bisect.bisect_left(ends, end, index)
+            index += 1
             self._took = False
             anchors: list[int] = []  # of the line, by their index
             while hit is not None and hit[1] < end:
@@ -266,8 +266,8 @@ class LineDispatcher:
     def _deliver(self, raw: bytes, number: int, anchors: list[int], label: Line | None = None) -> Line:
         """Hands a line to the format that claimed it, and to those whose anchors it holds."""
         line = clean(raw, number)
-        if label and line.rank is None and line.place is None:
-            line = line._replace(rank=label.rank, place=label.place)
+        if label and line.rank is None and line.location is None:
+            line = line._replace(rank=label.rank, location=label.location)
         claimer = self._claimed(line) if self._claiming else None
         if anchors:
             self._offer(line, anchors, claimer, raw)
@@ -297,7 +297,7 @@ class LineDispatcher:
                 self._took = True
                 rows.taken[name] = rows.taken.get(name, 0) + 1
                 if reader.claims:
-                    self._claiming[name] = Continuation(reader, line)
+                    self._claiming[name] = _Continuation(reader, line)
                 elif form := getattr(reader, "form", None):
                     self._note_form(cast(ColumnReader, reader), form, line, raw)
 
@@ -305,10 +305,10 @@ class LineDispatcher:
         return next(name for name, known in self._readers.items() if known is reader)
 
     def _note_form(self, reader: ColumnReader, form: RecordForm, line: Line, raw: bytes) -> None:
-        """Notes by whom, and behind which prefix, the records of a form are read."""
+        """Notes which reader takes the records of a form, and which prefix stands before them."""
         if form is not self._noted and raw.endswith(text := line.text.encode()):
             self._by_columns, self._noted = reader, form
-            self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.place)
+            self._prefix = Prefix(raw[: len(raw) - len(text)], line.rank, line.location)
 
     def _reader(self, name: str) -> Reader:
         reader: Reader = self._anchors.formats[name].Reader(self.rows)
@@ -320,7 +320,7 @@ class LineDispatcher:
         claimer = None
         for name, claim in [*self._claiming.items()]:
             claims = claim.reader.claims
-            same = claim.rank == line.rank and claim.place == line.place
+            same = claim.rank == line.rank and claim.location == line.location
             if claim.left <= 0 or (same and not (claims and claims.match(line.text))):
                 del self._claiming[name]
                 continue
@@ -345,7 +345,7 @@ class LineDispatcher:
                     self._failed(error)
 
     def _failed(self, error: Exception, line: Line | None = None) -> bool:
-        """A defect of a format costs one line and becomes a problem with its place in the code; it ends no ingest."""
+        """A defect of a format costs one line and becomes a problem with its place in the code; the ingest goes on."""
         if isinstance(error, UserError):  # the rows that it handed over cannot be written
             raise error
         too_large = isinstance(error, OverflowError) or "integer string conversion" in str(error)
@@ -358,31 +358,31 @@ def end_of_whole_lines(text: bytes) -> int:
     """Where the last line ends that can be read without the next block; 0 where none can."""
     end = text.rfind(b"\n") + 1
     if not end:
-        return (text.rfind(b"\r", 0, -1) + 1 or len(text)) if len(text) >= LONGEST_LINE else 0
+        return (text.rfind(b"\r", 0, -1) + 1 or len(text)) if len(text) >= _LONGEST_LINE else 0
     # A line that srun cut is joined with the next one: both must be in one text.
     last = text.rfind(b"\n", 0, end - 1) + 1
-    if SRUN_LABEL.match(text, last) and len(text) - (start := start_of_cut(text, last, 0)) < LONGEST_LINE:
+    if SRUN_LABEL.match(text, last) and len(text) - (start := start_of_cut(text, last, 0)) < _LONGEST_LINE:
         return start
     return end
 
 
-def line_of_hit(text: bytes, ends: list[int], place: int, start: int, hit_end: int) -> tuple[int, int]:
-    """Place in `ends`, and start, of the line that holds a hit; of the whole line where `srun -l` cut it."""
-    done, place = start, bisect.bisect_left(ends, hit_end, place)
-    start = ends[place - 1] + 1
+def _line_of_hit(text: bytes, ends: list[int], index: int, start: int, hit_end: int) -> tuple[int, int]:
+    """Index in `ends`, and start, of the line that holds a hit; of the whole line where `srun -l` cut it."""
+    done, index = start, bisect.bisect_left(ends, hit_end, index)
+    start = ends[index - 1] + 1
     if start - SRUN_CUT > done and (begin := start_of_cut(text, start, done)) < start:
-        return bisect.bisect_left(ends, begin, 0, place), begin
-    return place, start
+        return bisect.bisect_left(ends, begin, 0, index), begin
+    return index, start
 
 
-class Offer(NamedTuple):
+class _Offer(NamedTuple):
     """What is done with a line of some anchors."""
 
     names: list[str]  # of the formats that it is offered to
     is_header: bool  # of a launch
 
 
-class Anchors(NamedTuple):
+class _Anchors(NamedTuple):
     """The anchors of formats: the same for all files."""
 
     formats: dict[str, ModuleType]  # by name
@@ -390,13 +390,13 @@ class Anchors(NamedTuple):
     texts: list[str]
     takers: list[list[str]]  # names of the formats that have each
 
-    def offer(self, anchors: list[int]) -> Offer:
+    def offer(self, anchors: list[int]) -> _Offer:
         names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
-        return Offer([*names], any(self.texts[anchor] in HEADERS for anchor in anchors))
+        return _Offer([*names], any(self.texts[anchor] in HEADERS for anchor in anchors))
 
 
 @functools.lru_cache(maxsize=8)
-def anchors_of(formats: tuple[ModuleType, ...]) -> Anchors:
+def _anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
     by_name = {name_of(format): format for format in formats}
     pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
     texts = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
@@ -404,7 +404,7 @@ def anchors_of(formats: tuple[ModuleType, ...]) -> Anchors:
         [text.encode() for text in texts],
         implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
     )
-    return Anchors(by_name, finder, texts, [[name for anchor, name in pairs if anchor == text] for text in texts])
+    return _Anchors(by_name, finder, texts, [[name for anchor, name in pairs if anchor == text] for text in texts])
 
 
 def is_json(text: str) -> bool:
@@ -414,4 +414,4 @@ def is_json(text: str) -> bool:
             return isinstance(json.loads(text), dict)
         except (ValueError, RecursionError):
             return False
-    return bool(JSON_STRING.fullmatch(text))
+    return bool(_JSON_STRING.fullmatch(text))

@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_records import column_of
-from scalelens.tabular.line_shapes import Shape
+from scalelens.tabular.unknown_logs.records import column_of
+from scalelens.tabular.unknown_logs.shapes import Shape
 
-MEASURED = (
+_MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
-SAME = 0.01  # two views of the same steps have as many lines, but for such a share
-SURE = "batch_time with its unit"
+_SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
+_SURE = "batch_time with its unit"
 
 
-def roles_of(shape: Shape) -> set[str]:
-    """What the names of a shape claim to be, beside its counts."""
+def _roles_of(shape: Shape) -> set[str]:
+    """What the names of a shape claim to be, apart from its counts."""
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if "loss" in name.lower() and not ELSEWHERE.search(name)}
-    in_unit = {SURE for reading in readings if reading.role == "batch_time" and reading.unit}
-    return in_unit | {role for role in roles if role in MEASURED}
+    in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
+    return in_unit | {role for role in roles if role in _MEASURED}
 
 
 def is_record(shape: Shape) -> bool:
@@ -32,27 +32,27 @@ def is_record(shape: Shape) -> bool:
         return False
     steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
     rising = any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
-    roles = roles_of(shape)
-    sure = "step" in shape.roles and SURE in roles
+    roles = _roles_of(shape)
+    sure = "step" in shape.roles and _SURE in roles
     return rising and shape.in_training and bool(roles) and shape.lines >= (2 if sure else RECURS)
 
 
 def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
-    """The larger, the more a shape tells of steps."""
-    roles = roles_of(shape)
+    """How much a shape says about steps, as a key for sorting."""
+    roles = _roles_of(shape)
     timed = bool(roles & {"batch_time", "running_time", "time"})
     clear = timed or bool(shape.with_stamp)
     return shape.counts_steps, clear and not shape.bar, timed, len(roles), shape.lines
 
 
 def chosen(shapes: Sequence[Shape]) -> Shape | str:
-    """The shape that records steps, or why there is none: nothing to say of a text without such lines."""
+    """The shape that records steps, or why there is none; empty for a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
         return ""
     best = records[0]
     for other in shapes:
-        if is_rival(best, other):
+        if _is_rival(best, other):
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
                 "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
@@ -60,11 +60,11 @@ def chosen(shapes: Sequence[Shape]) -> Shape | str:
     return best
 
 
-def is_rival(best: Shape, other: Shape) -> bool:
-    """Whether another shape makes it doubtful what a record is: it tells of other steps, or of epochs more often."""
+def _is_rival(best: Shape, other: Shape) -> bool:
+    """Whether another shape makes it doubtful what a record is: it is about other steps, or about epochs more often."""
     if other is best or other.bar or best.bar or not best.counts_steps:
         return False
     if not other.counts_steps:
         return other.lines > best.lines and other.in_training and any(other.rises)
-    both_timed = is_record(other) and SURE in roles_of(best) & roles_of(other)
-    return both_timed and abs(best.lines - other.lines) > SAME * best.lines
+    both_timed = is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
+    return both_timed and abs(best.lines - other.lines) > _SAME * best.lines

@@ -10,39 +10,39 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scalelens.parsing.lines import Line
+from scalelens.parsing.dispatch import Line
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_fields import Field, Parsed, parsed
+from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 
-MOST_SHAPES = 500
-MOST_SERIES = 10_000  # ranks and places
-MOST_NAMES = 200
+_MOST_SHAPES = 500
+_MOST_SERIES = 10_000  # ranks and locations
+_MOST_NAMES = 200
 COUNTS = ("step", "batch", "epoch")
-PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
+_PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
 # Words before the name of a count that leave its meaning as it is.
-BEFORE_A_COUNT = re.compile(
+_BEFORE_A_COUNT = re.compile(
     r"(?:(?:training|train|global|optimizer|current|completed|finished|done|at|end|start|begin|beginning|rank|trainer|"
     r"logger|model|of|for|in|the|this|after|on|now|progress|status|ddp|main|log|logging|stage|phase|val|valid|"
     r"validation|eval|evaluation|test|testing)[\s_]+)+",
     re.IGNORECASE,
 )
-PHASE = re.compile(r"\b(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE)
-WORK = re.compile(
+_PHASE = re.compile(r"\b(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE)
+_WORK = re.compile(
     r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
-# [640/60000 (1%)] of PyTorch's examples counts samples, and some who took the line over count batches there.
-WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-OF_BATCHES = 32  # most batches have a multiple of it, and few who log each n-th step
+# [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
+_WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
+_OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
-class Count(NamedTuple):
+class _Count(NamedTuple):
     """A number of a line that counts."""
 
-    role: str  # step, batch or epoch; `of_all` where only `12/391` tells that it counts
-    place: int  # of the field
+    role: str  # step, batch or epoch; `of_all` where only `12/391` shows that it counts
+    field: int  # its index in the line
 
 
 class Shaped(NamedTuple):
@@ -50,49 +50,49 @@ class Shaped(NamedTuple):
 
     key: tuple[Any, ...]
     parsed: Parsed
-    counts: list[Count]
+    counts: list[_Count]
 
 
-def role_of_count(field: Field) -> str | None:
+def _role_of_count(field: Field) -> str | None:
     """Whether a number counts steps, batches or epochs, by its name."""
     if field.is_mean or field.unit or field.value is None or field.value < 0:
         return None
-    name = BEFORE_A_COUNT.sub("", field.name)
-    role = read_name(name.rstrip("s") if name.lower() in PLURALS else name).role
-    if role == "epoch" or (role in COUNTS and field.is_whole):
+    name = _BEFORE_A_COUNT.sub("", field.name)
+    role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
+    if role == "epoch" or (role in COUNTS and field.is_integer):
         return role
     return None
 
 
-def counts_of(fields: Iterable[Field]) -> list[Count]:
+def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts = []
     for index, field in enumerate(fields):
-        role = role_of_count(field)
+        role = _role_of_count(field)
         if role is None and field.total is not None and not field.is_mean and field.total > 0:
             role = "of_all"
         if role:
-            counts.append(Count(role, index))
+            counts.append(_Count(role, index))
     return counts
 
 
 def shaped(text: str) -> Shaped | None:
     """The shape of a line that counts something; None for others."""
     if '{"' in text:
-        return None  # JSON within a line: of a program that means it for programs
+        return None  # JSON within a line is meant for programs
     line = parsed(text)
     if line.bar == "other":
         return None
-    counts = counts_of(line.fields)
+    counts = _counts_of(line.fields)
     if not counts:
         return None
-    first = line.fields[counts[0].place]
+    first = line.fields[counts[0].field]
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
-    phase = next(filter(None, map(PHASE.search, (lead, *(line.fields[count.place].name for count in counts)))), None)
-    lead = PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
-    names = tuple(line.fields[count.place].name.lower() or "/" for count in counts[:4])
+    phase = next(filter(None, map(_PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
+    lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
+    names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
 
 
@@ -114,10 +114,10 @@ class Shape:
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
-        self.nested = True  # whether the first of two counts grows where the second begins anew, and only there
+        self.nested = True  # whether the first of two counts grows where the second restarts, and only there
         self.rounding = 1  # the counts are multiples of it
-        self.totals = [0] * 4  # how often the number behind `/` is another than in the line before
-        self.leap = 0  # what all growths of its count have as a factor
+        self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
+        self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self._totals: list[int | None] = []
 
@@ -126,7 +126,7 @@ class Shape:
         self.last = line.number
         fields = parts.parsed.fields
         for field in {field.name: field for field in reversed(fields)}.values():
-            if field.name in self.names or len(self.names) < MOST_NAMES:
+            if field.name in self.names or len(self.names) < _MOST_NAMES:
                 self.names[field.name] += 1
                 self.units.setdefault(field.name, field.unit)
         if len(fields) > len(self.order):
@@ -136,19 +136,19 @@ class Shape:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         self.rounding = max(self.rounding, parts.parsed.rounding)
-        self.in_training = self.in_training or bool(WORK.search(line.text))
-        self.count(line, [fields[count.place] for count in parts.counts[:4]], fields[: parts.counts[0].place])
+        self.in_training = self.in_training or bool(_WORK.search(line.text))
+        self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field])
 
     def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
-        """Takes over what a line counts, and the numbers ahead of its counts."""
+        """Notes what a line counts, and the numbers ahead of its counts."""
         values = [field.value or 0.0 for field in counts]
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             self.totals[i] += field.total != before_all
         self._totals = [field.total for field in counts]
-        numbers = {field.name: field.value or 0.0 for field in ahead if field.is_whole and not field.unit}
+        numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
-        whose = (line.rank, line.place)
+        whose = (line.rank, line.location)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             if value > before and self.roles[i] == "of_all":
@@ -161,11 +161,11 @@ class Shape:
         for name, number in numbers.items():
             before = earlier_numbers.get(name, number)
             self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
-        if whose in self._before or len(self._before) < MOST_SERIES:
+        if whose in self._before or len(self._before) < _MOST_SERIES:
             self._before[whose] = values, numbers
 
     def name_epochs(self) -> None:
-        """Of two counts that only `3/10` tells, the first is the epoch where the second begins anew with it."""
+        """Of two counts like `3/10`, both without a name, the first is the epoch where the second restarts with it."""
         if self.roles[:2] == ["of_all", "of_all"] and self.nested:
             self.roles[0] = "epoch"
 
@@ -186,7 +186,7 @@ class Shape:
         """Whether `640/60000`, without a name, may as well count samples as steps."""
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
             return False
-        return bool(WITH_SHARE.search(self.example)) or self.leap % OF_BATCHES == 0
+        return bool(_WITH_SHARE.search(self.example)) or self.leap % _OF_BATCHES == 0
 
     @property
     def bar(self) -> str:
@@ -194,14 +194,14 @@ class Shape:
 
 
 def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
-    """The shapes of whole lines that count something; of too many only the first."""
+    """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     for line, whole in lines:
         if not whole or (parts := shaped(line.text)) is None:
             continue
         shape = shapes.get(parts.key)
         if shape is None:
-            if len(shapes) >= MOST_SHAPES:
+            if len(shapes) >= _MOST_SHAPES:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
         shape.take(line, parts)

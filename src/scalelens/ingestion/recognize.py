@@ -1,7 +1,7 @@
-"""Finds out what a file is and reads its rows: by a file format, by line formats, or by none and then why.
+"""Finds out what a file is and reads its rows by a file format or by line formats, or says why neither can.
 
-File formats are asked first, by the file's first bytes.  Then each line is offered to the line formats.  If none takes
-anything, the formats that come last are asked.  A log whose training lines no format took is read a second time, for
+File formats are tried first, with the file's first bytes.  Then each line is offered to the line formats.  If none
+takes anything, the formats with `LAST` are tried.  A log whose training lines no format took is read a second time, for
 those lines alone.  The status and the note of a file are decided here.
 """
 
@@ -13,21 +13,21 @@ from typing import Any
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
-from scalelens.parsing.lines import LineDispatcher
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of
 from scalelens.tabular.roles import in_words
 
-DOCUMENT_SUFFIXES = (
+_DOCUMENT_SUFFIXES = (
     ".md", ".rst", ".html", ".htm", ".pdf", ".tex", ".py", ".ipynb", ".sh", ".c", ".cc", ".cpp", ".cu", ".h", ".js",
     ".patch", ".diff",
 )  # fmt: skip
-MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
-MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
-CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
-UNREAD = (  # first bytes of files that are known and not read, and what to say of them
+_MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
+_MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
+_UNREAD = (  # first bytes of files that are known and not read, with the reason
     (
         b"SQLite format 3\0",
         "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
@@ -37,10 +37,10 @@ UNREAD = (  # first bytes of files that are known and not read, and what to say 
     (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
     (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
 )
-ARCHIVE_WITHIN = "an archive within an archive, which is not read; unpack the outer one and ingest the folder"
-EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
-LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
-LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
+_ARCHIVE_WITHIN = "an archive within an archive, which is not read; unpack the outer one and ingest the folder"
+_EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)
+_LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,18})\s*\Z")
+_LINK = re.compile(rb"(?:\.\./)+[\w./+-]{1,1000}")
 TEXT_BLOCK = 4 << 20  # bytes of a text that are read at once: records of one form are taken by columns
 COLUMNS_NOTE = "columns: "  # begins the part of a note that says what the columns of a table are read as
 
@@ -58,22 +58,24 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if note := stand_in(text):
         return "unknown", note
-    for format in owners(formats.first, text, source.name):
-        return read_by_file_format(format, source, rows)
+    for format in _owners(formats.first, text, source.name):
+        return _read_by_file_format(format, source, rows)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
     dispatcher.read(source.utf8(TEXT_BLOCK))
-    status, note = ("unknown", None) if rows.taken else read_by_last_formats(formats.owning, text, source, rows)
+    status, note = ("unknown", None) if rows.taken else _read_by_last_formats(formats.owning, text, source, rows)
     if status != "unknown":
         return status, note
-    unread = read_training_lines(formats.second, source, rows, dispatcher.recurring)
+    unread = _read_training_lines(formats.second, source, rows, dispatcher.recurring)
     if rows.taken:
-        return finished(source, rows, unread)
-    return "unknown", "; ".join(filter(None, (finished(source, rows)[1] if note is None else note, unread)))
+        return _finished(source, rows, unread)
+    return "unknown", "; ".join(filter(None, (_finished(source, rows)[1] if note is None else note, unread)))
 
 
-def read_training_lines(formats: list[ModuleType], source: Source, rows: Rows, recurring: RecurringLines) -> str | None:
+def _read_training_lines(
+    formats: list[ModuleType], source: Source, rows: Rows, recurring: RecurringLines
+) -> str | None:
     """Reads a log a second time, for training lines that no format took.  Returns a note on those that stay unread.
 
     It is not read again where another format gave steps, nor where no lines count upwards.
@@ -83,14 +85,14 @@ def read_training_lines(formats: list[ModuleType], source: Source, rows: Rows, r
     if recurring.counts_up and not any(part.rows.get("steps") for part in rows.parts.values()):
         for format in formats:
             rows.format = name_of(format)
-            lacking = read_by_last_format(format, source, rows)
+            lacking = _read_by_last_format(format, source, rows)
             if lacking is None:
                 return None
-    return "; ".join(filter(None, (lacking, report_training(recurring, rows)))) or None
+    return "; ".join(filter(None, (lacking, _report_training(recurring, rows)))) or None
 
 
-def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Reads a file by the format that recognised it."""
+def _read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
+    """Reads a file by the format that recognized it."""
     rows.format = name_of(format)
     rows.taken[rows.format] = 1
     note = None
@@ -100,48 +102,48 @@ def read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, s
         raise
     except Exception as error:
         rows.problem(None, defect(rows.format, error))
-    return finished(source, rows, note)
+    return _finished(source, rows, note)
 
 
 def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, str] | None:
     """Status and reason of a file whose lines are not read; None for a text that may be a log."""
     if "!" in source.path and is_archive(source.path):
-        return "unknown", ARCHIVE_WITHIN
-    for magic, reason in UNREAD:
+        return "unknown", _ARCHIVE_WITHIN
+    for magic, reason in _UNREAD:
         if head.startswith(magic):
             return "unknown", reason
-    if is_binary(head):
-        return "unknown", "not text, and no known file format"
-    if MLFLOW_VALUE.search(source.path):
+    if _is_binary(head):
+        return "unknown", "not text, and not a known file format"
+    if _MLFLOW_VALUE.search(source.path):
         return "document", "a value of an MLflow run; its parameters are read with meta.yaml"
-    if not documents and MLPERF_REVIEW.search(source.path):
+    if not documents and _MLPERF_REVIEW.search(source.path):
         return (
             "document",
-            "what MLPerf's review says of the results beside it, not a log; --documents reads it as a log",
+            "what MLPerf's review says about the results beside it, not a log; --documents reads it as a log",
         )
     name = source.name.lower()
-    is_document = name.endswith(DOCUMENT_SUFFIXES) or name.startswith("readme")
+    is_document = name.endswith(_DOCUMENT_SUFFIXES) or name.startswith("readme")
     if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
         return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
 
 
-def read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
+def _read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
     """Reads a file of which no other format took anything.  If none of these takes it, the note says what it lacks."""
     lacking: str | None = None
-    for format in owners(last, head, source.name):
+    for format in _owners(last, head, source.name):
         rows.format = name_of(format)
-        lacks = read_by_last_format(format, source, rows)
+        lacks = _read_by_last_format(format, source, rows)
         if lacks is None:
-            return finished(source, rows)
+            return _finished(source, rows)
         lacking = lacking or lacks
     return "unknown", lacking
 
 
-def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
+def _read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
     """Reads a file by one of these formats.  Returns what the file lacks where the format does not take it.
 
-    That may be an empty text: there is nothing worth a word.
+    That may be an empty text: there is nothing to report.
     """
     try:
         lacking: str | None = format.read(source, rows)
@@ -155,15 +157,15 @@ def read_by_last_format(format: Any, source: Source, rows: Rows) -> str | None:
     return lacking
 
 
-def report_training(recurring: RecurringLines, rows: Rows) -> str | None:
-    """A problem for each pattern of lines that look like training and that no format took; a note on all of them.
+def _report_training(recurring: RecurringLines, rows: Rows) -> str | None:
+    """Adds a problem for each pattern of lines that look like training and that no format took; returns a note.
 
     Where other lines gave steps with a time or a rate, such a pattern may be a second view of the same steps.  Then it
     counts only where its lines are apart from theirs, as those of another job in the same file are.
     """
     rows.flush()  # now, because the lines of timed steps are known when the rows are handed over
     rows.format = None
-    patterns = [pattern for pattern in recurring.training() if is_apart(pattern, rows.timed_steps)]
+    patterns = [pattern for pattern in recurring.training() if _is_apart(pattern, rows.timed_steps)]
     for pattern in patterns:
         count = f"{'at least ' if recurring.sampled else ''}{pattern.lines:,}"
         rows.problem(
@@ -178,7 +180,7 @@ def report_training(recurring: RecurringLines, rows: Rows) -> str | None:
     return f"{lines} lines look like training and are not read, such as line {patterns[0].first}"
 
 
-def is_apart(pattern: Recurring, timed_steps: tuple[int, int] | None) -> bool:
+def _is_apart(pattern: Recurring, timed_steps: tuple[int, int] | None) -> bool:
     """Whether no timed step stands among the lines of a pattern."""
     if timed_steps is None:
         return True
@@ -186,16 +188,16 @@ def is_apart(pattern: Recurring, timed_steps: tuple[int, int] | None) -> bool:
     return pattern.by_word and (pattern.last < first or pattern.first > last)
 
 
-def is_binary(head: bytes) -> bool:
+def _is_binary(head: bytes) -> bool:
     """Whether bytes are not text.  A node that crashed leaves a hole of zeros in a log, which is still text."""
     if b"\0" not in head or encoding_of(head)[0]:
         return False
     letters = head.translate(None, b"\0")
-    return len(letters.translate(None, CONTROLS)) < len(letters) * 0.98
+    return len(letters.translate(None, _CONTROLS)) < len(letters) * 0.98
 
 
-def owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[ModuleType]:
-    """The file formats that say that a file is theirs."""
+def _owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[ModuleType]:
+    """The file formats that recognize a file."""
     for format in formats:
         try:
             takes = format.recognise(head, name)
@@ -206,17 +208,17 @@ def owners(formats: list[ModuleType], head: bytes, name: str) -> Iterator[Module
 
 
 def stand_in(head: bytes) -> str | None:
-    """A note on a file that stands for another one, and what to read instead; None for any other file."""
-    if pointer := LFS_POINTER.match(head):
+    """A note on a file that stands for another one, and what to read instead; None for other files."""
+    if pointer := _LFS_POINTER.match(head):
         return f"a pointer of git-LFS, not the file itself ({int(pointer[1]):,} bytes): git lfs pull fetches it"
-    if link := LINK.fullmatch(head):
+    if link := _LINK.fullmatch(head):
         return f"a symbolic link that was copied as text, to {link[0].decode('utf-8', 'replace')}"
-    if EXECUTION_TRACE.match(head):
+    if _EXECUTION_TRACE.match(head):
         return "an execution trace of PyTorch, operators without times; ingest the trace of the profiler beside it"
     return None
 
 
-def finished(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
+def _finished(source: Source, rows: Rows, note: str | None = None) -> tuple[str, str | None]:
     """Status and note of a file that was read to its end.  `note` is what its format says."""
     rows.flush()  # now, because values that no column can hold become problems
     rows.format = None

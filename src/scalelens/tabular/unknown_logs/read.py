@@ -8,18 +8,18 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
-from scalelens.tabular.line_choice import chosen
-from scalelens.tabular.line_records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.line_shapes import COUNTS, shapes_of
-from scalelens.tabular.line_times import LineTimes
-from scalelens.tabular.log_lines import log_lines
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
+from scalelens.tabular.unknown_logs.choice import chosen
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
+from scalelens.tabular.unknown_logs.times import LineTimes
 
-TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
-SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
-MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
-OF_A_STEP = ("batch_time", "interval_time", "running_time")
+_TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
+_SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
+_MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
+_OF_A_STEP = ("batch_time", "interval_time", "running_time")
 
 
 def is_text(head: bytes) -> bool:
@@ -32,8 +32,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
 
     Returns why there are none: nothing where a text has no such lines.
     """
-    shape = chosen(shapes_of(itertools.islice(log_lines(source), MOST_LINES)))
-    return shape if isinstance(shape, str) else read_shape(source, rows, LineTable(shape))
+    shape = chosen(shapes_of(itertools.islice(log_lines(source), _MOST_LINES)))
+    return shape if isinstance(shape, str) else _read_shape(source, rows, LineTable(shape))
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -42,31 +42,31 @@ def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Map
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
-    for shape in shapes_of(itertools.islice(log_lines(source), MOST_LINES)):
+    for shape in shapes_of(itertools.islice(log_lines(source), _MOST_LINES)):
         if shape.key == key:
-            return read_shape(source, rows, LineTable(shape), mapping)
+            return _read_shape(source, rows, LineTable(shape), mapping)
     return ""
 
 
-def read_shape(
+def _read_shape(
     source: Source, rows: Rows, table: LineTable, mapping: Mapping[str, tuple[str, str | None]] | None = None
 ) -> str | None:
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
-    told = {**(mapping or {}), **rows.mapping}
-    if why := unclear(table, rows.part, told):
+    stated = {**(mapping or {}), **rows.mapping}
+    if why := _unclear(table, rows.part, stated):
         return why
     role = "step" if "step" in table.columns else "batch"
-    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(told)
+    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
     times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
-    readings = read_columns(table, survey, times, told, guess=mapping is None)
+    readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, table.records, survey, readings)
-    if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(OF_A_STEP):
-        said = options((f"{role}={table.columns[role]}",))
-        rows.problem(table.shape.first, SAMPLES.format(said, role), table.shape.example)
+    if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
+        choice = options((f"{role}={table.columns[role]}",))
+        rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
@@ -75,38 +75,40 @@ def read_shape(
     return None
 
 
-def unclear(table: LineTable, part: int, told: Mapping[str, Any]) -> str | None:
+def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
     if part:
         return f"{such}, but the file holds several runs"
-    if "?" in columns and not {"step", "batch"} & set(told):
+    if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
-        return f"{such}, and two of their numbers count steps: say {choices}"
+        return f"{such}, and two of their numbers count steps: use {choices}"
     if any(2 * changes > shape.lines for changes in shape.totals):
-        return f"{such}, but the number behind / changes from line to line: it is no total"
-    anew = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
-    if anew and "epoch" not in columns and not shape.bar:
-        return f"{such}, but nothing tells the epoch in which they count"
+        return f"{such}, but the number after / changes from line to line: it is not a total"
+    restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
+    if restarting and "epoch" not in columns and not shape.bar:
+        return f"{such}, but nothing shows the epoch in which they count"
     return None
 
 
-def read_columns(
-    table: LineTable, survey: Survey, times: LineTimes, told: Mapping[str, tuple[str, str | None]], guess: bool
+def _read_columns(
+    table: LineTable, survey: Survey, times: LineTimes, stated: Mapping[str, tuple[str, str | None]], guess: bool
 ) -> list[ColumnReading]:
-    """What each column is read as: by what the user says, by what the lines count, by their times, by its name."""
+    """What each column is read as: by what the user states, by what the lines count, by their times, by its name."""
     columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK or not table.resolution_s}
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
-    if guess and (proven := times.proven()) and not {*OF_A_STEP, "elapsed"} & set(told):
+    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         name, unit = proven
-        known["batch_time" if is_of_one_step(name, columns, known) else "interval_time"] = name, unit
-    readings = assign(columns, {**known, **told}, guess)
+        known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
+    readings = assign(columns, {**known, **stated}, guess)
     readings = [
-        refused(reading, TOO_LONG.format(reading.column), as_map(reading.role, reading))
-        if reading.role in OF_A_STEP and reading.role not in told and times.is_too_long(reading.column, reading.factor)
+        refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
+        if reading.role in _OF_A_STEP
+        and reading.role not in stated
+        and times.is_too_long(reading.column, reading.factor)
         else reading
         for reading in readings
     ]
@@ -114,22 +116,24 @@ def read_columns(
         reading._replace(role="interval_time")
         if reading.role == "batch_time"
         and "/" in reading.column
-        and reading.role not in told
-        and not is_of_one_step(reading.column, columns, known)
+        and reading.role not in stated
+        and not _is_of_one_step(reading.column, columns, known)
         else reading
         for reading in readings
     ]
     counted = {"step", "batch"} & set(table.columns)
-    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in told:
+    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
-    timed = {reading.role for reading in readings} & {*OF_A_STEP, "elapsed"}
-    asked = (guess and not table.mostly_paused) or "elapsed" in told
-    if asked and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
+    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
+    wanted = (guess and not table.mostly_paused) or "elapsed" in stated
+    if wanted and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
 
 
-def is_of_one_step(name: str, columns: Mapping[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]) -> bool:
+def _is_of_one_step(
+    name: str, columns: Mapping[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]
+) -> bool:
     """Whether a time is that of the one step: each step has a line, or a mean stands beside it."""
     steps = columns.get(known.get("step", known.get("batch", ("", None)))[0])
     return mean_of(name) in columns or (steps is not None and steps.leaps * 2 < steps.numbers)

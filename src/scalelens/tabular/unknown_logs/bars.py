@@ -9,19 +9,19 @@ Source: tqdm/std.py, format_meter() and format_sizeof(): with `unit_scale` a cou
 import re
 from typing import NamedTuple
 
-NUMBER = r"\d+(?:\.\d+)?[kMGT]?"
-TQDM = re.compile(
-    rf"(?:\d{{1,3}}(?:\.\d+)?%(?:\|[^|]{{0,500}}\|)?\s+(?P<count>{NUMBER})/(?P<total>{NUMBER})"
-    rf"|(?<![\w./%|])(?P<alone>{NUMBER}) ?[A-Za-z]{{1,12}})"
-    rf" \[(?P<times>[\d:]+(?:<[\d:?]+)?),\s*(?P<rate>{NUMBER}|\?) ?"
+_NUMBER = r"\d+(?:\.\d+)?[kMGT]?"
+_TQDM = re.compile(
+    rf"(?:\d{{1,3}}(?:\.\d+)?%(?:\|[^|]{{0,500}}\|)?\s+(?P<count>{_NUMBER})/(?P<total>{_NUMBER})"
+    rf"|(?<![\w./%|])(?P<alone>{_NUMBER}) ?[A-Za-z]{{1,12}})"
+    rf" \[(?P<times>[\d:]+(?:<[\d:?]+)?),\s*(?P<rate>{_NUMBER}|\?) ?"
     r"(?:(?P<what>[A-Za-z]{1,12})/s|s/(?P<each>[A-Za-z]{1,12}))(?=[\],])"
 )
-SCALES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
-STEPS = ("it", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches")
-OF_EPOCHS = re.compile(r"\bepochs?\W*\Z", re.IGNORECASE)  # `Epochs:`, not `Epoch 3:`
+_SCALES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
+_STEPS = ("it", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches")
+_OF_EPOCHS = re.compile(r"\bepochs?\W*\Z", re.IGNORECASE)  # `Epochs:`, not `Epoch 3:`
 
 
-class Bar(NamedTuple):
+class _Bar(NamedTuple):
     """A line with its bar written out."""
 
     text: str
@@ -29,29 +29,29 @@ class Bar(NamedTuple):
     rounding: int  # the count is a multiple of it: 10 for 1.21k
 
 
-def written_out(text: str) -> Bar | None:
-    """A line with its bar written out; None where there is no bar of tqdm."""
-    bar = TQDM.search(text)
+def written_out(text: str) -> _Bar | None:
+    """A line with its bar written out; None where there is no tqdm bar."""
+    bar = _TQDM.search(text)
     if bar is None:
         return None
     before, unit = text[: bar.start()], bar["what"] or bar["each"]
-    counts_steps = unit.lower() in STEPS and not OF_EPOCHS.search(before)
+    counts_steps = unit.lower() in _STEPS and not _OF_EPOCHS.search(before)
     unit = "it" if counts_steps else unit
     shown = bar["count"] or bar["alone"]
-    count = f"{in_full(shown)}/{in_full(bar['total'])}" if bar["count"] else f"iter {in_full(shown)}"
-    pace = f"{in_full(bar['rate'])} {f's/{unit}' if bar['each'] else f'{unit}/s'}"
+    count = f"{_in_full(shown)}/{_in_full(bar['total'])}" if bar["count"] else f"iter {_in_full(shown)}"
+    pace = f"{_in_full(bar['rate'])} {f's/{unit}' if bar['each'] else f'{unit}/s'}"
     whole = f"{before}\u2022 {count} [{bar['times']}, {pace}{text[bar.end() :]}"
-    return Bar(whole, counts_steps, rounding_of(shown))
+    return _Bar(whole, counts_steps, _rounding_of(shown))
 
 
-def in_full(number: str) -> str:
+def _in_full(number: str) -> str:
     """A number without a suffix: 1.21k is 1210."""
-    scale = SCALES.get(number[-1:])
+    scale = _SCALES.get(number[-1:])
     return f"{float(number[:-1]) * scale:.10g}" if scale else number
 
 
-def rounding_of(number: str) -> int:
+def _rounding_of(number: str) -> int:
     """What a number with a suffix is a multiple of; 1 for one without."""
-    scale = SCALES.get(number[-1:], 1)
+    scale = _SCALES.get(number[-1:], 1)
     decimals = len(number[:-1].partition(".")[2])
     return max(scale // int("1" + "0" * decimals), 1)

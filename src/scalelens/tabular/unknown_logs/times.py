@@ -1,4 +1,4 @@
-"""What a time of a line is of, and in which unit, where its name does not say: the time stamps or the time left tell.
+"""Which time a number of a line is, and its unit, where its name does not say so: time stamps or the time left do.
 
     2026-01-02 03:04:05 Iter [20/400] eta: 0:03:10, time: 0.487      time: seconds per step, for 380 * 0.487 = 185 s
 
@@ -13,21 +13,21 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.line_records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
 
-AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
-AS_TIME_LEFT = (0.8, 1.25)
-TOO_LONG = 1.5  # over what the clock shows: not the time of a step
-FINE = 10  # resolutions of the stamps that lie between records, where each of them tells a time
-PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
-SMOOTHED = 0.02  # between a time and the mean beside it
-KEPT = 20_000
-LEAST_LEFT_S = 30.0
-ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
+_AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
+_AS_TIME_LEFT = (0.8, 1.25)
+_TOO_LONG = 1.5  # over what the clock shows: not the time of a step
+_FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
+_PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
+_SMOOTHED = 0.02  # between a time and the mean beside it
+_KEPT = 20_000
+_LEAST_LEFT_S = 30.0
+_ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
 
 
 class LineTimes:
-    """What stamps and the time left say of the time of a step, and the columns that it is held against."""
+    """What stamps and the time left show about the time of a step, and the columns compared with it."""
 
     def __init__(self, step: str | None, resolution_s: float) -> None:
         self.step, self.resolution_s = step, resolution_s
@@ -37,9 +37,9 @@ class LineTimes:
         self._last: dict[Any, tuple[float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
-        """Hands records on, and looks at their times."""
+        """Passes records on, and looks at their times."""
         for record in records:
-            if self.step and len(self.by_clock) < KEPT:
+            if self.step and len(self.by_clock) < _KEPT:
                 self._take(record.cells)
             yield record
 
@@ -53,7 +53,7 @@ class LineTimes:
             if before and step > before[0] and now >= before[1]:
                 self.by_clock.append((now - before[1], step - before[0]))
             self._last[whose] = step, now
-        if left is not None and total is not None and left >= LEAST_LEFT_S and total - step >= 1:
+        if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
         for name, value in cells.items():
             if (amount := number(value)) is not None:
@@ -65,21 +65,21 @@ class LineTimes:
         if len(self.by_clock) < 3:
             return None
         spans = [span for span, _ in self.by_clock]
-        if statistics.median(spans) >= FINE * self.resolution_s:
+        if statistics.median(spans) >= _FINE * self.resolution_s:
             return statistics.median(span / steps for span, steps in self.by_clock)
         typical = [
             (span, steps)
             for span, steps in self.by_clock
-            if span <= PAUSE * max(statistics.median(spans), self.resolution_s)
+            if span <= _PAUSE * max(statistics.median(spans), self.resolution_s)
         ]
         seconds = sum(span for span, _ in typical)
-        return seconds / sum(steps for _, steps in typical) if seconds >= 5 * FINE * self.resolution_s else None
+        return seconds / sum(steps for _, steps in typical) if seconds >= 5 * _FINE * self.resolution_s else None
 
     @property
     def stamps_tell(self) -> bool:
         """Whether the stamps are fine enough to tell the time between two records."""
         spans = [span for span, _ in self.by_clock]
-        return len(spans) >= 3 and statistics.median(spans) >= FINE * self.resolution_s
+        return len(spans) >= 3 and statistics.median(spans) >= _FINE * self.resolution_s
 
     def claims(self, name: str) -> bool:
         """Whether a column may be the time of a step, by its name or its unit."""
@@ -87,12 +87,12 @@ class LineTimes:
         if role in ("time", "batch_time"):
             return True
         words = set(name.lower().replace("_", " ").split())
-        return role is None and unit in TIMES and not words & ELSEWHERE and name not in (LEFT, BY_CLOCK)
+        return role is None and unit in TIMES and not words & _ELSEWHERE and name not in (LEFT, BY_CLOCK)
 
     def is_too_long(self, name: str, factor: float) -> bool:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
         values, clock_s = self.values.get(name), self.clock_s
-        return bool(values and clock_s and statistics.median(values) * factor > TOO_LONG * clock_s)
+        return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
 
     def is_smoothed(self, name: str) -> bool:
         """Whether a time may be a median over some steps: the mean beside it differs, and steps lie between the lines.
@@ -104,7 +104,7 @@ class LineTimes:
         leaps = sum(later - step > 1 for step, later in itertools.pairwise(steps))
         if not means or 2 * leaps < len(steps):
             return False
-        return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > SMOOTHED
+        return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > _SMOOTHED
 
     def proven(self) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
@@ -116,11 +116,13 @@ class LineTimes:
                 continue
             for candidate in (unit,) if unit in TIMES else ("s", "ms", "us"):
                 shown = statistics.median(values) * TIMES[candidate]
-                if fits(shown, self.clock_s, AS_STAMPS) or (self.clock_s is None and fits(shown, left_s, AS_TIME_LEFT)):
+                if _fits(shown, self.clock_s, _AS_STAMPS) or (
+                    self.clock_s is None and _fits(shown, left_s, _AS_TIME_LEFT)
+                ):
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
         return (best[0][1], best[0][2]) if len(best) == 1 else None
 
 
-def fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:
+def _fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:
     return bool(known) and share[0] <= shown / known <= share[1]  # type: ignore[operator]

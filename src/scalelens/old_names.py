@@ -1,0 +1,30 @@
+"""Old names that the files of users may still use.  They answer in this version, and go with the next one.
+
+A renaming is one line of the table: of a module, of what a module defines, or of what a class defines.
+"""
+
+import inspect
+import pkgutil
+import sys
+
+# By the kind of file that uses them, as `folders.user_module` calls it: the old name, and the new one.
+OLD_NAMES = {
+    "format": {
+        "scalelens.parsing.lines": "scalelens.parsing.dispatch",
+        "scalelens.parsing.line_times": "scalelens.parsing.stamps",
+        "scalelens.parsing.dispatch.Line.place": "scalelens.parsing.dispatch.Line.location",
+        "scalelens.parsing.values.whole": "scalelens.parsing.values.integer",
+        "scalelens.parsing.values.whole_valued": "scalelens.parsing.values.integer_valued",
+        "scalelens.parsing.values.json_whole": "scalelens.parsing.values.json_integer",
+    },
+}
+
+
+def keep_old_names(kind: str) -> None:
+    """Lets what has a new name answer to its old one, too, in files of this kind that are loaded from now on."""
+    for old, new in OLD_NAMES.get(kind, {}).items():
+        value = pkgutil.resolve_name(new)
+        owner, _, name = old.rpartition(".")
+        setattr(pkgutil.resolve_name(owner), name, value)
+        if inspect.ismodule(value):
+            sys.modules[old] = value

@@ -1,0 +1,197 @@
+"""Numbers of a line of a log, each with the name beside it: `loss: 8.9`, `time=0.31s`, `3.1 it/s`, `Time 0.31 (0.35)`.
+
+    Epoch: [3][20/391]  Time 0.31 (0.35)  Loss 8.9      Epoch 3, step 20 of 391, Time 0.31 (mean 0.35), Loss 8.9
+
+A name is what stands between a number and the one before it, after the last separator.  What counts (`12/391`,
+`[12:391]`) is distinguished from what is measured.  Nothing is decided here about what a name means.
+"""
+
+import re
+from typing import NamedTuple
+
+from scalelens.parsing.recurring_lines import BAR
+from scalelens.parsing.values import number
+from scalelens.tabular.column_names import SPELT
+from scalelens.tabular.unknown_logs.bars import written_out
+from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+
+_LONGEST = 4_000  # characters of a line that are read
+_MOST_FIELDS = 200
+_TAIL = 20  # characters
+_LONGEST_NAME = 60
+_WORDS_OF_A_NAME = 7
+
+_SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
+_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
+_NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
+_NUMBER = re.compile(
+    r"(?<![\w.@#^/\\-])(?<!\d[,:])"
+    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
+    r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
+    r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
+    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
+)
+_OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
+# 18916/18871 tok/s: rates of the source and of the target, not a count.
+_RATES = re.compile(rf"\s*/\s*\d+\s?{_RATE}{_NO_NAME}")
+_BAR_IN_ASCII = re.compile(r"==|>\.|##|--")
+_BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
+_PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
+_PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+_SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\b(?:INFO|DEBUG|WARNING|root)\b")
+_AROUND = " \t:=|,;-~>*/@<'\"\u2022"
+_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
+_IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
+_UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
+_LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
+
+
+class Field(NamedTuple):
+    """A number with what stands beside it."""
+
+    name: str
+    value: float | None  # None where the number is ambiguous, such as `0,5`
+    unit: str | None
+    total: int | None = None  # of `12/391`
+    is_mean: bool = False  # stands in brackets after another number: a running mean of it
+    is_integer: bool = False
+    start: int = 0  # where the name begins
+
+
+class Parsed(NamedTuple):
+    """A line taken apart."""
+
+    text: str
+    fields: list[Field]
+    stamp: Stamp | None
+    left_s: float | None  # time left, as the line states it
+    tail: str  # what stands after the last number
+    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that does not count steps, or none
+    rounding: int = 1  # a bar's count is a multiple of it
+
+
+def parsed(text: str) -> Parsed:
+    """Takes a line apart."""
+    text = text[:_LONGEST].rstrip()
+    stamp = stamp_in(text)
+    if stamp:
+        text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
+    bar, rounding = "", 1
+    if drawn := written_out(text):
+        text, bar, rounding = drawn.text, "percent" if drawn.counts_steps else "other", drawn.rounding
+    text, left_s = _without_spans(text)
+    if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
+        masked = BAR.sub(" \u2022 ", text)
+        if masked != text:
+            keras = _BRACKET_BAR.search(text) or _PER_STEP.search(text)
+            bar = "percent" if _PERCENT.search(text) and not _PER_STEP.search(text) else "keras" if keras else ""
+        text = masked
+    text = _RANGE.sub(r"[\2]", text)
+    fields, end = _fields_of(text)
+    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, rounding)
+
+
+def _without_spans(text: str) -> tuple[str, float | None]:
+    """A line in which times such as 0:05:25 are masked, and the time left that it states."""
+    left_s: float | None = None
+    if ":" not in text:
+        return text, None
+    pieces, done = [], 0
+    for match in _SPAN.finditer(text):
+        before = text[done : match.start()]
+        if (
+            text[match.start() - 1 : match.start()] == "["
+            and match[4] is None
+            and text[match.end() : match.end() + 1] == "]"
+        ):
+            continue  # [12:391] counts
+        days, first, second, third = (float(part or 0) for part in match.groups())
+        seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
+        if left_s is None and (_LEFT.search(before) or before.endswith("<")):
+            left_s = seconds
+        pieces += [before, "@"]
+        done = match.end()
+    return "".join((*pieces, text[done:])), left_s
+
+
+def _fields_of(text: str) -> tuple[list[Field], int]:
+    """The numbers of a line with their names, and where the last one ends."""
+    fields: list[Field] = []
+    done = 0
+    point = bool(re.search(r"\d\.\d", text))
+    for match in _NUMBER.finditer(text):
+        if match.start() < done or len(fields) >= _MOST_FIELDS:
+            continue
+        unit, scale, end = _unit_of(match)
+        if unit == "?":
+            continue  # 3x, 4th: a word
+        if rates := _RATES.match(text, match.end("number")):
+            done = rates.end()
+            continue
+        gap = text[done : match.start()]
+        value = _value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
+        of_all = _OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
+        before = fields[-1] if fields else None
+        is_mean = gap.strip() == "(" or (gap.strip() == "," and before is not None and before.is_mean)
+        name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
+        fields.append(
+            Field(
+                name, None if value is None else value * scale, unit,
+                int(of_all[of_all.lastindex or 1]) if of_all else None,
+                is_mean, match["number"].isdecimal(), start,
+            )
+        )  # fmt: skip
+        done = of_all.end() if of_all else end
+    return fields, done
+
+
+def _value_of(text: str, point: bool, after: str) -> float | None:
+    """A number as printed.  A comma groups thousands only where another number of the line has a decimal point."""
+    if after[:1] == "," and after[1:].isdigit():
+        return None
+    if "," in text and not (point and not text.startswith("0")):
+        return None
+    if text[-3:].lower() in ("nan", "inf"):
+        return float(text)
+    return number(text.replace(",", ""))
+
+
+def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
+    """Unit, scale, and end of a number; `?` as unit where the number is part of a word."""
+    if match["rate"]:
+        return match["rate"], 1.0, match.end()
+    if match["percent"]:
+        return "%", 1.0, match.end()
+    for word, must in ((match["unit"], True), (match["apart"], False)):
+        if not word:
+            continue
+        if word.lower() in _UNIT_AFTER:
+            return _UNIT_AFTER[word.lower()], 1.0, match.end()
+        if must:
+            return (None, _SCALES[word], match.end()) if word in _SCALES else ("?", 1.0, match.end())
+    return None, 1.0, match.end("number")
+
+
+def _name_in(gap: str, done: int) -> tuple[str, int]:
+    """The name at the end of what stands before a number, and where it begins."""
+    text = gap.rstrip(_AROUND + "([{<")
+    if not text:
+        return "", done + len(gap)
+    tail = 0
+    for match in _SEPARATOR.finditer(text, 0, len(text) - 1):
+        tail = match.end()
+    name = text[tail:]
+    if ":" in name:
+        tail += name.rfind(":") + 1
+        name = text[tail:]
+    if (name.endswith(")") and "(" not in name) or (name.endswith("]") and "[" not in name):
+        name = name.rstrip(")]")
+    stripped = name.strip(_AROUND + "[({}<")
+    if stripped.count("(") > stripped.count(")"):
+        stripped = stripped.rpartition("(")[2]
+    if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:
+        return "", done + len(gap)
+    if idle := _IDLE_BEGIN.match(stripped):
+        stripped = stripped[idle.end() :]
+    return stripped, done + tail + name.find(stripped[:1]) if stripped else done + len(gap)
