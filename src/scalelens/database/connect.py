@@ -11,7 +11,7 @@ import duckdb
 
 from scalelens import catalog
 from scalelens.database import views
-from scalelens.database.execute import SegmentError
+from scalelens.database.errors import SegmentError
 from scalelens.database.macros import add_macros
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables, create_record_tables

@@ -1,6 +1,5 @@
 """Carries out a statement: its rows as Arrow, what it may do, and errors of DuckDB as sentences."""
 
-import contextlib
 import itertools
 import re
 import warnings
@@ -9,41 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from scalelens.database.errors import UNSAFE, MayWriteError, as_user_error, duckdb_errors_as_user_errors
 from scalelens.database.texts import sql_name
 from scalelens.database.times import check_times
-from scalelens.errors import UserError
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-UNSAFE = "--unsafe lets it do what DuckDB can"
 WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
-REMEDIES = {
-    "CatalogException": "see scalelens tables and scalelens queries",
-    "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
-    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
-    "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
-    "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
-}
-
-REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 PIECE_ROWS = 100_000  # of an answer: some tens of megabytes
-
-
-class MayWriteError(UserError):
-    """A statement that is not carried out, because it may write."""
-
-
-class MissingNameError(UserError):
-    """A statement names a table, a macro or a function that is not there."""
-
-
-class SegmentError(UserError):
-    """A file of the warehouse cannot be read."""
-
-
-KINDS = {"CatalogException": MissingNameError, "IOException": SegmentError}
 
 
 def frame(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "pl.DataFrame":
@@ -120,29 +94,6 @@ def check_reads(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: b
     # Not `duckdb.extract_statements`: that opens a database of its own, which takes as long as opening this one.
     if not unsafe and not all(only_reads(part) for part in connection.extract_statements(statement)):
         raise MayWriteError("the statement may write or change something", f"ask by SELECT, or {UNSAFE}")
-
-
-@contextlib.contextmanager
-def duckdb_errors_as_user_errors() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except UnicodeEncodeError:
-        raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
-    except duckdb.Error as error:
-        raise as_user_error(error) from None
-
-
-def as_user_error(error: Exception) -> UserError:
-    """An error of DuckDB or polars in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
-    if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
-        reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
-        return UserError(reason, remedy or "see scalelens explain and the query's name")
-    name = type(error).__name__
-    return KINDS.get(name, UserError)(text.rstrip("."), REMEDIES.get(name, "correct the SQL"))
 
 
 def only_reads(statement: duckdb.Statement) -> bool:

@@ -47,13 +47,13 @@ class Answer:
         self,
         question: Question,
         queries: "Mapping[str, Query]",
-        pieces: "Iterator[pa.Table]",
+        first: "pa.Table",
+        rest: "Iterator[pa.Table]",
         session: Asked,
     ) -> None:
-        """`queries` are those that the question needs."""
+        """`queries` has those that the question needs, and perhaps others."""
         self.question, self.queries, self._session = question, queries, session
-        self._first = next(pieces)
-        self._rest = pieces
+        self._first, self._rest = first, rest
 
     @property
     def pieces(self) -> "Iterator[pa.Table]":
@@ -114,9 +114,10 @@ class Answer:
 
     def provenance(self, made: Mapping[str, Any]) -> dict[str, Any]:
         """What is needed to make a file of these rows again.  `made` says what was made of them."""
+        from scalelens.queries.load import needed_by
         from scalelens.question.provenance import make_provenance
 
-        return make_provenance(made, self.sql, self.inputs, self.frame, self.queries)
+        return make_provenance(made, self.sql, self.inputs, self.frame, needed_by(self.sql, self.queries))
 
 
 def row_keys(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from scalelens.database.execute import duckdb_errors_as_user_errors
+from scalelens.database.errors import duckdb_errors_as_user_errors
 from scalelens.database.macros import BUILTIN, SHARED, USERS
 from scalelens.database.texts import sql_text
 from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 
 from scalelens.database.connect import connect
-from scalelens.database.execute import MissingNameError, SegmentError, pieces_of, table_of
+from scalelens.database.errors import MissingNameError, SegmentError
+from scalelens.database.execute import pieces_of, table_of
 from scalelens.errors import UserError
 from scalelens.queries.header import is_builtin
-from scalelens.queries.load import load, needed_by
+from scalelens.queries.load import load
 from scalelens.question.answer import Answer, run_ids
 from scalelens.question.checks import check
 from scalelens.question.inputs import inputs_of
@@ -125,8 +126,8 @@ class Session:
         if question.unsafe and not self.unsafe:
             raise ValueError("a session that is closed to other files cannot ask what reads them")
         check(question, self.queries, self.folders)
-        queries = needed_by(question.statement, self.queries)
-        return Answer(question, queries, self._pieces(question, executor), self)
+        pieces = self._pieces(question, executor)
+        return Answer(question, self.queries, next(pieces), pieces, self)
 
     def inputs(self, answer: Answer) -> dict[str, str]:
         """Names of the files that an answer rests on, by id.

@@ -1,0 +1,58 @@
+"""Errors of DuckDB as sentences for people."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+import duckdb
+
+from scalelens.errors import UserError
+
+UNSAFE = "--unsafe lets it do what DuckDB can"
+REMEDIES = {
+    "CatalogException": "see scalelens tables and scalelens queries",
+    "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
+    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
+    "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
+    "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
+}
+
+REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
+
+
+class MayWriteError(UserError):
+    """A statement that is not carried out, because it may write."""
+
+
+class MissingNameError(UserError):
+    """A statement names a table, a macro or a function that is not there."""
+
+
+class SegmentError(UserError):
+    """A file of the warehouse cannot be read."""
+
+
+KINDS = {"CatalogException": MissingNameError, "IOException": SegmentError}
+
+
+@contextlib.contextmanager
+def duckdb_errors_as_user_errors() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except UnicodeEncodeError:
+        raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
+    except duckdb.Error as error:
+        raise as_user_error(error) from None
+
+
+def as_user_error(error: Exception) -> UserError:
+    """An error of DuckDB or polars in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
+    if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
+        reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
+        return UserError(reason, remedy or "see scalelens explain and the query's name")
+    name = type(error).__name__
+    return KINDS.get(name, UserError)(text.rstrip("."), REMEDIES.get(name, "correct the SQL"))
