@@ -1,5 +1,6 @@
 """The library as people use it in notebooks and in programs that are checked for types."""
 
+import gc
 import inspect
 from importlib.resources import files
 
@@ -32,6 +33,20 @@ def test_dry_run_writes_nothing(study):
     logs, warehouse = study
     assert scalelens.ingest(logs, warehouse=warehouse, dry_run=True).entries
     assert not warehouse.exists()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_afterwards_as_before(study, enabled):
+    """A caller who measures has switched the collector off, and wants it to stay so."""
+    logs, warehouse = study
+    (gc.enable if enabled else gc.disable)()
+    try:
+        scalelens.ingest(logs, warehouse=warehouse, jobs=1)
+        after_ingest = gc.isenabled()
+        scalelens.query("runs_overview", warehouse=warehouse)
+        assert (after_ingest, gc.isenabled()) == (enabled, enabled)
+    finally:
+        gc.enable()
 
 
 def test_ingest_names_its_options():

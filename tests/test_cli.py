@@ -289,7 +289,7 @@ def test_csv_can_be_read_back(run: Run, home: Path) -> None:
 NO_CALENDAR = (
     "'infinity'::TIMESTAMP", "TIMESTAMPTZ '10000-01-01 00:00:00+00'", "DATE '-infinity'", "DATE '10000-01-01'",
     "TIMESTAMP '0001-01-01' - INTERVAL 1 SECOND", "[TIMESTAMP 'infinity']", "{'k': [NULL, DATE 'infinity']}",
-    "MAP {1: 'infinity'::TIMESTAMP_S}", "union_value(k := TIMESTAMP '-infinity')",
+    "MAP {1: 'infinity'::TIMESTAMP_S}",
 )  # fmt: skip
 IN_A_CALENDAR = (
     "TIMESTAMP '9999-12-31 23:59:59.999999'", "TIMESTAMP '0001-01-01'", "DATE '9999-12-31'", "NULL::TIMESTAMP",

@@ -1,7 +1,7 @@
 """Answers as files that say where they come from: LaTeX, Markdown, envelopes."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,9 @@ def write(
         return f"{markdown(answer.frame)}\n{markdown_comment(provenance)}", answer, provenance
     if format != Format.latex:
         raise UserError(f"'{format}' is not a format that says where it comes from", "write an envelope")
-    has_glance = at_a_glance and answer.query and answer.query.glance and answer.table.num_rows
-    table = latex_glance(answer, answer.query) if has_glance and answer.query else latex(answer.frame)
+    query = answer.query if at_a_glance and answer.table.num_rows else None
+    has_glance = query and glance_of(query, answer.table.column_names)
+    table = latex_glance(answer, query) if query and has_glance else latex(answer.frame)
     return f"{PACKAGES}{latex_comment(provenance)}{table}", answer, provenance
 
 
@@ -78,13 +79,19 @@ def show_to_people(
     """
     from scalelens.cli.terminal_tables import print_table, show_at_a_glance
 
-    if not query.glance:
+    glance = glance_of(query, rows.columns)
+    if not glance:
         to_stdout(lambda: print_table(rows, n_rows))
     elif not rows.height:
         errors.print(f"no rows; what the query needs: scalelens explain {query.name}", style="dim", markup=False)
     else:
         columns = {column.name: column for column in query.columns}
-        show_at_a_glance(rows, query.glance, columns, runs, limit, has_options, n_rows)
+        show_at_a_glance(rows, glance, columns, runs, limit, has_options, n_rows)
+
+
+def glance_of(query: "Query", columns: Sequence[str]) -> list[str]:
+    """What a query shows at one glance, of the columns that its answer has; empty where it names none of them."""
+    return [name for name in query.glance if name.rstrip("%~") in columns]
 
 
 def shows_runs(query: "Query") -> bool:
@@ -96,13 +103,10 @@ def latex_glance(answer: "Answer", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
     runs = answer.run_names if shows_runs(query) else {}
     rows = Rows(answer.table).with_floats()
-    if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
+    glance = glance_of(query, rows.columns)
+    if glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
         rows = by_names(rows, runs)
-    beside = [name.rstrip("~") for name in query.glance if "%" not in name]
-    columns = [
-        shown(rows, name, answer.columns, runs, beside=beside)
-        for name in query.glance
-        if name.rstrip("%~") in rows.columns
-    ]
+    beside = [name.rstrip("~") for name in glance if "%" not in name]
+    columns = [shown(rows, name, answer.columns, runs, beside=beside) for name in glance]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
     return latex_table(columns, heading)

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 WRITES = re.compile(r"\b(?:COPY|EXPORT|ATTACH|INSTALL|LOAD|CREATE|INSERT|SET)\b", re.IGNORECASE)
 PIECE_ROWS = 100_000  # of an answer: some tens of megabytes
+NESTED = {"list", "array", "struct", "map"}
+# Types that each format can write: of others Arrow has bytes, other values, or what polars cannot take.
+WRITABLE = {
+    "boolean", "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint",
+    "float", "double", "decimal", "varchar", "enum", "uuid", "blob", "null", "date", "time", "time_ns", "timestamp",
+    "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone", "timestamptz_ns",
+}  # fmt: skip
+NOT_NAMES = {"boolean", "hugeint", "decimal", *NESTED}  # as keys of a map they do not become names of a JSON object
 
 
 def frame(connection: duckdb.DuckDBPyConnection, statement: str, unsafe: bool = False) -> "pl.DataFrame":
@@ -39,9 +47,10 @@ def as_frame(table: "pa.Table") -> "pl.DataFrame":
 def table_of(connection: Any, statement: str, unsafe: bool = False) -> "pa.Table":
     """Rows of a statement as one table.  An error of DuckDB becomes a UserError of one line.
 
-    No two columns have the same name, and intervals are text.  Unless `unsafe`, what could write is refused.
-    By `execute`, which plans a statement once and holds its rows: `sql`, in `pieces_of`, plans it to describe it and
-    again to carry it out, and planning is half of the time of many questions.
+    No two columns have the same name, and what not each format can write is text.  Unless `unsafe`, what could write is
+    refused.  By `execute`, which plans a statement once and holds its rows: `sql`, in `pieces_of`, plans it to describe
+    it and again to carry it out, and planning is half of the time of many questions.  Only where there are odd types it
+    is asked once more, because Arrow does not keep all of them.
     """
     import pyarrow as pa
 
@@ -50,13 +59,25 @@ def table_of(connection: Any, statement: str, unsafe: bool = False) -> "pa.Table
         done = connection.execute(statement)
         if done is None or done.description is None:  # nothing but a comment; nothing to say
             return pa.table({})
+        names = unique_column_names([column[0] for column in done.description])
+        texts = odd_types_as_texts(names, [column[1] for column in done.description])
+        if texts and (last := last_that_reads(connection, statement)):
+            if hasattr(connection, "abort"):  # DuckDB 2 has not carried it out yet
+                connection.abort()
+            rows: pa.Table = connection.sql(last).project(texts).to_arrow_table()
+            check_times(rows)
+            return rows
         fetch = connection.to_arrow_table if hasattr(connection, "to_arrow_table") else connection.fetch_arrow_table
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # of one more copy of rows that are few
-            rows: pa.Table = fetch()
-        rows = rows.rename_columns(unique_column_names(rows.column_names))
+            rows = fetch().rename_columns(names)
         check_times(rows)
-        texts = intervals_as_texts(rows.column_names, rows.schema.types)
         return connection.from_arrow(rows).project(texts).to_arrow_table() if texts else rows
+
+
+def last_that_reads(connection: Any, statements: str) -> str:
+    """The last of some statements; empty where it writes, or where DuckDB has made several of one."""
+    last = connection.extract_statements(statements)[-1]
+    return last.query.strip() if only_reads(last) else ""
 
 
 def pieces_of(connection: Any, statement: str, unsafe: bool = False) -> "Iterator[pa.Table]":
@@ -71,7 +92,7 @@ def pieces_of(connection: Any, statement: str, unsafe: bool = False) -> "Iterato
                 yield pa.table({})
                 return
             names = unique_column_names(relation.columns)
-            texts = intervals_as_texts(names, relation.types)
+            texts = odd_types_as_texts(names, relation.types)
             reader = (relation.project(texts) if texts else relation).to_arrow_reader(PIECE_ROWS)
             first = next(reader, None)
             yield reader.schema.empty_table().rename_columns(names) if first is None else piece_of(first, names)
@@ -114,10 +135,18 @@ def unique_column_names(names: list[str]) -> list[str]:
     return different
 
 
-def intervals_as_texts(names: list[str], types: list[Any]) -> str | None:
-    """What to select so that intervals are text; None where there are none."""
-    kinds = [str(type_).lower() for type_ in types]
-    if not any("interval" in kind for kind in kinds):
+def odd_types_as_texts(names: list[str], types: list[Any]) -> str | None:
+    """What to select so that columns of types which not each format can write are text; None where there are none."""
+    if all(map(is_writable, types)):
         return None
-    values = (f"CAST(#{k} AS VARCHAR)" if "interval" in kind else f"#{k}" for k, kind in enumerate(kinds, 1))
+    values = (f"#{k}" if is_writable(kind) else f"CAST(#{k} AS VARCHAR)" for k, kind in enumerate(types, 1))
     return ", ".join(f"{value} AS {sql_name(name)}" for value, name in zip(values, names, strict=True))
+
+
+def is_writable(kind: Any) -> bool:
+    """Whether each format can write values of a type of DuckDB."""
+    if kind.id == "map" and kind.children[0][1].id in NOT_NAMES:
+        return False
+    if kind.id in NESTED:  # an array has its size among the types
+        return all(is_writable(inner) for _, inner in kind.children if isinstance(inner, type(kind)))
+    return kind.id in WRITABLE

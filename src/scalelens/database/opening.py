@@ -7,15 +7,14 @@ record is still read and held against its name, so an altered or missing record 
 
 import contextlib
 import functools
-import gc
 import os
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
+from scalelens.collector import gc_paused
 from scalelens.database.record_state import Known, State, state_of
 from scalelens.database.record_tables import LiveBatch, RecordTables, record_tables
 from scalelens.warehouse.live import live_of
@@ -44,7 +43,7 @@ class Kept(msgspec.Struct):
 def opened(warehouse: Warehouse, texts: Texts, needed: set[str]) -> RecordTables:
     """The record tables that those of `needed` are made of.  Raises UserError as `Warehouse.records` does."""
     whole = {name: text for name, text in texts.items() if isinstance(text, bytes)}
-    with uncollected():
+    with gc_paused():  # the collector would take most of the time
         if len(whole) < len(texts) or sum(map(len, whole.values())) < CACHED_ABOVE_BYTES:
             return record_tables(live_of(warehouse.records(texts)), needed)
         marks = marks_of(whole)
@@ -57,18 +56,6 @@ def opened(warehouse: Warehouse, texts: Texts, needed: set[str]) -> RecordTables
         if warehouse.names() != [*texts]:  # what `compact` erases meanwhile must not come back
             path.unlink(missing_ok=True)
     return state.tables
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the collector: there are many entries and no cycles among them, and it would take most of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def brought_up_to_date(warehouse: Warehouse, texts: dict[str, bytes], marks: dict[str, str]) -> State | None:

@@ -35,8 +35,6 @@ def flat(array: Any) -> "Iterator[pa.Array]":
         inner = array.flatten()
     elif types.is_map(array.type):
         inner = [array.keys, array.items]
-    elif types.is_union(array.type):
-        inner = [array.field(k) for k in range(array.type.num_fields)]
     elif types.is_nested(array.type):
         inner = [array.flatten()]
     else:

@@ -5,7 +5,6 @@ of a format costs one line.
 """
 
 import contextlib
-import gc
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from scalelens.collector import gc_paused
 from scalelens.ingestion.formats import Formats
 from scalelens.ingestion.recognize import read_rows
 from scalelens.ingestion.walk import WalkedFile, is_sidecar, sidecar_text
@@ -81,24 +81,23 @@ def read_batch(
     gathered = GatheredRows(writer.write) if writer else None
     reader = _FileReader(options, formats, contents, writer, gathered, progress)
     entries: list[Entry] = []
-    gc.disable()  # there are many rows and no cycles among them: the collector would take a tenth of the time
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
     bytes(_KEPT_BY_MALLOC)  # is freed at once
     try:
-        for file in batch:
-            for entry in reader.read(file):
-                entry.root = file.root
-                entries.append(entry)
-        if writer and gathered:
-            gathered.flush()
-            writer.commit(entries)
+        with gc_paused():  # the collector would take a tenth of the time
+            for file in batch:
+                for entry in reader.read(file):
+                    entry.root = file.root
+                    entries.append(entry)
+            if writer and gathered:
+                gathered.flush()
+                writer.commit(entries)
     except BaseException:
         if writer:
             writer.abandon()
         raise
     finally:
-        gc.enable()
         pa.set_memory_pool(pool)
     return entries
 

@@ -68,6 +68,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     if status != "unknown":
         return status, note
     unread = _read_training_lines(formats.second, source, rows, dispatcher.recurring)
+    dispatcher.conclude()
     if rows.taken:
         return _finished(source, rows, unread)
     return "unknown", "; ".join(filter(None, (_finished(source, rows)[1] if note is None else note, unread)))

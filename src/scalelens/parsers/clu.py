@@ -75,7 +75,6 @@ class Reader:
         columns = _columns_of(values, collection) if collection in (None, "train") else {}
         if columns:
             self.add(columns, step, line)
-        self.rows.step = step
         prefix = f"{collection}/" if collection not in (None, "train") else ""
         left = [(f"{prefix}{name}", value, _UNITS.get(name)) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.location, step, left)

@@ -59,7 +59,6 @@ class Reader:
             "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train",
             value_kind="run_mean", samples_per_s=samples_per_s, rate_scope=self.scope, tflops_per_device=by_megatron,
         )  # fmt: skip
-        rows.steps_line = line.number
         rows.metric(line.number, line.rank, line.location, None, "TFLOPS per GPU", by_parameters, "TFLOP/s")
         rows.param("framework", "colossalai", line.number)
 

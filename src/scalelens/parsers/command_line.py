@@ -29,7 +29,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
 
 _LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
@@ -68,10 +68,6 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.command: tuple[dict[str, str], int] | None = None  # arguments and line of the last command
-        self.record: tuple[int, int | None, int] = self.last_record()  # the last one before that command
-
-    def last_record(self) -> tuple[int, int | None, int]:
-        return self.rows.steps_line, self.rows.step, self.rows.attempt
 
     def take(self, line: Line) -> bool:
         head = _HEAD.match(line.text)
@@ -81,13 +77,12 @@ class Reader:
         arguments = _arguments_of(words)
         if not arguments:
             return False
-        if self.command and self.last_record() != self.record:
-            self.write(*self.command)
-        self.command, self.record = (arguments, line.number), self.last_record()
+        self.conclude()
+        self.command = arguments, line.number
         return True
 
-    def finish(self) -> None:
-        if self.command and self.last_record() != self.record:
+    def conclude(self) -> None:
+        if self.command and self.rows.last_step_line > self.command[1]:
             self.write(*self.command)
 
     def write(self, arguments: dict[str, str], number: int) -> None:

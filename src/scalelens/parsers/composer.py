@@ -43,7 +43,7 @@ class Reader:
             return False
         self.values, self.claims, step = {}, _BLOCK, int(head[2])
         self.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
-        self.step = self.rows.step = step
+        self.step = step
         return True
 
     def more(self, line: Line) -> None:
@@ -61,7 +61,6 @@ class Reader:
                 step=self.step, step_s=1 / batches if batches else None, samples_per_s=value, rate_scope="global",
                 value_kind="running_mean", loss=self.values.get("loss/train/total"),
             )  # fmt: skip
-            rows.steps_line = line.number
             rows.param("framework", "composer", line.number)
         elif name == "trainer/device_train_microbatch_size" and value.is_integer():
             rows.param("micro_batch_size", int(value), line.number)

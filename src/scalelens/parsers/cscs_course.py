@@ -64,7 +64,6 @@ class Reader:
         ts = iso_time(stamp[1]) if stamp else None
         attempt, _, last, _ = rows.attempt_of(line.number, step, line.rank, line.location, ts)
         steps = step - (last or 0) if last or step == 1 else None  # a resumed run does not print its first step
-        rows.step, rows.steps_line = step, line.number
         size, length = (rows.params.get(fact) for fact in _FACTS.values())
         speed = values["Tokens per second"]
         row: dict[str, Any] = {"rank": line.rank, "place": line.location, "attempt": attempt, "phase": "train"}

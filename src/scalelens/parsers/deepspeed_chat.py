@@ -100,5 +100,4 @@ class Reader:
             "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1, value_kind="instant", samples_per_s=rate, rate_scope="global", **more,
         )  # fmt: skip
-        self.rows.step, self.rows.steps_line = step, line.number
         self.rows.param("framework", "deepspeed-chat", line.number)

@@ -104,8 +104,6 @@ class Reader:
         if averaged is None:
             self.first = row
         rows.metrics(line.number, line.rank, line.location, step, losses)
-        rows.step = step
-        rows.steps_line = line.number
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
         if batch:
@@ -144,7 +142,6 @@ class Reader:
                 "metrics", whose | {"attempt": rows.attempt, "name": name, "value": values, "stat": "value"}
             )
         extend(launch, steps, step_s)
-        rows.step, rows.steps_line = int(steps[-1]), int(records.lines[-1])
         return count
 
 

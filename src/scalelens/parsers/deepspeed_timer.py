@@ -121,7 +121,6 @@ class Reader:
         ts = line_time(stamp[1] if stamp else None, line, rows)
         if step is not None:
             self.attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=False).attempt
-            rows.step = step
         rows.add(
             "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train",
             epoch=int(place[1] or place[3]), step=step, step_s=batch / rate if batch and rate else None,
@@ -131,7 +130,6 @@ class Reader:
             peak_memory_bytes=_in_bytes(memory[2]) if memory else None,
             ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
-        rows.steps_line = line.number
         if "framework" not in rows.params:
             rows.param("framework", "deepspeed", line.number, origin="inferred")
 
@@ -205,7 +203,7 @@ class Reader:
         latest = np.maximum.accumulate(np.concatenate(([np.datetime64(launch.latest)], ts.to_numpy())))
         seconds = np.diff(latest) / np.timedelta64(1, "us") / 1e6  # a clock that goes back stands still
         extend(launch, steps, pa.array(seconds / np.diff(steps, prepend=launch.top)), ts)
-        rows.step, rows.steps_line, self.attempt = int(steps[-1]), int(records.lines[-1]), attempt
+        self.attempt = attempt
 
     def add_progress(self, records: Records, whose: dict[str, Any]) -> pa.Array:
         """What `progress` does.  Returns the first learning rate of each line."""

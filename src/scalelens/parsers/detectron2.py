@@ -66,7 +66,6 @@ class Reader:
         if "peak_memory_bytes" in row:
             row["peak_memory_bytes"] *= 2**20
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
-        self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
         others = [(name, value, "s" if name in _MEANS else None) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.location, step, others)

@@ -62,5 +62,4 @@ class Reader:
         row |= {"step": step, "value_kind": kind}
         row |= {_COLUMNS[name]: values.pop(name) for name in _COLUMNS if name in values}
         rows.param("framework", "pytorch", line.number, origin="inferred")
-        rows.step, rows.steps_line = step, line.number
         rows.put("steps", line.number, row)

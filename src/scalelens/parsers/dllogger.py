@@ -218,7 +218,7 @@ class Reader:
         metrics = [(name, value, self.units.get(name)) for name, value in named.items()]
         self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
         if row["phase"] == "train":
-            self.rows.step, self.rows.steps_line = row["step"], line.number
+            self.rows.reached(line.number, row["step"])
 
     def begin(
         self, log: _Log, at: tuple[int, ...], rate: float | None, is_instant: bool, ts: datetime

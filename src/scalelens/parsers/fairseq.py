@@ -71,7 +71,6 @@ class Reader:
         if position.begins:
             self.walls.clear()
         steps = step - position.before if position.before is not None and head[1] else None
-        rows.step = step
         speed, words = values.get("wps"), values.get("wpb")
         step_s = words / speed if words and speed and (steps or not head[1]) else None
         before, wall = self.walls.get(position.before), values.get("wall")
@@ -88,5 +87,4 @@ class Reader:
         )  # fmt: skip
         named = [(name, value, _UNITS.get(name)) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.location, step, named)
-        rows.steps_line = line.number
         rows.param("framework", "fairseq", line.number)

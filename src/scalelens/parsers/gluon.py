@@ -88,10 +88,9 @@ class Reader:
             position = rows.attempt_of(line.number, at, row["rank"], line.location)
             before = position.before
             steps = at[1] - (before[1] if before and before[0] == epoch else 0)
-            rows.step = epoch * self.batches + at[1]
             size = rows.params.get("global_batch_size")
             row |= {
-                "step": rows.step,
+                "step": epoch * self.batches + at[1],
                 "averaged_steps": steps,
                 "value_kind": "interval_mean",
                 "attempt": position.attempt,
@@ -101,8 +100,6 @@ class Reader:
             _, batches, seconds = self.cost
             size = round(rate * seconds / batches) or None
             rows.param("global_batch_size", size, line.number, origin="inferred")
-            rows.step = (epoch + 1) * batches
-            row |= {"step": rows.step, "step_s": seconds / batches, "averaged_steps": batches, "samples": size}
-            row |= {"value_kind": "epoch_mean"}
-        rows.steps_line = line.number
+            row |= {"step": (epoch + 1) * batches, "averaged_steps": batches, "value_kind": "epoch_mean"}
+            row |= {"step_s": seconds / batches, "samples": size}
         rows.put("steps", line.number, row)

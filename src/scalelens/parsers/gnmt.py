@@ -58,7 +58,6 @@ class Reader:
         epoch, batch, batches = int(record[3]), int(record[4]), int(record[5])
         step = epoch * batches + batch if training else rows.step
         if training:
-            rows.step, rows.steps_line = step, line.number
             rows.attempt_of(line.number, step, rank, line.location)
         rows.add(
             "steps", line.number, attempt=rows.attempt, rank=rank, place=line.location,

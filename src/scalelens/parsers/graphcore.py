@@ -217,7 +217,6 @@ class Reader:
                 step=step, span_s=time, origin="logged",
             )  # fmt: skip
         self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        self.rows.step, self.rows.steps_line = step, line.number
 
     def count(self, printed: int, epoch: float | None, kind: str) -> int:
         """The step in the whole run.  A step that is not above the last one means a restart."""
@@ -241,7 +240,7 @@ class Reader:
             self.waiting[-1] = self.waiting[-1][0], match
         else:
             self.waiting.append((line, match))
-        self.rows.step, self.rows.steps_line = int(match["step"]), line.number
+        self.rows.reached(line.number, int(match["step"]))
         if len(self.waiting) > _WAITING:
             self.finish()
 
@@ -260,7 +259,7 @@ class Reader:
         if epoch and batch and rate > 0:
             self.span_of_epoch(line, epoch - 1, batch, rate)
         self.rows.param("device_unit", "ipu", line.number, origin="inferred")
-        self.rows.steps_line, self.epoch, self.bar = line.number, {}, None
+        self.epoch, self.bar = {}, None
 
     def span_of_epoch(self, line: Line, epoch: float, batch: int, rate: float) -> None:
         """The time of an epoch, from its batches.  A bar that counts something else contradicts it, and none is told."""

@@ -74,6 +74,5 @@ class Reader:
             step_s=rate if match[4] == "s/it" else 1 / rate, value_kind="running_mean",
             samples=float(batch) if batch else None,
         )  # fmt: skip
-        rows.step, rows.steps_line = step, line.number
         rows.param("framework", "transformers", line.number)
         return True

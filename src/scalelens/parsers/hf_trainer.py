@@ -70,6 +70,7 @@ class Reader:
         self.headers = 0  # of launches, when the last dictionary came
         self.copied = False  # several nodes print the dictionaries
         self.summarised = 0  # line of the summary, if no step came since
+        self.at: int | None = None  # step of the last dictionary
         self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
 
     def take(self, line: Line) -> bool:
@@ -80,6 +81,7 @@ class Reader:
         if whole := _WHOLE.match(line.text):
             values = {key: float(value) for key, value in _PAIR.findall(whole[2])}
             if "callbacks" in (whole["logger"] or ""):  # LLaMA-Factory's
+                self.at = self.rows.step
                 self.metrics(line, {key: value for key, value in values.items() if key == "throughput"})
                 return True
             if of := _OF_STEPS.search(whole[2]):
@@ -104,8 +106,7 @@ class Reader:
             return True
         self.rows.param("framework", "transformers", line.number)
         own = values.pop("step", None)
-        if own is not None and own.is_integer():
-            self.rows.step = int(own)
+        self.at = int(own) if own is not None and own.is_integer() else self.rows.step
         if kind == "loss":
             self.step(line, values)
         elif kind == "eval_runtime":
@@ -126,37 +127,36 @@ class Reader:
         rank = 0 if line.rank is None else line.rank  # copies of other nodes are told by their text
         position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
-            rows.step, self.before = None, None
+            self.at = self.before = None
         self.summarised = 0
         if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")
         memory = next((values.pop(name) for name in _PEAKS if name in values), None)
         time, timed = values.pop("train_runtime", None), dict[str, Any]()
-        if time is not None and rows.step is not None:
-            if self.before and rows.step > self.before[0] and time > self.before[1]:
-                steps = rows.step - self.before[0]
+        if time is not None and self.at is not None:
+            if self.before and self.at > self.before[0] and time > self.before[1]:
+                steps = self.at - self.before[0]
                 timed = {"step_s": (time - self.before[1]) / steps, "averaged_steps": steps}
                 timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
-            self.before = (rows.step, time)
+            self.before = (self.at, time)
         rows.add(
-            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
+            "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=self.at,
             epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
             **{column: values.pop(column, None) for column in _COLUMNS}, **timed,
         )  # fmt: skip
-        rows.steps_line = line.number
         self.metrics(line, values)
 
     def phase(self, line: Line, phase: str, values: dict[str, float], prefix: str) -> None:
         self.rows.add(
             "phases", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase=phase,
-            epoch=values.pop("epoch"), step=self.rows.step, span_s=values.pop(prefix + "runtime"),
+            epoch=values.pop("epoch"), step=self.at, span_s=values.pop(prefix + "runtime"),
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
         self.metrics(line, values)
 
     def metrics(self, line: Line, values: dict[str, float]) -> None:
         named = [(key, value, _UNITS.get(key.split("_", 1)[-1])) for key, value in values.items()]
-        self.rows.metrics(line.number, line.rank, line.location, self.rows.step, named)
+        self.rows.metrics(line.number, line.rank, line.location, self.at, named)
 
     def more(self, line: Line) -> None:
         """A line of a table of metrics."""
@@ -167,5 +167,5 @@ class Reader:
             self.rows.problem(line.number, f"'{match[1]}' is not a number", line.text)
             return
         scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
-        value = float(amount[1]) * scale
-        self.rows.metric(line.number, line.rank, line.location, self.rows.step, match[1], value, unit)
+        value, step = float(amount[1]) * scale, self.rows.step if self.at is None else self.at
+        self.rows.metric(line.number, line.rank, line.location, step, match[1], value, unit)

@@ -87,7 +87,6 @@ def _record(rows: Rows, position: int, entry: dict[str, Any], before: _Before) -
             row |= {"step_s": (time - before[1]) / steps, "averaged_steps": steps}
             row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}
         rows.add("steps", position, attempt=0, phase="train", step=step, epoch=epoch, **row)
-        rows.step, rows.steps_line = step, position
         before = (step, time) if time is not None else None
     named = [(key, value, "tokens/s" if key == "train_tokens_per_second" else None) for key, value in values.items()]
     rows.metrics(position, None, None, json_integer(step), named)

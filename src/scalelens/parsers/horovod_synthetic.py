@@ -83,7 +83,6 @@ class Reader:
             self.header(match[3].lower(), line.number)
         self.last[line.rank, line.location] = step, match[0], attempt
         self.rows.attempt = max(self.rows.attempt, attempt)
-        self.rows.step, self.rows.steps_line = step, line.number
         params = self.rows.params
         size = params.get("micro_batch_size")
         self.rows.add(

@@ -65,7 +65,6 @@ class Reader:
         self.rows.attempt = self.rows.attempt_of(line.number, step, line.rank, line.location).attempt
         span_s, self.evaluated_s = float(record[3]) - self.evaluated_s, 0.0
         loss = record[4] or record[5]
-        self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, {
             "attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step, "step_s": span_s / steps if steps and span_s > 0 else None,
             "averaged_steps": steps or None, "value_kind": "interval_mean" if steps > 1 else "instant",

@@ -71,7 +71,7 @@ class Reader:
             per_step = (tokens - self.before[2]) / steps
             if ts and self.before[1] and ts > self.before[1]:
                 step_s = (ts - self.before[1]).total_seconds() / steps
-        self.before, rows.step, rows.steps_line = (step, ts, tokens), step, line.number
+        self.before = (step, ts, tokens)
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=steps, value_kind="instant" if steps in (None, 1) else "interval_mean",

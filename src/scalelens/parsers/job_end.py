@@ -35,11 +35,12 @@ Samples:
 """
 
 import re
+from typing import NamedTuple
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 4
+VERSION = 5
 ANCHORS = (
     "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
     "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
@@ -106,6 +107,15 @@ _TEXTS = (  # the worst first
 _ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 _CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
 _TERMINATED = "-15"  # torchrun ended it, as another rank had failed
+_MOST_ENDS = 1000  # lines of one part and outcome that are kept
+
+
+class _End(NamedTuple):
+    """A line that tells how the job ended, if no step comes after it."""
+
+    line: int
+    rank: int | None
+    by_srun: bool
 
 
 class Reader:
@@ -113,8 +123,9 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.ends: dict[tuple[int, str], tuple[int, int | None]] = {}  # line and rank by part and outcome
+        self.ends: dict[tuple[int, str], list[_End]] = {}  # by part and outcome
         self.failed = 0  # line in which srun reported that a task had failed
+        self.stopped: dict[tuple[int, str], tuple[int, int]] = {}  # that line, and one in which Slurm ends a step
         self.cause: dict[str, str] = {}  # that torchrun names, being read
         self.causes: list[tuple[str, int, int, int]] = []  # their time, line, rank and part
 
@@ -125,8 +136,10 @@ class Reader:
             reason = stopped[5] or ""
             outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
             outcome = outcome if stopped[4] else "error"
-            if reason or stopped[1] == "JOB" or self.failed <= self.rows.steps_line:
+            if reason or stopped[1] == "JOB" or self.failed <= self.rows.last_step_line:
                 self.rows.param("outcome", outcome, line.number, origin="scheduler")
+            else:
+                self.stopped[self.rows.part, outcome] = self.failed, line.number
             if stopped[1] == "JOB" and not _AGAIN.search(reason):
                 self.rows.job_ended(line.number)
             return True
@@ -138,11 +151,7 @@ class Reader:
             if pattern.search(line.text):
                 match = _RANK.search(line.text)
                 rank = int(match[1]) if match else line.rank
-                key = (self.rows.part, outcome)
-                if key not in self.ends or self.ends[key][0] < self.rows.steps_line:
-                    self.ends[key] = (line.number, rank)
-                elif rank is not None and self.ends[key][1] is None and "srun: " not in line.text:
-                    self.ends[key] = (self.ends[key][0], rank)  # a later line says whose end it was
+                self.keep(outcome, _End(line.number, rank, "srun: " in line.text))
                 if _FAILED.search(line.text):
                     self.failed = line.number
                 return True
@@ -150,6 +159,15 @@ class Reader:
             self.cause, self.claims = {}, _CAUSE
             return True
         return False
+
+    def keep(self, outcome: str, end: _End) -> None:
+        """Keeps a line, as rows of steps that stand after it may come last, in a second reading of the file."""
+        ends = self.ends.setdefault((self.rows.part, outcome), [])
+        if ends and ends[-1].line < self.last_step(self.rows.part):
+            ends.clear()
+        elif len(ends) >= _MOST_ENDS:
+            del ends[1:-1:2]
+        ends.append(end)
 
     def more(self, line: Line) -> None:
         match = _CAUSE.match(line.text)
@@ -160,21 +178,38 @@ class Reader:
         if match[1] == "exitcode" and code != _TERMINATED and re.fullmatch(r"\d{1,9}", rank):
             self.causes.append((self.cause.get("time", ""), line.number, int(rank), self.rows.part))
 
-    def finish(self) -> None:
+    def last_step(self, part: int) -> int:
+        """The line of the last step of a part; 0 where it has none."""
+        last = self.rows.last_steps.get(part)
+        return last.line if last else 0
+
+    def conclude(self) -> None:
         here = self.rows.part
-        for part in sorted({part for part, _ in self.ends} | {here}):
+        for (part, outcome), (failed, stopped) in self.stopped.items():
             self.rows.part = part
-            self.end(part, self.rows.last_steps.get(part, self.rows.steps_line))
+            if any(failed < last.line < stopped for last in self.rows.last_steps.values()):
+                self.rows.param("outcome", outcome, stopped, origin="scheduler")
+        for part in sorted({part for part, _ in self.ends}):
+            self.rows.part = part
+            self.end(part, self.last_step(part))
         self.rows.part = here
 
     def end(self, part: int, last_step: int) -> None:
-        """How a part of the file ended: by what stands behind its last step."""
-        ends = [(outcome, *self.ends.get((part, outcome), (0, None))) for outcome, _ in _TEXTS]
-        ends = [(outcome, number, rank) for outcome, number, rank in ends if number > last_step]
-        for outcome, number, _ in ends:
-            self.rows.param("outcome", outcome, number)
-        causes = sorted(cause for cause in self.causes if cause[1] > last_step and cause[3] == part)
-        if ends and ends[0][2] is not None:
-            self.rows.param("outcome_rank", ends[0][2], ends[0][1])
-        elif ends and causes:
+        """How a part of the file ended: by what stands after its last step."""
+        # In the line of the last step it stands after that: a bar has no line end of its own, a message has one.
+        after = (
+            (name, [end for end in self.ends.get((part, name), ()) if end.line >= last_step]) for name, _ in _TEXTS
+        )
+        outcomes = [(outcome, ends) for outcome, ends in after if ends]
+        for outcome, ends in outcomes:
+            self.rows.param("outcome", outcome, ends[0].line)
+        if not outcomes:
+            return
+        first, *later = outcomes[0][1]
+        # Where the first line names no rank, a later one says whose end it was, or torchrun does.
+        ranks = [first.rank, *(end.rank for end in later if not end.by_srun)]
+        causes = sorted(cause for cause in self.causes if cause[1] >= last_step and cause[3] == part)
+        if (rank := next((rank for rank in ranks if rank is not None), None)) is not None:
+            self.rows.param("outcome_rank", rank, first.line)
+        elif causes:
             self.rows.param("outcome_rank", causes[0][2], causes[0][1])

@@ -132,7 +132,7 @@ class Reader:
         self.rows.attempt = max(self.rows.attempt, log.attempt)
         if train:
             log.total = total if not unknown else None
-            self.rows.step, self.rows.steps_line = row.get("step"), line.number
+            self.rows.reached(line.number, row.get("step"))
         else:
             self.release(log, line)
         return True

@@ -74,7 +74,6 @@ class Reader:
             columns |= _timed(values)
         if columns:
             self.steps.fill(columns, step, line)
-        self.rows.step = step
         left = [(name, value, _UNITS.get(name)) for name, value in values.items() if name != "global_step"]
         self.rows.metrics(line.number, line.rank, line.location, step, left)
 

@@ -83,7 +83,6 @@ class Reader:
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in _LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
-        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
             step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), 

@@ -73,7 +73,7 @@ class Reader:
         done = iteration - self.updated[0] if self.updated else 0
         each_is_a_step = iteration == step or (self.updated and done > 0 and done == step - self.updated[1])
         step_s = time if each_is_a_step else None if self.shared else self.spent
-        self.spent, self.updated, rows.step = 0.0, (iteration, step), step
+        self.spent, self.updated = 0.0, (iteration, step)
         timed = step_s is not None
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
@@ -81,5 +81,4 @@ class Reader:
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
         )  # fmt: skip
         rows.metric(line.number, line.rank, line.location, step, "iter time", time, "s")
-        rows.steps_line = line.number
         rows.param("framework", "litgpt", line.number)

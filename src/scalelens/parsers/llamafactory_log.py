@@ -80,8 +80,6 @@ class Reader:
                     row |= {"step_s": step_s or None, "value_kind": "running_mean"}
             row |= {column: values.pop(name) for name, column in _COLUMNS.items() if values.get(name) is not None}
             rows.put("steps", line.number, row)
-            rows.steps_line = line.number
-        rows.step = step
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
         named = [(name, value, _UNITS.get(name)) for name, value in values.items() if value is not None]

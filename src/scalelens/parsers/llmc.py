@@ -67,12 +67,10 @@ class Reader:
     def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
         rows = self.rows
         position = rows.attempt_of(line.number, step, line.rank, line.location)
-        rows.step = step
         timed = step_s is not None
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
             loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
         )  # fmt: skip
-        rows.steps_line = line.number
         rows.param("framework", "llm.c", line.number)

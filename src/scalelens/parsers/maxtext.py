@@ -48,7 +48,6 @@ class Reader:
         step, whose = int(head[1]), (line.rank, line.location)
         attempt = rows.attempt_of(line.number, step, *whose, step_s=values["seconds"]).attempt
         tflops = values.pop("TFLOP/s/device", values.pop("TFLOP/s", None))
-        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=values.pop("seconds"), averaged_steps=1, value_kind="instant", rate_scope="rank",

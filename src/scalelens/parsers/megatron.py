@@ -225,7 +225,6 @@ class Reader:
         self.settle(row, averaged)
         if metrics:
             rows.metrics(line.number, rank, place, step, metrics)
-        rows.step, rows.steps_line = step, line.number
         if previous is None:
             self.facts(line, row, metrics)
         if of == str(step):
@@ -285,8 +284,7 @@ class Reader:
             metric = {"attempt": rows.attempt, "name": name, "value": records.fields[k], "unit": unit, "stat": "value"}
             rows.put_columns("metrics", whose | metric)
         extend(launch, steps, values["step_s"], values.get("ts"))
-        rows.step, rows.steps_line = int(steps[-1]), int(records.lines[-1])
-        self.copy = (rows.steps_line, rows.step, values["step_s"][-1].as_py())
+        self.copy = (int(records.lines[-1]), int(steps[-1]), values["step_s"][-1].as_py())
 
     def writer(self, rank: int | None, place: str | None) -> tuple[int | None, str | None]:
         """Who printed a record.  The last rank prints: another label of `srun -l` is that of a node."""

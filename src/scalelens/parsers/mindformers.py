@@ -83,8 +83,7 @@ class Reader:
         stamp = _STAMP.match(line.text)
         ts = line_time(stamp[0] if stamp else None, line, rows)
         position = rows.attempt_of(line.number, step, line.rank, line.location, ts, step_s)
-        self.last[writer] = rows.step = step
-        rows.steps_line = line.number
+        self.last[writer] = step
         values = {name: value for name, text in fields.items() if (value := _number(text)) is not None}
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,

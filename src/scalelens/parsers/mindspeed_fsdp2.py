@@ -53,7 +53,6 @@ class Reader:
             line.number, step, line.rank, line.location, step_s=milliseconds / 1000 if timed else None
         )
         averaged = None if position.before is None or position.repeated else step - position.before
-        rows.step, rows.steps_line = step, line.number
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=milliseconds / 1000 if timed else None, averaged_steps=averaged,

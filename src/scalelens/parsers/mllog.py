@@ -233,7 +233,7 @@ class Reader:
                 "rate_scope": "rank" if rated and self.rates_are_of_one_rank else "global",
                 **{_COLUMNS[name]: numbers.pop(name) for name in [*numbers] if name in _COLUMNS},
             }  # fmt: skip
-            self.rows.step, self.rows.steps_line, self.stepped = step, line, True
+            self.stepped = True
             if kind == "epoch_mean" and not timed and step is None and "block" in self.open:
                 self.blocks.put_rate(line, row)
             else:

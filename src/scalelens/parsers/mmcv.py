@@ -101,7 +101,6 @@ class Reader:
         if row["epoch"] is not None:
             self.rows.param("iterations_per_epoch", int(head[9]), line.number)
         self.rows.attempt = max(self.rows.attempt, row["attempt"])
-        self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row)
         named = [(name, value, None) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.location, row["step"], named)

@@ -73,7 +73,6 @@ class Reader:
     def train(self, record: dict[str, Any], counts: dict[str, int], line: Line) -> None:
         rows = self.rows
         steps = self.position(counts, line)
-        rows.step, rows.steps_line = self.step, line.number
         row: dict[str, Any] = {"attempt": rows.attempt, "rank": line.rank, "place": line.location, "phase": "train"}
         row |= {"epoch": counts["epoch"] - 1, "step": self.step, "averaged_steps": steps}
         row |= {"value_kind": "instant" if steps == 1 else "interval_mean"}

@@ -65,12 +65,10 @@ class Reader:
     def row(self, line: Line, step: int, average: str | None, loss: float) -> None:
         rows = self.rows
         position = rows.attempt_of(line.number, step, line.rank, line.location)
-        rows.step = step
         known = average not in (None, "nan")
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=float(average or "nan") / 1000 if known else None, value_kind="running_mean" if known else None,
             loss=loss,
         )  # fmt: skip
-        rows.steps_line = line.number
         rows.param("framework", "modded-nanogpt", line.number)

@@ -95,7 +95,6 @@ class Reader:
         row["accuracy"] = named.pop("accuracy", named.pop("Train-accuracy", None))
         self.rows.param("framework", "mxnet", line.number, origin="inferred")
         self.rows.attempt = max(self.rows.attempt, attempt)
-        self.rows.step, self.rows.steps_line = step, line.number
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, *label, step, [(name, named[name], None) for name in named])
         return True

@@ -91,5 +91,4 @@ class Reader:
             del fields["mfu"]
         others = [(name, value, unit or None) for name, (value, unit) in fields.items()]
         rows.metrics(line.number, line.rank, line.location, step, others)
-        rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nanogpt", line.number)

@@ -76,7 +76,6 @@ class Reader:
             rows.param("global_batch_size", int(batch), line.number)
         ts = line_time(head[1], line, rows, "%m/%d/%Y %H:%M:%S")
         position = rows.attempt_of(line.number, step, line.rank, line.location, ts, time / 1000)
-        rows.step = step
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=time / 1000, averaged_steps=1, value_kind="instant", samples=batch, rate_scope="global",
@@ -85,7 +84,6 @@ class Reader:
         )  # fmt: skip
         named = [(name, value, _UNITS.get(name)) for name, value in values.items() if not name.startswith("hd_")]
         rows.metrics(line.number, line.rank, line.location, step, named)
-        rows.steps_line = line.number
         rows.param("framework", "nanotron", line.number)
         if head[2] == head[3]:
             rows.param("outcome", "completed", line.number, origin="inferred")

@@ -38,7 +38,7 @@ from scalelens.parsing.broken_rows import BETWEEN, Piece, is_interrupted, pieces
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 4
+VERSION = 5
 _DTYPES = ("float", "double", "half", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64",
           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2")  # fmt: skip
 ANCHORS = (
@@ -216,13 +216,13 @@ class Reader:
             which = "before this one" if line else "at the end of the file"
             reason = f"the test {which} has no end: it was killed, or the file is cut"
             self.rows.problem(line.number if line else None, reason)
-        trained = "model" in self.rows.params or self.rows.steps_line > max(self.rows.last_steps.values(), default=0)
+        trained = "model" in self.rows.params or self.rows.part in self.rows.last_steps
         if self.headed and not trained:
             self.rows.param("framework", "nccl-tests", self.headed, origin="inferred")
         if self.ended and not trained:
             self.rows.param("outcome", "completed", self.ended, origin="inferred")
 
-    def finish(self) -> None:
+    def conclude(self) -> None:
         self.close()
 
 

@@ -95,5 +95,4 @@ class Reader:
         )  # fmt: skip
         others = [(name, float(value), _UNITS.get(name)) for name, value in values.items()]
         rows.metrics(line.number, *whose, step, others)
-        rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)

@@ -63,7 +63,6 @@ class Reader:
         attempt = rows.attempt
         if not head[1]:
             attempt = rows.attempt_of(line.number, step, line.rank, line.location, ts).attempt
-            rows.step, rows.steps_line = step, line.number
         rows.param("framework", "nemo", line.number)
         rate = values.get("tps")
         if rate and each and abs(rate / each - round(rate / each)) < 0.01 * rate / each:

@@ -43,7 +43,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.head: re.Match[str] | None = None
-        self.attempt = 0
+        self.step = self.attempt = 0
         self.ts: datetime | None = None  # of the block
         self.loss: float | None = None
         self.norm: float | None = None
@@ -55,7 +55,7 @@ class Reader:
         if not self.head:
             return False
         self.claims, self.loss, self.norm, self.per_step = _BLOCK, None, None, None
-        self.rows.step, self.ts = int(self.head[2]), line_time(self.head[1], line, self.rows)
+        self.step, self.ts = int(self.head[2]), line_time(self.head[1], line, self.rows)
         if self.head[2] == self.head[3]:
             self.rows.param("outcome", "completed", line.number, origin="inferred")
         return True
@@ -77,27 +77,24 @@ class Reader:
             self.row(line, self.head, value)
         else:
             factor, unit = _UNITS.get(name, (1.0, None))
-            rows.metric(line.number, line.rank, line.location, rows.step, name, value * factor, unit)
+            rows.metric(line.number, line.rank, line.location, self.step, name, value * factor, unit)
 
     def begin(self, loss: float, line: Line) -> None:
-        step = self.rows.step or 0
-        position = self.rows.attempt_of(line.number, step, line.rank, line.location, self.ts)
+        position = self.rows.attempt_of(line.number, self.step, line.rank, line.location, self.ts)
         if position.begins:
             self.tokens = None
         self.attempt, self.loss = position.attempt, loss
 
     def count(self, tokens: float) -> None:
-        step = self.rows.step or 0
-        if self.tokens and step > self.tokens[0]:
-            self.per_step = (tokens - self.tokens[1]) / (step - self.tokens[0])
-        self.tokens = (step, tokens)
+        if self.tokens and self.step > self.tokens[0]:
+            self.per_step = (tokens - self.tokens[1]) / (self.step - self.tokens[0])
+        self.tokens = (self.step, tokens)
 
     def row(self, line: Line, head: re.Match[str], speed: float) -> None:
         rows, ts = self.rows, self.ts
         rows.add(
-            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train", step=rows.step,
+            "steps", line.number, attempt=self.attempt, rank=line.rank, place=line.location, phase="train", step=self.step,
             epoch=int(head[4]) if head[4] else None, step_s=1 / speed, value_kind="running_mean", rate_scope="global",
             tokens=self.per_step, loss=self.loss, grad_norm=self.norm, ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
-        rows.steps_line = line.number
         rows.param("framework", "olmo", line.number)

@@ -56,8 +56,6 @@ class Reader:
                 place=line.location, phase="train", step=step, averaged_steps=1, value_kind="instant",
                 **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
             )  # fmt: skip
-            rows.steps_line = line.number
-        rows.step = step
         units = {name: "s" for name in values if name.startswith("timing/")}
         rows.metrics(line.number, *whose, step, [(name, value, units.get(name)) for name, value in values.items()])
         rows.param("framework", "openrlhf", line.number)

@@ -170,7 +170,7 @@ class Reader:
         """What follows from a record for the run."""
         rows, params = self.rows, self.rows.params
         rows.param("framework", "paddlepaddle", line.number, origin="inferred")
-        rows.attempt, rows.step, rows.steps_line = max(rows.attempt, row["attempt"]), row["step"], line.number
+        rows.attempt = max(rows.attempt, row["attempt"])
         size = row.get("samples_per_s", 0.0) * row.get("step_s", 0.0)
         if "micro_batch_size" not in params and 0.5 < size < 1e6 and abs(size - round(size)) < 0.01 + 1e-4 * size:
             rows.param("micro_batch_size", round(size), line.number, origin="inferred")

@@ -139,7 +139,6 @@ class Reader:
         """What follows from a record for the run; only where it is of whole batches for the batch."""
         rows, params = self.rows, self.rows.params
         rows.param("framework", "paddlepaddle", line.number, origin="inferred")
-        rows.step, rows.steps_line = row["step"], line.number
         size = row.get("samples_per_s", 0.0) * (row.get("step_s") or 0.0)
         if whole and "micro_batch_size" not in params and 0.5 < size < 1e6 and abs(size - round(size)) < 0.005 * size:
             rows.param("micro_batch_size", round(size), line.number, origin="inferred")

@@ -190,7 +190,6 @@ class Reader:
         )
         extend(launch, steps)
         log.epoch, log.step = int(epochs[-1]), int(steps[-1])
-        rows.step, rows.steps_line = log.step, int(records.lines[-1])
         log.at, log.texts = (), set()
         return count
 
@@ -234,8 +233,7 @@ class Reader:
         if head[1]:
             place = _label_text(line.rank, line.location)
             log.train(int(head[1]), index, self.rows.attempt_of(line.number, step, place=place).attempt)
-            log.step = self.rows.step = step
-            self.rows.steps_line = line.number
+            log.step = step
         return {"phase": "train" if head[1] else "validation", "epoch": epoch, "step": step, "attempt": log.attempt}
 
     def add(self, values: dict[str, float], row: dict[str, Any], line: Line) -> None:

@@ -130,7 +130,6 @@ class Reader:
             row["attempt"] = self.attempts.get((row["rank"], row["place"]), 0)
         else:
             row["attempt"] = self.rows.attempt = self.attempt(row, again=True)
-            self.rows.step, self.rows.steps_line = row["step"], number
         self.rows.put("steps", number, row)
         for name, value in record.items():
             if name not in row and name not in _ENVELOPE and type(value) in (int, float) and abs(value) < 1e300:

@@ -75,7 +75,7 @@ class Reader:
         job, state = fields["JobId"], fields.get("JobState")
         if "ArrayJobId" in fields and fields.get("ArrayTaskId", "").isdecimal():
             job = f"{fields['ArrayJobId']}_{fields['ArrayTaskId']}"
-        if self.last not in (None, job) and not self.rows.steps_line:  # a list of jobs, not a job's log
+        if self.last not in (None, job) and not self.rows.last_steps:  # a list of jobs, not a job's log
             self.rows.new_part()
         self.last = job
         nodes = int(fields["NumNodes"]) if re.fullmatch(r"\d{1,7}", fields.get("NumNodes", "")) else None

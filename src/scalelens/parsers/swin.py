@@ -77,7 +77,6 @@ class Reader:
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
         self.rows.attempt = max(self.rows.attempt, attempt)
-        self.rows.step, self.rows.steps_line = row["step"], line.number
         self.rows.put("steps", line.number, row | stamp)
         others = [(name, value, "s" if name.endswith(" time") else None) for name, value in values.items()]
         self.rows.metrics(line.number, line.rank, line.location, row["step"], others)

@@ -66,15 +66,9 @@ class Reader:
         elif match := _TOTAL.search(line.text):
             if match[0] not in self.totals:  # each rank prints it
                 self.totals.add(match[0])
-                value = float(match[1])
-                self.rows.metrics(
-                    line.number,
-                    line.rank,
-                    line.location,
-                    self.rows.step,
-                    [("total images/sec", value, "samples/s")],
-                    "mean",
-                )
+                step, _ = self.at.get((line.rank, line.location), (self.rows.step, 0))
+                rate = [("total images/sec", float(match[1]), "samples/s")]
+                self.rows.metrics(line.number, line.rank, line.location, step, rate, "mean")
         elif fact := next(((key, m) for key, pattern in _FACTS if (m := pattern.search(line.text))), None):
             self.fact(fact[0], fact[1][1], line)
         elif _CUT.match(line.text):
@@ -113,7 +107,6 @@ class Reader:
         step, rate = int(match[1]), float(match[2])
         attempt = self.rows.attempt_of(line.number, step, line.rank, line.location, once=False).attempt
         self.at[line.rank, line.location] = step, attempt
-        self.rows.step, self.rows.steps_line = step, line.number
         batch, scope = self.batch()
         others = [float(value) for value in match[5].split()]
         accuracy = others[1] if len(others) == 3 else None

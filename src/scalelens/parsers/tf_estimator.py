@@ -60,7 +60,6 @@ class Reader:
         steps = step - position.before if span_s is not None and position.before is not None else 0
         values = {name: float(value) for name, value in _VALUE.findall(record[1] + record[3]) if value != "nan"}
         loss = next((name for name in _LOSSES if name in values), "")
-        rows.step, rows.steps_line = step, line.number
         rows.param("framework", "tensorflow", line.number, origin="inferred")
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,

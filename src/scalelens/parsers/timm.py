@@ -93,7 +93,6 @@ class Reader:
         epoch, index, total = int(match[1]), int(match[2]), int(match[3])
         attempt = self.rows.attempt_of(line.number, epoch * total + index, line.rank, line.location).attempt
         self.at[line.rank, line.location] = epoch, index, attempt
-        self.rows.step, self.rows.steps_line = epoch * total + index, line.number
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
         self.rows.add(

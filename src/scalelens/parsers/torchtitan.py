@@ -99,7 +99,7 @@ class Reader:
             if position.before is not None:
                 averaged = step - position.before
             self.started.discard(line.rank)
-            self.attempts[line.rank], rows.step, rows.steps_line = position.attempt, step, line.number
+            self.attempts[line.rank] = position.attempt
         tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
         whole = _product(speed, rows.params.get("devices"))
         rows.add(

@@ -48,7 +48,6 @@ class Reader:
                 return True
         step = int(head[1])
         position = rows.attempt_of(line.number, step, line.rank, line.location)
-        rows.step = step
         memory = next((values.pop(name) * scale for name, scale in _MEMORY.items() if name in values), None)
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
@@ -60,7 +59,6 @@ class Reader:
             for name, value in values.items()
         ]
         rows.metrics(line.number, line.rank, line.location, step, named)
-        rows.steps_line = line.number
         rows.param("framework", "torchtune", line.number)
         return True
 

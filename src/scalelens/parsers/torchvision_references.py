@@ -129,7 +129,6 @@ class Reader:
             self.rows.param("framework", "pytorch", line.number, origin="inferred")
             self.rows.param("iterations_per_epoch", total, line.number)
         self.total, log.at, log.step = total, (epoch, index), epoch * total + index
-        self.rows.step, self.rows.steps_line = log.step, line.number
 
 
 def _epoch_of(log: _Log) -> int | None:

@@ -96,7 +96,6 @@ class Reader:
         self.rows.param("framework", "pytorch", number, origin="inferred")
         self.rows.param("iterations_per_epoch", row["averaged_steps"], number)
         self.rows.attempt = max(self.rows.attempt, row["attempt"])
-        self.rows.step, self.rows.steps_line = row["step"], number
         self.rows.put("steps", number, row)
         if span_s is not None:
             whose = {name: row[name] for name in ("attempt", "rank", "place", "phase", "epoch", "step")}

@@ -58,8 +58,6 @@ class Reader:
                 peak_memory_bytes=memory * 2**30 if memory is not None else None,
                 **{column: values.pop(name, None) for name, column in _COLUMNS.items()},
             )  # fmt: skip
-            rows.steps_line = line.number
-        rows.step = step
         rows.metrics(
             line.number, line.rank, line.location, step, [(name, v, _unit(name)) for name, v in values.items()]
         )

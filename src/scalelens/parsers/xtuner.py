@@ -67,7 +67,6 @@ class Reader:
         ts = line_time(label[2] if label else None, line, rows)
         step_s = values["data_time"] + values["time"]
         position = rows.attempt_of(line.number, step, rank, line.location, ts, step_s)
-        rows.step, rows.steps_line = step, line.number
         loss = next((values[name] for name in _LOSSES if name in values), None)
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=rank, place=line.location, phase="train", step=step,

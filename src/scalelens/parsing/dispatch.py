@@ -66,6 +66,8 @@ class Reader(Protocol):
     def take(self, line: Line) -> bool: ...
     def more(self, line: Line) -> None: ...
 
+    # It may have two more: `finish`, called after the last line, and `conclude`, called after the last row of a step.
+
 
 class ColumnReader(Reader, Protocol):
     """A line format that reads records of one form by columns."""
@@ -126,7 +128,11 @@ class LineDispatcher:
         if rest:
             self._read_whole_lines(rest)
             self.lines += not rest.endswith(b"\n")
-        self._finish()
+        self._call("finish")
+
+    def conclude(self) -> None:
+        """Lets readers decide what rests on all rows of the file: those of a second reading too."""
+        self._call("conclude")
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
@@ -334,13 +340,13 @@ class LineDispatcher:
                     self._failed(error, line)
         return claimer
 
-    def _finish(self) -> None:
-        """Lets each reader that has a `finish` hand over what it still holds."""
+    def _call(self, method: str) -> None:
+        """Calls a method of each reader that has it."""
         for name, reader in sorted(self._readers.items()):
-            if finish := getattr(reader, "finish", None):
+            if call := getattr(reader, method, None):
                 self.rows.format = name
                 try:
-                    finish()
+                    call()
                 except Exception as error:
                     self._failed(error)
 

@@ -35,6 +35,7 @@ class CountedSteps:
     def put(self, line: int, row: _Row, counted: float | None) -> None:
         """A row with `step` and the `samples` of a step; `counted` is its own count of samples."""
         step, batch = row["step"], row["samples"]
+        self._rows.reached(line, step)
         if self.counts_samples is not None or not step:
             self._write(line, row)
             return
@@ -123,6 +124,7 @@ class EpochBlocks:
 
     def put_rate(self, line: int, row: _Row) -> None:
         """A row of `steps` with the rate of an epoch."""
+        self._rows.reached(line, row["step"])
         self._hold(None, line, row)
 
     def put_epoch(self, start_line: int, line: int, row: _Row) -> None:

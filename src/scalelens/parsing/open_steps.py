@@ -37,7 +37,7 @@ class OpenSteps:
             }
             self.open[whose] = self.rows.part, line.number, row
             framework, origin = self.framework
-            self.rows.steps_line = line.number
+            self.rows.reached(line.number, step)
             self.rows.param("framework", framework, line.number, origin=origin)
         row |= columns
         return row, position

@@ -6,6 +6,7 @@ A reader of a format gets one `Rows` per file and calls
     rows.param("tp", 4, line=3)                          a fact about the run, visible to the file's other formats
     rows.problem(12, "the record is cut", text)          a line of the format that could not be read
     rows.attempt_of(12, step, line.rank, line.location)  which launch printed this record; see parsing/attempts.py
+    rows.reached(12, 10)                                 the training is at step 10, whose row of `steps` comes later
     rows.launched()                                      a header: what follows is another launch
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
@@ -17,7 +18,7 @@ import operator
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,15 @@ _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised f
 _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
+_VALIDATION = "validation"  # the phase of steps that are not of the training
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
+
+
+class _LastStep(NamedTuple):
+    """The last record of training."""
+
+    line: int
+    step: int | None  # None where it names none
 
 
 class Rows:
@@ -64,13 +73,12 @@ class Rows:
         self.assigned: list[Any] = []  # what each column of a CSV or the like is read as
         self.part = 0
         self.params: dict[str, Any] = {}
-        self.step: int | None = None  # the step of the last record, for lines that follow it
         self.attempt = 0
-        self.steps_line = 0  # line of the last record of a step
+        self.last_steps: dict[int, _LastStep] = {}  # by part; `reached` keeps it, and the line of the last one of all
+        self.last_step_line = 0
         self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
         self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
         self.writers = Writers(self._ambiguous)
-        self.last_steps: dict[int, int] = {}  # line of the last record of each part that ended
         self._job: str | None = None  # named by a scheduler or an environment, in this part
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
@@ -94,6 +102,8 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
+        if table == "steps" and row.get("phase") != _VALIDATION:
+            self.reached(line or 0, row.get("step"))
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
@@ -110,6 +120,7 @@ class Rows:
         rows = pa.table({name: _array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
+            self.reached(rows["line"][-1].as_py(), rows["step"][-1].as_py() if "step" in given else None)
         self._facts_of(self.part).add_columns(table, rows)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
         key = table, self.part
@@ -117,6 +128,25 @@ class Rows:
         self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
         if self._columns_bytes[key] >= _ARROW_BATCH_BYTES:
             self._hand_over_columns(*key)
+
+    @property
+    def step(self) -> int | None:
+        """The step of the last record of training in this part, for lines that follow it."""
+        last = self.last_steps.get(self.part)
+        return last.step if last else None
+
+    @step.setter
+    def step(self, step: int | None) -> None:
+        """Format files of users may still set it, as those of version 1.0 did; this goes with the next version."""
+        last = self.last_steps.get(self.part)
+        self.last_steps[self.part] = _LastStep(last.line if last else 0, step)
+
+    def reached(self, line: int, step: int | None) -> None:
+        """The training is at a step.  Each row of `steps` says so; what keeps a row back says it when it is read."""
+        last = self.last_steps.get(self.part)
+        if last is None or line >= last.line:
+            self.last_steps[self.part] = _LastStep(line, step)
+            self.last_step_line = max(self.last_step_line, line)
 
     def metric(
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,
@@ -180,9 +210,8 @@ class Rows:
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another job."""
-        self.last_steps[self.part] = self.steps_line
         self.part += 1
-        self.params, self.step, self.attempt = {}, None, 0
+        self.params, self.attempt = {}, 0
         self.writers, self._job, self._job_over = Writers(self._ambiguous), None, 0
 
     def attempt_of(
@@ -317,7 +346,7 @@ def _is_timed_step(row: Mapping[str, Any]) -> bool:
     """Whether a row of `steps` is of a step or epoch, not of a whole run or of validation, and has a time or a rate."""
     counted = row.get("step") is not None or row.get("epoch") is not None
     timed = row.get("step_s") is not None or row.get("samples_per_s") is not None
-    return counted and timed and row.get("phase") != "validation"
+    return counted and timed and row.get("phase") != _VALIDATION
 
 
 def _array_of(values: Any, kind: pa.DataType, count: int) -> pa.Array:

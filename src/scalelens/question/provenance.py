@@ -46,7 +46,11 @@ def make_provenance(
 
 def comparable(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with 12 digits of each number, since sums over many threads differ in the last; nested values as text."""
-    lists = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List) and not kind.inner.is_nested()]
+    lists = [
+        name
+        for name, kind in rows.schema.items()
+        if isinstance(kind, pl.List) and not (kind.inner.is_nested() or kind.inner == pl.Binary)
+    ]
     others = [
         name for name, kind in rows.schema.items() if name not in lists and (kind.is_nested() or kind == pl.Binary)
     ]

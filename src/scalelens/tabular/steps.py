@@ -175,7 +175,7 @@ class _RowWriter:
         measured = self.measured(record) | self.times(record, now, before)
         if any(value is not None for column, value in measured.items() if column != "samples"):
             rows.add("steps", record.line, **row, phase=phase, **measured)
-        rows.attempt, rows.step = attempt, step
+        rows.attempt = attempt
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
         if named:  # without steps, the number of the epoch distinguishes the rows
