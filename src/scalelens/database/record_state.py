@@ -17,8 +17,8 @@ from scalelens.runs.submissions import SYSTEM, described_results
 from scalelens.warehouse.live import Live, live_of, order
 from scalelens.warehouse.records import CommitRecord, Entry, order_of
 
-# Contents and keys are numbers because there are many rows.  Where two have the same number, more is joined again than
-# is needed.
+# Contents and keys are numbers because there are many rows.  If two have the same number, more is joined again than is
+# needed.
 TIES = pa.schema(
     [("content", pa.uint64()), ("key", pa.uint32()), ("is_offered", pa.bool_()), ("is_sought", pa.bool_())]
 )

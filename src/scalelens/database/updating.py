@@ -78,7 +78,7 @@ def _is_simple(context: UpdateContext, new: Records, entries: list[Entry], names
 def _join_with_ties(begin: set[int], state: State, loader: EntryLoader) -> tuple[set[int], Live, Joined] | None:
     """Joins contents with all that are tied to them; None if these are too many.
 
-    Which ties a content has is known when it was joined, so this is repeated until nobody else is tied to them.
+    The ties of a content are only known after joining it, so this is repeated until nothing else is tied to them.
     """
     tied = begin
     while len(tied) <= MAX_TIED_SHARE * state.tables.tables["files"].num_rows:
@@ -150,8 +150,8 @@ def _files_of(files: pa.Table, contents: Collection[str], others: bool = False) 
     import pyarrow.compute as pc  # slow to load, and only an update needs it
 
     texts = pc.coalesce(files["file_id"], files["path"])
-    found = pc.is_in(texts, value_set=pa.array(list(contents), pa.string()))
-    return files.filter(pc.invert(found) if others else found)
+    are_of_contents = pc.is_in(texts, value_set=pa.array(list(contents), pa.string()))
+    return files.filter(pc.invert(are_of_contents) if others else are_of_contents)
 
 
 def _without(table: pa.Table, column: str, values: Collection[object]) -> pa.Table:

@@ -59,7 +59,7 @@ def attach_captures(runs: list[Run], ties: list[Tie]) -> list[Run]:
             continue
         first = run.parts[0]
         day = min(part.facts.started_at for part in run.parts if part.facts.started_at).toordinal()
-        # Whatever the zones of the two are, a host started on the same day, the one before, or the one after.
+        # In any time zones, the host started on the same day, the day before, or the day after.
         days = [hosts.seek((first.root, nearby), first) for nearby in (day - 1, day, day + 1)]
         if host := _nearest(run, days):
             of_day = next(of_day for of_day in days if host in of_day)
@@ -92,9 +92,9 @@ def _nearest(run: Run, days: list[list[_Host]]) -> _Host | None:
     return nearest[1] if nearest else None
 
 
-# Clocks in two time zones differ by quarters of an hour, so ends are compared by what they are past the last quarter.
-# The hosts of a day are in this order; the two ways from a capture's end through them, as on the face of a clock, meet
-# at half a quarter.
+# Clocks in two time zones differ by quarters of an hour, so ends are compared by their phase, the time since the last
+# quarter.  The hosts of a day are sorted by it, and are searched from the phase of a capture in both directions, as on
+# the face of a clock, up to half a quarter.
 
 
 def _later(hosts: list[_Host], phase: timedelta) -> Iterator[tuple[timedelta, _Host]]:

@@ -37,7 +37,7 @@ class Originals:
         return next((path for path in self._candidates(part) if self._paths.seek(path, part)), None)
 
     def _candidates(self, part: Part) -> list[str]:
-        """Paths of which a part repeats the first that exists."""
+        """Paths of files that a part may repeat; the first that exists counts."""
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
         if results := RESULTS.match(part.path):

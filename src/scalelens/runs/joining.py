@@ -4,16 +4,16 @@ A run is one training job with one configuration.  Two logs that both contain th
 runs, whatever their names say.  Otherwise the first rule that applies decides:
 
 sidecar     a sidecar names the same run for them
-folder      they belong to one JUBE workpackage, in its folders or in JUBE's files beside them, or to one run of MLflow
+folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, or to one MLflow run
 result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root
-folder      they complement each other: logs and traces of several ranks; a power file beside a log, in a folder below
+folder      they complement each other: logs and traces of several ranks; a power file next to a log, in a folder below
             it, or in a folder with the name of the log; power files of one launch
 file        the file is a run of its own
 
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
-its records do not count.  So is a launcher's log of the steps that the ranks log themselves, in whichever folder.
+its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 
@@ -44,7 +44,7 @@ class Joined(NamedTuple):
 
     runs: list[Run]
     described_folders: Mapping[str, str]  # folders that files describe, and for each the folder that stands for its run
-    ties: list[Tie]  # what each file offers to others and seeks
+    ties: list[Tie]  # what each file offers and seeks
 
 
 def runs_of(live: Live) -> list[Run]:
@@ -53,7 +53,7 @@ def runs_of(live: Live) -> list[Run]:
 
 
 def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Joined:
-    """Joins the parts of files to runs.  `described_folders` are needed where `live` is only a part of a warehouse."""
+    """Joins the parts of files to runs.  `described_folders` must be given if `live` is only a part of a warehouse."""
     ties: list[Tie] = []
     all_parts = _parts_of(live)
     parts, twins = _without_twins([part for part in all_parts if not part.results], ties)
@@ -163,9 +163,8 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
 
 def _runs_of_workpackage(group: list[Part], leftovers: list[Part]) -> Iterator[Run]:
     """The run of a JUBE workpackage: one, unless its folders have several logs with the same steps."""
-    is_log = [not part.facts.summary and not part.describes for part in group]
-    logs = [part for part, holds in zip(group, is_log, strict=True) if holds]
-    others = [part for part, holds in zip(group, is_log, strict=True) if not holds]
+    logs = [part for part in group if not part.facts.summary and not part.describes]
+    others = [part for part in group if part.facts.summary or part.describes]
     descriptions = sorted(others, key=lambda part: not part.facts.steps)
     unclear: list[Part] = []
     runs = list(split_by_rank(logs, "folder", unclear))

@@ -11,7 +11,7 @@ SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a f
 
 
 def attach_leftovers(leftovers: list[Part], runs: list[Run], ties: list[Tie]) -> None:
-    """Adds the leftovers to the runs, or runs of their own."""
+    """Adds each leftover to a run, or to the list of runs as a new one."""
     by_folder = Lookup[Run]("folder", ties)
     by_log = Lookup[Run]("log", ties)  # by the path of a log without its suffix
     for run in runs:
@@ -33,7 +33,7 @@ def attach_leftovers(leftovers: list[Part], runs: list[Run], ties: list[Tie]) ->
 
 
 def _runs_nearby(part: Part, by_folder: Lookup[Run], by_log: Lookup[Run]) -> list[Run]:
-    """Runs with a log that has the name of the part's folder, else those in its folder, else those in the one above."""
+    """Runs with a log named like the part's folder; if there are none, those in its folder, then the one above."""
     upper, name = posixpath.split(part.folder)
     return (
         by_log.seek(f"{upper}/{name}", part)

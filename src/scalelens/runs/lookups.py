@@ -1,9 +1,9 @@
 """How the rules of joining find other files: by keys, such as a folder or a job id.
 
-A file offers keys and seeks keys, and each key is recorded as a tie of the file.  So the ties follow from the rules and
-are not written down a second time.  Files that no tie connects, directly or through others, cannot change each other's
-runs: after a commit, only the files that are tied to new ones are joined again.  This holds as long as the rules find
-other files in no other way.  The parts of a run are tied to each other, so the ties of any one of them count for all.
+A file offers keys and seeks keys, and each of them is recorded as a tie of the file.  So the ties follow from the rules
+and are not written down a second time.  Files that no tie connects, directly or through others, cannot change each
+other's runs: after a commit, only the files that are tied to new ones are joined again.  This is true as long as the
+rules find other files in no other way.  The parts of a run are tied to each other, so a tie of one of them is enough.
 """
 
 from collections.abc import Iterator

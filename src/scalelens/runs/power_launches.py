@@ -40,16 +40,14 @@ class _Launch:
 class _Namesakes:
     """Launches whose files have names that differ only in numbers, in the order in which they were found.
 
-    A file goes to the first launch that it fits.  The indexes spare it the comparison with all of them.
+    A file goes to the first launch that it fits.  Eras and ranks make it unnecessary to compare it with all of them.
     """
 
     def __init__(self, files: list[_Launch]) -> None:
         self.launches: list[_Launch] = []
-        self._eras = _without_overlaps(span for launch in files for span in launch.spans)  # none overlaps another
-        self._in_era: dict[tuple[int, bool], list[int]] = defaultdict(
-            list
-        )  # launches by era, and whether they name ranks
-        self._first_free: dict[frozenset[int], int] = {}  # by ranks, the first launch that may have no rank of these
+        self._eras = _without_overlaps(span for launch in files for span in launch.spans)  # times without overlaps
+        self._in_era: dict[tuple[int, bool], list[int]] = defaultdict(list)  # indexes by era and whether it has ranks
+        self._first_free: dict[frozenset[int], int] = {}  # by ranks, the first index that may have none of these
         for launch in files:
             self._add(launch)
 
@@ -76,7 +74,7 @@ class _Namesakes:
         return index
 
     def _first_overlapping(self, new: _Launch) -> int:
-        """The first launch that measured at the same time; where both name ranks, these decide instead."""
+        """The first launch that measured at the same time.  If both name ranks, times do not matter."""
         kinds = (False,) if new.ranks else (False, True)
         near = heapq.merge(*(self._in_era[era, kind] for era in self._eras_of(new) for kind in kinds))
         fitting = (k for k in near if not (new.ranks and self.launches[k].ranks) and self.launches[k].overlaps(new))
@@ -92,12 +90,12 @@ def launches(parts: Iterable[Part]) -> Iterator[Run]:
     for part in parts:
         stem = SENSED_WORDS.sub("", posixpath.basename(part.path))
         files[re.sub(r"[\W_]+", ".", stem).strip(".")].append(part)
-    unnamed = files.pop("", [])  # their names are nothing but words such as power
+    unnamed = files.pop("", [])  # with names such as power.csv
     namesakes: dict[str, list[_Launch]] = defaultdict(list)
     for stem, of_stem in sorted(files.items()):
         namesakes[".".join(re.findall(r"[^\W\d_]+", stem))].append(_Launch(stem, of_stem))
-    found = [launch for of_name in namesakes.values() for launch in _Namesakes(of_name).launches]
-    groups = [launch.parts for launch in sorted(found, key=lambda launch: launch.stem)]
+    named = [launch for of_name in namesakes.values() for launch in _Namesakes(of_name).launches]
+    groups = [launch.parts for launch in sorted(named, key=lambda launch: launch.stem)]
     if len(groups) == 1:
         groups[0].extend(unnamed)
     elif unnamed:
@@ -107,11 +105,11 @@ def launches(parts: Iterable[Part]) -> Iterator[Run]:
 
 
 def _without_overlaps(spans: Iterable[Span]) -> list[Span]:
-    """Spans in their order, those that overlap joined into one."""
-    joined: list[Span] = []
+    """Spans in order, with overlapping ones merged."""
+    merged: list[Span] = []
     for begin, end in sorted(spans):
-        if joined and begin <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            joined.append((begin, end))
-    return joined
+            merged.append((begin, end))
+    return merged
