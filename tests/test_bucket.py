@@ -368,7 +368,7 @@ def test_segments_without_a_record_do_not_count_and_are_removed_after_a_day(
         ingest([logs], store.root)
     left = set(store.names("segments")) - set(before)
     assert left and steps_by_path(store.root) == {"0.log": 5}
-    assert any("belong to no record" in remark for remark in check(store.root).remarks)
+    assert any("belong to no record" in note for note in check(store.root).notes)
     assert gc(store.root) == []
     monkeypatch.setattr(collecting, "ABANDONED_S", -1)
     assert {garbage.path.name for garbage in gc(store.root)} == left

@@ -137,8 +137,8 @@ def test_a_record_with_a_number_that_no_table_holds_is_damaged(home: Path, key: 
 def test_a_removed_newest_record_leaves_segments_without_a_record(home: Path) -> None:
     for name in records(home)[-2:]:
         (home / "_log" / name).unlink()
-    (remark,) = check(home).remarks
-    assert "belong to no record" in remark
+    (note,) = check(home).notes
+    assert "belong to no record" in note
 
 
 @pytest.mark.parametrize("damage", ["flip", "remove"])
@@ -219,4 +219,4 @@ def test_records_without_a_digest_are_read_and_said(home: Path) -> None:
     assert Warehouse(home).live().paths == live.paths
     report = check(home)
     assert report.damages == []
-    assert "3 records" in report.remarks[0] and "carry no checksum" in report.remarks[0]
+    assert "3 records" in report.notes[0] and "carry no checksum" in report.notes[0]

@@ -10,7 +10,7 @@ import pytest
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.warehouse import compact as compacting
-from scalelens.warehouse.files import Folder
+from scalelens.warehouse.files import LocalFiles
 from scalelens.warehouse.gc import gc
 from scalelens.warehouse.log import Warehouse
 from test_warehouse import a_history, everything, records, steps_by_path, write_log
@@ -99,16 +99,16 @@ def test_a_commit_between_the_list_and_the_log_is_seen(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer that slept for a day commits its segments while gc has listed them and not yet read the log."""
-    clock, logs = Folder.clock_ns, write_log(tmp_path / "late" / "late.log", 9).parent
+    clock, logs = LocalFiles.clock_ns, write_log(tmp_path / "late" / "late.log", 9).parent
 
-    def late(files: Folder, folder: Path) -> int:
+    def late(files: LocalFiles, folder: Path) -> int:
         if folder.name == "segments":
             ingest([logs], home, jobs=1)
             for path in folder.glob("*.parquet"):
                 age(path, 2 * DAY_S)
         return clock(files, folder)
 
-    monkeypatch.setattr(Folder, "clock_ns", late)
+    monkeypatch.setattr(LocalFiles, "clock_ns", late)
     gc(home)
     assert steps_by_path(home)["late.log"] == 9
 

@@ -88,7 +88,7 @@ def test_an_altered_cache_is_made_again(home: Path) -> None:
     damaged += [whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :] for at in range(0, len(whole), len(whole) // 40)]
     for content in damaged:
         cache.write_bytes(content)
-        assert opening.loaded(cache) is None
+        assert opening.read_cache(cache) is None
     assert everything(home) == before
     assert caches(home)[0].read_bytes() == whole
 
@@ -113,8 +113,8 @@ def test_the_digest_is_of_all_code_that_understands_records() -> None:
 
 def test_compact_erases_what_was_forgotten_from_the_cache_too(home: Path, tmp_path: Path) -> None:
     everything(home)
-    (kept,) = map(opening.loaded, caches(home))
-    assert kept and any("copy.log" in path for path in opening.state_in(kept).places["path"].to_pylist())
+    (content,) = map(opening.read_cache, caches(home))
+    assert content and any("copy.log" in path for path in opening.state_in(content).entry_records["path"].to_pylist())
     Warehouse(home).forget([str(tmp_path / "logs" / "copy.log")])
     compact(home)
     assert caches(home) == []

@@ -1,16 +1,19 @@
 """What is kept of the records and brought up to date is what all records say, whatever was committed in which order."""
 
 import random
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from scalelens.database import opening, updating
-from scalelens.database.record_state import ALL
+from scalelens.database.record_state import ALL, number_of, tied_to, ties_table
 from scalelens.database.record_tables import record_tables
 from scalelens.parsing.part_facts import PartFacts
-from scalelens.warehouse.live import live_of
+from scalelens.runs.joining import join, runs_of
+from scalelens.runs.run import Run
+from scalelens.warehouse.live import Live, live_of
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry
 
@@ -83,24 +86,91 @@ def commit(chance: random.Random, warehouse: Warehouse, live: list[str]) -> None
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
 def test_an_update_gives_what_all_records_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
-    monkeypatch.setattr(updating, "MOST", 1.0)
+    monkeypatch.setattr(updating, "MAX_TIED_SHARE", 1.0)
     updates = list[bool]()
-    brought = opening.brought_up_to_date
+    update = opening.update_cached_state
     monkeypatch.setattr(
-        opening, "brought_up_to_date", lambda *given: updates.append(bool(state := brought(*given))) or state
+        opening, "update_cached_state", lambda *given: updates.append(bool(state := update(*given))) or state
     )
     for seed in seeds:
         chance, warehouse = random.Random(seed), Warehouse(tmp_path / str(seed))
         warehouse.create()
         for step in range(40):
-            live = list(warehouse.live().providers)
+            contents = list(warehouse.live().providers)
             if chance.random() < 0.05:
                 warehouse.fold(above=0)
-            commit(chance, warehouse, live)
+            commit(chance, warehouse, contents)
             texts = warehouse.texts()
             found = opening.opened(warehouse, texts, ALL)
-            expected = record_tables(live_of(warehouse.records(texts)), ALL)
+            live = live_of(warehouse.records(texts))
+            expected = record_tables(live, runs_of(live), ALL)
             for name, table in expected.tables.items():
                 assert found.tables[name].to_pylist() == table.to_pylist(), (seed, step, name)
             assert (found.labels, found.batches) == (expected.labels, expected.batches), (seed, step)
     assert sum(updates) > 0.3 * len(updates), sum(updates) / len(updates)
+
+
+def test_a_description_that_has_another_path_now_describes_other_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workpackages of JUBE have configurations with the same bytes, and the first of them goes."""
+    monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
+    monkeypatch.setattr(updating, "MAX_TIED_SHARE", 1.0)
+    warehouse = Warehouse(tmp_path / "w")
+    warehouse.create()
+    log, params = PartFacts({"steps": 9}, {"None": (1, 9)}), PartFacts({"params": 9}, folders=["."])
+    entries = [
+        Entry("/s/b/configuration.xml", "/s", "c" * 64, "b", parts={0: params}),
+        Entry("/s/a/configuration.xml", "/s", "c" * 64, status="duplicate"),
+        Entry("/s/a/work/stdout", "/s", "1" * 64, "b", parts={0: log}),
+        Entry("/s/b/work/stdout", "/s", "2" * 64, "b", parts={0: log}),
+    ]
+    warehouse.commit([Batch("b", {"steps": 9}, ["c" * 64, "1" * 64, "2" * 64])], entries)
+    assert run_of_configuration(warehouse) == "1" * 12
+    warehouse.forget(["/s/a/configuration.xml"])
+    assert run_of_configuration(warehouse) == "2" * 12
+
+
+def run_of_configuration(warehouse: Warehouse) -> str:
+    members = opening.opened(warehouse, warehouse.texts(), ALL).tables["members"].to_pylist()
+    (run_id,) = (row["run_id"] for row in members if row["file_id"] == "c" * 64)
+    return str(run_id)
+
+
+@pytest.mark.parametrize("seeds", [range(200), pytest.param(range(200, 20_000), marks=pytest.mark.slow)])
+def test_contents_that_are_tied_have_the_same_runs_without_all_others(seeds: range) -> None:
+    """Joining them alone is enough, so nothing but the ties decides what a commit can change."""
+    joined_alone = 0
+    for seed in seeds:
+        chance = random.Random(seed)
+        paths = [f"{chance.choice(FOLDERS)}/{chance.choice(NAMES)}" for _ in range(chance.choice([5, 20, 60]))]
+        entries = {path: Entry(path, chance.choice(["/s", "/s/a"]), f"{k:064x}", "b") for k, path in enumerate(paths)}
+        for path, entry in entries.items():
+            entry.formats = ["mllog"] if "result_" in path else ["megatron"]
+            entry.parts = {part: facts(chance) for part in range(chance.choice([1, 1, 1, 2]))}
+            if chance.random() < 0.05:
+                entry.parts[0].folders = [chance.choice(["b", "../c", "d"])]
+        everything = join(live_with(entries))
+        content_of = {number_of(entry.file_id): path for path, entry in entries.items()}
+        ties = ties_table(everything.ties)
+        left = set(content_of)
+        while left:
+            tied = tied_to({min(left)}, ties)
+            alone = join(
+                live_with({content_of[number]: entries[content_of[number]] for number in tied}),
+                everything.described_folders,
+            )
+            ids = {entries[content_of[number]].file_id for number in tied}
+            assert parts_of(alone.runs) == parts_of(run for run in everything.runs if run.parts[0].file_id in ids), seed
+            joined_alone += len(tied) < len(entries)
+            left -= tied
+    assert joined_alone > len(seeds)
+
+
+def live_with(entries: dict[str, Entry]) -> Live:
+    return Live(entries, {entry.file_id: entry for entry in entries.values()}, {}, [])
+
+
+def parts_of(runs: Iterable[Run]) -> list[list[tuple[str, int, str]]]:
+    """Path, number and reason of the parts of each run."""
+    return [[(part.path, part.part, why) for part, why in zip(run.parts, run.reasons, strict=True)] for run in runs]

@@ -773,6 +773,11 @@ def runs(files: dict[str, dict[str, Any]], roots: dict[str, str] | None = None) 
     return runs_of(Live({entry.path: entry for entry in entries}, {entry.file_id: entry for entry in entries}, {}, []))
 
 
+def reasons(run: Run) -> dict[str, str]:
+    """The rule that joined each file, by its path."""
+    return {part.path: reason for part, reason in zip(run.parts, run.reasons, strict=True)}
+
+
 def names(found: list[Run]) -> list[list[str]]:
     """Files by run."""
     return sorted(sorted(part.path.removeprefix("/r/") for part in run.parts) for run in found)
@@ -785,7 +790,7 @@ def test_the_launchers_log_of_the_ranks_steps_is_of_their_run() -> None:
     ranks = {"a/rank0.log": steps_of(0, **utc), "a/rank1.log": steps_of(1, **utc), "a/trace_rank0.json": trace_of(0)}
     (run,) = runs({**ranks, "a/job.out": steps_of(None, steps=(1, 4), **local)})
     assert run.parts[0].path == "/r/a/rank0.log"
-    assert [run.why_of(part) for part in run.parts if part.path.endswith("job.out")] == ["twin"]
+    assert reasons(run)["/r/a/job.out"] == "twin"
     assert len(runs({"a/rank0.log": steps_of(0, **utc), "a/job.out": steps_of(None, **local)})) == 1
     for other in (steps_of(None, steps=(1, 6), **local), steps_of(None, **later), steps_of(None)):
         assert len(runs({**ranks, "a/job.out": other})) == 3
@@ -798,7 +803,7 @@ def test_every_copy_of_what_the_launcher_printed_is_of_the_ranks_run_in_whicheve
     printed = steps_of(None, **times, settings=sizes | model)
     for copies in (["a/job.out", "a/other.out"], ["a/job.out", "slurm.out"], ["out/slurm.out"]):
         (run,) = runs({**ranks, **dict.fromkeys(copies, printed)})
-        assert [run.why_of(part) for part in run.parts if part.path.endswith(".out")] == ["twin"] * len(copies)
+        assert [reasons(run)[f"/r/{path}"] for path in copies] == ["twin"] * len(copies)
     other_size = steps_of(None, **times, settings={**sizes, "devices": "4"})
     other_job = {"slurm.out": printed | {"job_id": "77"}} | {k: v | {"job_id": "78"} for k, v in ranks.items()}
     twice = {**ranks, **{path.replace("a/", "b/"): facts for path, facts in ranks.items()}, "slurm.out": printed}
@@ -867,10 +872,8 @@ def test_folders_are_runs_of_their_own() -> None:
 
 def test_a_log_and_its_twin_in_json_are_one_run() -> None:
     (run,) = runs({"a/20260506.log": steps_of(None), "a/20260506.log.json": steps_of(None)})
-    assert [(part.path, run.why_of(part)) for part in run.parts] == [
-        ("/r/a/20260506.log", "file"),
-        ("/r/a/20260506.log.json", "twin"),
-    ]
+    assert reasons(run) == {"/r/a/20260506.log": "file", "/r/a/20260506.log.json": "twin"}
+    assert run.parts[0].path == "/r/a/20260506.log"
     assert run.name == "20260506"
     found = runs({"a/one.log": power(), "a/one.log.json": steps_of(None)})  # the text holds no steps
     assert [run.why for run in found] == ["folder"]
@@ -886,7 +889,7 @@ def test_the_files_of_a_hugging_face_trainer_are_one_run() -> None:
         (results, "a/all_results.json"),
     ):
         (run,) = runs(held)
-        whys = {part.path.removeprefix("/r/"): run.why_of(part) for part in run.parts}
+        whys = {path.removeprefix("/r/"): reason for path, reason in reasons(run).items()}
         assert [path for path, why in whys.items() if why != "twin"] == [first]
         assert whys.keys() == held.keys()
     assert run.name == "a"

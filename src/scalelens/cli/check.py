@@ -30,8 +30,8 @@ def check(
     report = checking.check(warehouse, quick)
     for damage in report.damages:
         typer.echo(visible(damage))
-    for remark in report.remarks:
-        errors.print(remark, markup=False)
+    for note in report.notes:
+        errors.print(note, markup=False)
     found = f"{len(report.damages)} damaged or missing" if report.damages else "no damage"
     errors.print(f"{report.records} records and {report.segments} segments: {found}")
     if report.damages:

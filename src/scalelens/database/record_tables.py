@@ -1,4 +1,4 @@
-"""Makes the tables that follow from the commit records alone: files, members, and facts about runs and names."""
+"""Tables that follow from the commit records alone: files, members, and facts about runs and in names."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -8,7 +8,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from scalelens.runs.joining import runs_of, sidecars_of
+from scalelens.runs.joining import sidecars_of
 from scalelens.runs.path_facts import facts_of
 from scalelens.runs.run import Run
 from scalelens.runs.templates import FACT_KINDS
@@ -32,7 +32,7 @@ TABLES: dict[str, tuple[tuple[Column, ...], str]] = {
     "_sidecar_params": ((RUN_ID, *STORED["params"]), "params"),
     "_sidecar_problems": (STORED["problems"], "problems"),
 }
-# Columns that give the rows of each table an order of their own, whichever way they came there.
+# Columns by which the rows of each table are sorted, so that their order does not depend on how they came there.
 ORDERS = {
     "members": ("run_id", "file_id", "part"),
     "files": ("path", "file_id"),
@@ -45,7 +45,7 @@ LABELS = pa.schema([("run_id", pa.string()), ("key", pa.string()), ("is_int", pa
 
 
 class LiveBatch(msgspec.Struct, frozen=True):
-    """Segments with rows that count, and the contents in them: those that count, and those that do not."""
+    """Segments with rows that count, and which of the contents in them do and do not count."""
 
     id: str
     tables: list[str]
@@ -55,35 +55,34 @@ class LiveBatch(msgspec.Struct, frozen=True):
 
 
 class RecordTables(NamedTuple):
-    """All that connecting needs of the records."""
+    """All that a connection needs from the records."""
 
     tables: dict[str, pa.Table]
-    label_values: pa.Table  # by run, the labels that sidecars give, and whether each is a whole number
+    label_values: pa.Table  # by run, the labels in sidecars, and whether each is an integer
     batches: list[LiveBatch]
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels and the SQL type of each: BIGINT where every sidecar gives a whole number."""
+        """Labels and the SQL type of each: BIGINT if every sidecar gives an integer."""
         types: dict[str, str] = {}
         for name, is_int in zip(*(self.label_values[column].to_pylist() for column in ("key", "is_int")), strict=True):
             types[name] = "BIGINT" if is_int and types.get(name, "BIGINT") == "BIGINT" else "VARCHAR"
         return types
 
 
-def record_tables(live: Live, needed: set[str]) -> RecordTables:
-    """Makes `members`, and the other tables that those of `needed` are made of."""
-    runs = runs_of(live)
-    params_of_sidecars = list(sidecar_params(runs, live))
+def record_tables(live: Live, runs: list[Run], needed: set[str]) -> RecordTables:
+    """The record tables that those of `needed` are made of, from what counts and its runs."""
+    params_of_sidecars = list(_sidecar_params(runs, live))
     rows_of: dict[str, Callable[[], Iterable[Row]]] = {
-        "members": lambda: members(runs),
-        "files": lambda: files(live),
-        "_run_basics": lambda: run_basics(runs),
-        "_path_params": lambda: path_params(runs),
+        "members": lambda: _members(runs),
+        "files": lambda: _files(live),
+        "_run_basics": lambda: _run_basics(runs),
+        "_path_params": lambda: _path_params(runs),
         "_sidecar_params": lambda: params_of_sidecars,
-        "_sidecar_problems": lambda: sidecar_problems(live),
+        "_sidecar_problems": lambda: _sidecar_problems(live),
     }
     tables = {
-        name: pa.Table.from_pylist(sorted(rows_of[name](), key=place_in(name)), schema=schema(columns))
+        name: pa.Table.from_pylist(sorted(rows_of[name](), key=_sort_key_of(name)), schema=schema(columns))
         for name, (columns, part_of) in TABLES.items()
         if part_of in needed
     }
@@ -91,25 +90,25 @@ def record_tables(live: Live, needed: set[str]) -> RecordTables:
     return RecordTables(tables, labels, live_batches(live))
 
 
-def place_in(name: str) -> Callable[[Row], list[Any]]:
-    """What sorts the rows of a table as Arrow does, NULL last; to load Arrow's own sort takes longer than this."""
+def _sort_key_of(name: str) -> Callable[[Row], list[Any]]:
+    """Sorts the rows of a table as Arrow does, NULL last; loading Arrow's own sort takes longer than this."""
     return lambda row: [(row[column] is None, row[column]) for column in ORDERS[name]]
 
 
 def in_order(name: str, table: pa.Table) -> pa.Table:
-    """The rows of a table in its own order."""
+    """A table sorted by its columns in ORDERS."""
     return table.sort_by([(column, "ascending") for column in ORDERS[name]])
 
 
 def create_record_tables(connection: duckdb.DuckDBPyConnection, records: RecordTables, needed: set[str]) -> None:
-    """Makes the tables in DuckDB, as far as they are needed."""
+    """Creates the tables in DuckDB, as far as they are needed."""
     for name, (_, part_of) in TABLES.items():
         if part_of in needed:
             connection.from_arrow(records.tables[name]).create(name)
 
 
 def live_batches(live: Live) -> list[LiveBatch]:
-    """Batches that hold rows which count."""
+    """Batches with rows that count."""
     contents: dict[str, set[str]] = defaultdict(set)  # by batch
     for file_id, entry in live.providers.items():
         contents[entry.batch].add(file_id)
@@ -126,7 +125,7 @@ def live_batches(live: Live) -> list[LiveBatch]:
     ]
 
 
-def files(live: Live) -> Iterator[Row]:
+def _files(live: Live) -> Iterator[Row]:
     """One row per content, with all its paths."""
     paths = defaultdict(list)
     for path, entry in sorted(live.paths.items()):
@@ -141,14 +140,14 @@ def files(live: Live) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def members(runs: list[Run]) -> Iterator[Row]:
+def _members(runs: list[Run]) -> Iterator[Row]:
     """Which run each part of each file belongs to."""
     for run in runs:
-        for part in run.parts:
-            yield {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": run.why_of(part)}
+        for part, reason in zip(run.parts, run.reasons, strict=True):
+            yield {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": reason}
 
 
-def run_basics(runs: list[Run]) -> Iterator[Row]:
+def _run_basics(runs: list[Run]) -> Iterator[Row]:
     """The columns of `runs` that are not facts of `params`."""
     for run in runs:
         outcome, outcome_line = run.outcome
@@ -161,17 +160,17 @@ def run_basics(runs: list[Run]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def path_params(runs: list[Run]) -> Iterator[Row]:
-    """Facts in the names of folders and files, of runs that have steps."""
+def _path_params(runs: list[Run]) -> Iterator[Row]:
+    """Facts in the names of folders and files, for runs with steps."""
     for run in runs:
         part = run.parts[0]
-        stated = next((said for other in run.parts if (said := other.facts.settings.get("devices"))), None)
+        stated = next((count for other in run.parts if (count := other.facts.settings.get("devices"))), None)
         for key, value in facts_of(part.path, part.root, stated).items() if part.facts.steps else ():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
 
 
-def sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
-    """Facts and labels that sidecars give each run."""
+def _sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
+    """Facts and labels from sidecars, by run."""
     for run in runs:
         for key, statement in run.statements.items():
             yield {
@@ -180,7 +179,7 @@ def sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def sidecar_problems(live: Live) -> Iterator[Row]:
+def _sidecar_problems(live: Live) -> Iterator[Row]:
     """What is wrong with the sidecars."""
     for fault in sidecars_of(live).faults:
         yield {

@@ -1,1 +1,1 @@
-"""Which parts of files are one run, and what is known of it."""
+"""Which parts of files are one run, and what is known about it."""

@@ -1,8 +1,8 @@
 """Facts about a run in the names of its files and folders: `hpg.dgxb200x8.n2`, `V100-LOG`, `tp4_pp2`, `static1050`.
 
-The name nearest to the file wins over the names above it.  Whatever a log says wins over all names.  A name that says
-two things (`a100_vs_v100`) says nothing, and no name above it does.  Nor does one stand that cannot be true beside the
-number of devices that a log states: `n1024` may count devices.
+The name nearest to the file takes precedence over the names above it, and a log over all names.  A name with two values
+(`a100_vs_v100`) gives none, and neither do the names above it.  A count that contradicts the number of devices in a log
+is ignored: `n1024` may count devices.
 """
 
 import functools
@@ -10,7 +10,7 @@ import re
 
 from scalelens import catalog
 
-# Names of devices: what stands before an `x4` may also be the model number of a machine (XE8545x4).
+# Names of devices: the text before an `x4` may also be the model number of a machine (XE8545x4).
 DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
 NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])n(\d{1,5})c(\d{1,3})(?![a-z0-9])"), ("nodes", "devices_per_node")),
@@ -20,10 +20,10 @@ NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])gpus?[x_-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?gpus?(?![a-z0-9])"), ("devices",)),
 )
-# What the catalog's names of devices begin with: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is rather a maximum.
+# How names of devices in the catalog begin: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is more likely a maximum.
 FAMILY = re.compile(r"\b(?!Max\b)([A-Za-z]{1,5}) ?(\d{1,4}[A-Z]?)\b")
 FORM = r"(?:[-_ ]?(?:sxm\d?|pcie|nvl|oam|gcd|\d{2,3}gb))*"
-BATCH_OR_DEVICE = "b200"  # by itself rather a batch size
+BATCH_OR_DEVICE = "b200"  # by itself more likely a batch size
 SPLIT = re.compile(r"(?<![a-z0-9])(?:(?:tp|pp|dp)[-_=]?\d{1,4}[-_]?)+(?![a-z0-9])")
 SPLIT_PART = re.compile(r"(tp|pp|dp)[-_=]?(\d+)")
 LARGEST_PP = 64  # llama.cpp's pp512 is a prompt of 512 tokens
@@ -32,7 +32,7 @@ CLOCK = re.compile(
     r"(?<![a-z0-9])((?:(?:gpu|sm|core|freq|clk|clock|static)[-_=]?)*)([1-9]\d{2,3})[-_]?(mhz)?(?![a-z0-9])"
 )
 NAMED_CLOCK = re.compile(r"(?:static|freq|(?:clk|clock)[-_=]?)\Z")
-# Behind these a clock is another one's, or tells how often something is done.
+# After these words, a number is the clock of something else, or says how often something happens.
 OF_ANOTHER = re.compile(r"(?:cpu|mem|memory|hbm|dram|uncore|log|print|save|eval|val|test|ckpt|checkpoint)[^a-z]*\Z")
 CLOCKS_MHZ = range(100, 4001)
 YEARS = range(2010, 2041)
@@ -41,29 +41,29 @@ SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
 
 
 def facts_of(path: str, root: str, devices: str | None = None) -> dict[str, str]:
-    """Facts in the names of a path, from the ingested folder's own name downwards; `devices` is what a log states."""
+    """Facts in the names of a path, from the name of the ingested folder on; `devices` is what a log states."""
     above = root.rstrip("/").rpartition("/")[0]
     names = path.removeprefix(above).lower().strip("/").split("/")
     facts: dict[str, str] = {}
     for name in reversed(names):
         for pattern, keys in NAME_PATTERNS:
-            if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are numbers, not counts
+            if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are not counts
                 for key, value in zip(keys, match.groups(), strict=True):
                     facts.setdefault(key, str(int(value)))
     if devices and devices.isdecimal():
-        facts = without_contradictions(facts, int(devices), spelled=any("node" in name for name in names))
+        facts = _without_contradictions(facts, int(devices), spelled=any("node" in name for name in names))
     if "devices" not in facts and {"nodes", "devices_per_node"} <= facts.keys():
         facts["devices"] = str(int(facts["nodes"]) * int(facts["devices_per_node"]))
     settings: dict[str, set[str]] = {}
     for name in reversed(names):
-        settings = {**settings_in(name), **settings}
+        settings = {**_settings_in(name), **settings}
     return facts | {key: value for key, values in settings.items() if len(values) == 1 for value in values if value}
 
 
-def without_contradictions(facts: dict[str, str], devices: int, spelled: bool) -> dict[str, str]:
-    """The facts less the counts that a job on so many devices cannot have.
+def _without_contradictions(facts: dict[str, str], devices: int, spelled: bool) -> dict[str, str]:
+    """The facts without counts that a job on so many devices cannot have.
 
-    `n4` of a job on 4 devices may count either; where the name spells `node`, there is one device in each.
+    `n4` of a job on 4 devices may count nodes or devices; if a name contains `node`, each node has one device.
     """
     nodes, on_each = (int(facts.get(key, 0)) for key in ("nodes", "devices_per_node"))
     wrong = {"devices_per_node"} if on_each > devices else set()
@@ -74,13 +74,13 @@ def without_contradictions(facts: dict[str, str], devices: int, spelled: bool) -
     return {key: value for key, value in facts.items() if key not in wrong}
 
 
-def settings_in(name: str) -> dict[str, set[str]]:
-    """Settings that a name in lower case may say, each with every value that it names."""
+def _settings_in(name: str) -> dict[str, set[str]]:
+    """Settings in a lower-case name, each with all values that the name has for it."""
     settings = {
-        "device_model": devices_in(name),
-        "precision": precisions_in(name),
-        "seq_length": lengths_in(name),
-        "device_clock_mhz": clocks_in(name),
+        "device_model": _devices_in(name),
+        "precision": _precisions_in(name),
+        "seq_length": _lengths_in(name),
+        "device_clock_mhz": _clocks_in(name),
     }
     for split in SPLIT.finditer(name):
         for key, size in SPLIT_PART.findall(split[0]):
@@ -89,28 +89,28 @@ def settings_in(name: str) -> dict[str, set[str]]:
     return {key: values for key, values in settings.items() if values}
 
 
-def devices_in(name: str) -> set[str]:
-    """Models of devices, so written that the catalog's patterns know them: `V100`, `A100-SXM4-80GB`, `RTX 4090`."""
+def _devices_in(name: str) -> set[str]:
+    """Models of devices, written so that the catalog's patterns match: `V100`, `A100-SXM4-80GB`, `RTX 4090`."""
     devices = set()
-    for match in device_pattern().finditer(name):
+    for match in _device_pattern().finditer(name):
         maker, family, form, count = match.groups()
         if family != BATCH_OR_DEVICE or maker or form or count:
-            model = families()[re.sub(r"[-_ ]", "", family)]
+            model = _families()[re.sub(r"[-_ ]", "", family)]
             devices.add("-".join([model, *re.findall(r"[a-z]+\d?|\d+gb", form)]).upper())
     return devices
 
 
 @functools.cache
-def families() -> dict[str, str]:
-    """Families of the catalog's devices: `rtx4090` is RTX 4090."""
+def _families() -> dict[str, str]:
+    """Families of the devices in the catalog: `rtx4090` is RTX 4090."""
     matches = (FAMILY.search(row["device"]) for row in catalog.rows("devices_catalog"))
     return {(match[1] + match[2]).lower(): match[0] for match in matches if match}
 
 
 @functools.cache
-def device_pattern() -> re.Pattern[str]:
-    """A device of the catalog by its family: not within another word, but behind `dgx`, `8x` and `XE8545x4`."""
-    names = (name.lower().replace(" ", "[-_ ]?") for name in families().values())
+def _device_pattern() -> re.Pattern[str]:
+    """A device of the catalog by its family: not within another word, but after `dgx`, `8x` and `XE8545x4`."""
+    names = (name.lower().replace(" ", "[-_ ]?") for name in _families().values())
     longest_first = "|".join(sorted(names, key=lambda name: (-len(name), name)))
     return re.compile(
         r"(?:(?<![a-z0-9])(?:(dgx|hgx|nvidia|amd)[-_ ]?|\d{1,4}x?)?|(?<=x\d))"
@@ -118,21 +118,21 @@ def device_pattern() -> re.Pattern[str]:
     )
 
 
-def precisions_in(name: str) -> set[str]:
-    """Number formats, `` for one that is switched off.  `amp` beside the format that it mixes in is that format."""
+def _precisions_in(name: str) -> set[str]:
+    """Number formats; an empty text if one is switched off.  `amp` with the format that it uses is that format."""
     precisions = {
         "" if match[1] or SWITCHED_OFF.match(name, match.end()) else match[2] for match in PRECISION.finditer(name)
     }
     return precisions - {"amp"} if len(precisions & {"fp16", "bf16"}) == 1 and len(precisions) == 2 else precisions
 
 
-def lengths_in(name: str) -> set[str]:
-    """Sequence lengths.  Without `len`, a number that is not a multiple of 64 may count sequences."""
+def _lengths_in(name: str) -> set[str]:
+    """Sequence lengths.  Without `len`, a number that is not a multiple of 64 may be a number of sequences."""
     return {length for named, length in SEQUENCE.findall(name) if named or int(length) % 64 == 0}
 
 
-def clocks_in(name: str) -> set[str]:
-    """Clocks that devices are held at.  Without `mhz` a number may be a year, a loss scale or a count of steps."""
+def _clocks_in(name: str) -> set[str]:
+    """Clocks that devices are locked to.  Without `mhz`, a number may be a year, a loss scale or a number of steps."""
     clocks = set()
     for match in CLOCK.finditer(name):
         words, clock = match[1], int(match[2])

@@ -1,26 +1,27 @@
-"""`scalelens.toml`, the sidecar: what a user says about the logs in its folder and below that the logs do not say.
+"""`scalelens.toml`, the sidecar: facts about the logs in its folder and below that the logs do not contain.
 
     templates = ["{system}/{precision}/n{nodes}"]            facts and labels in the names of folders and files
-    runs = ["logs/train-{job}.out", "power/{job}/*"]         files whose named parts are equal are one run
-    tz = "Europe/Berlin"                                     zone of times that name none
+    runs = ["logs/train-{job}.out", "power/{job}/*"]         files with equal named parts are one run
+    tz = "Europe/Berlin"                                     zone of times without one
     [facts]                                                  columns of `runs`
     devices_per_node = 8
     [labels]                                                 anything else
     cooling = "water"
-    [numbers]                                                for `scalelens numbers`; nothing here reads them
+    [numbers]                                                for `scalelens numbers`; not read here
     effFull = "scaling.efficiency[devices=256]"
     [figure.scaling]                                         settings of a figure; `plot` reads and checks them
     width = "ieee-single"
 
-Paths are relative to the sidecar's folder.  Of several sidecars above a file the nearest wins, key by key.  Within one
-a template wins over [facts] and [labels].  What cannot be understood is a fault with its line; the rest counts.
+Paths are relative to the sidecar's folder.  If several sidecars are above a file, the nearest takes precedence, key by
+key.  Within one, a template takes precedence over [facts] and [labels].  A line that cannot be understood is a fault;
+the rest counts.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scalelens.runs.sidecar_values import fact_text, in_message, is_zone, label_text, normalised, suggestion
+from scalelens.runs.sidecar_values import fact_text, in_message, is_zone, label_text, normalized, suggestion
 from scalelens.runs.templates import Template, compiled
 
 SIDECAR_NAME = "scalelens.toml"
@@ -28,7 +29,7 @@ SIDECAR_LIMIT_BYTES = 1 << 20
 KEYS = ("templates", "runs", "tz", "facts", "labels", "numbers", "figure")
 IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
-Complain = Callable[[int, str], None]  # called with a line and what is wrong with it
+AddFault = Callable[[int, str], None]  # takes a line and what is wrong with it
 
 
 class Fault(NamedTuple):
@@ -47,7 +48,7 @@ class Statement(NamedTuple):
     """A fact or label, and the sidecar and line that state it."""
 
     value: str
-    is_int: bool  # written as a whole number
+    is_int: bool  # written as an integer
     path: str
     line: int
     origin: str = "sidecar"
@@ -66,13 +67,13 @@ class Sidecar(NamedTuple):
     path: str
     templates: tuple[Template, ...] = ()
     runs: tuple[Template, ...] = ()
-    always: Mapping[str, Statement] = {}  # facts and labels that hold for all files
+    always: Mapping[str, Statement] = {}  # facts and labels of all files
     zone: str | None = None
     figures: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def statement_count(self) -> int:
-        """How many templates, facts and labels it has; the time zone counts too."""
+        """Number of templates, facts and labels; the time zone counts as one."""
         return len(self.templates) + len(self.runs) + len(self.always) + bool(self.zone)
 
     @property
@@ -93,14 +94,14 @@ class Sidecar(NamedTuple):
         """Facts and labels of a file."""
         template, values = self.fit(path) or (None, {})
         in_path = {
-            name: Statement(normalised(name, value), template.kinds[name] in ("int", "count"), self.path, template.line)
+            name: Statement(normalized(name, value), template.kinds[name] in ("int", "count"), self.path, template.line)
             for name, value in values.items()
             if template
         }
         return {**self.always, **in_path}
 
     def run_of(self, path: str) -> NamedRun | None:
-        """What identifies the run of a file, None where no template of `runs` fits it."""
+        """What identifies the run of a file; None if no template of `runs` fits it."""
         inside = self.inside(path)
         fits = (template.match(inside) for template in self.runs)
         values = next((values for values in fits if values is not None), None)
@@ -126,19 +127,19 @@ class Sidecars:
                 yield sidecar
 
     def statements_on(self, path: str) -> dict[str, Statement]:
-        """Facts and labels of a file; for each the nearest sidecar wins."""
+        """Facts and labels of a file, each from the nearest sidecar that has it."""
         statements: dict[str, Statement] = {}
         for sidecar in self.over(path):
             statements = {**sidecar.statements_on(path), **statements}
         return statements
 
     def run_of(self, path: str) -> NamedRun | None:
-        """What identifies the run of a file, by the nearest sidecar that does."""
+        """What identifies the run of a file, from the nearest sidecar that does."""
         runs = (sidecar.run_of(path) for sidecar in self.over(path))
         return next((run for run in runs if run is not None), None)
 
     def zone_of(self, path: str) -> str | None:
-        """Zone of the naive times of a file."""
+        """Time zone for times of a file that have none."""
         return next((sidecar.zone for sidecar in self.over(path) if sidecar.zone), None)
 
 
@@ -158,37 +159,38 @@ def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
             raise ValueError("it is larger than 1 MB")
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        at = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
-        fault(int(at[1] or len(lines)) if at else 1, "not TOML: " + (str(error)[: at.start()] if at else str(error)))
+        where = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+        reason = str(error)[: where.start()] if where else str(error)
+        fault(int(where[1] or len(lines)) if where else 1, f"not TOML: {reason}")
     for key in content:
         if key not in KEYS:
-            fault(line_of(lines, key), f"'{key}' is not a key of a sidecar; {suggestion(key, KEYS)}")
+            fault(_line_of(lines, key), f"'{key}' is not a key of a sidecar; {suggestion(key, KEYS)}")
     zone = content.get("tz")
     if zone is not None and not is_zone(zone):
-        fault(line_of(lines, "tz"), f"there is no time zone {in_message(zone)}; name one such as Europe/Berlin or UTC")
+        fault(_line_of(lines, "tz"), f"there is no time zone {in_message(zone)}; name one such as Europe/Berlin or UTC")
         zone = None
-    templates, runs = (templates_of(content.get(key, []), key, lines, fault) for key in ("templates", "runs"))
+    templates, runs = (_templates_of(content.get(key, []), key, lines, fault) for key in ("templates", "runs"))
     always = {
         key: Statement(value, is_int, path, line)
         for table in ("facts", "labels")
-        for key, value, is_int, line in constants_of(content.get(table, {}), table, lines, fault)
+        for key, value, is_int, line in _constants_of(content.get(table, {}), table, lines, fault)
     }
     figures = content.get("figure", {})
     if not isinstance(figures, dict) or not all(isinstance(table, dict) for table in figures.values()):
-        fault(line_of(lines, "figure"), "figure is not a table of tables; write [figure.NAME]")
+        fault(_line_of(lines, "figure"), "figure is not a table of tables; write [figure.NAME]")
         figures = {}
     return Sidecar(path, tuple(templates), tuple(runs), always, zone, figures), faults
 
 
-def templates_of(given: Any, key: str, lines: list[str], fault: Complain) -> list[Template]:
+def _templates_of(given: Any, key: str, lines: list[str], fault: AddFault) -> list[Template]:
     """Templates of the list `key`."""
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        fault(line_of(lines, key), f'{key} is not a list of texts; write {key} = ["..."]')
+        fault(_line_of(lines, key), f'{key} is not a list of texts; write {key} = ["..."]')
         return []
     templates = []
     for text in given:
         holding = (k for k, line in enumerate(lines, 1) if text and text in line and line.lstrip()[:1] != "#")
-        line = next(holding, line_of(lines, key))
+        line = next(holding, _line_of(lines, key))
         try:
             templates.append(compiled(text, line))
         except ValueError as error:
@@ -196,13 +198,13 @@ def templates_of(given: Any, key: str, lines: list[str], fault: Complain) -> lis
     return templates
 
 
-def constants_of(given: Any, table: str, lines: list[str], fault: Complain) -> Iterator[tuple[str, str, bool, int]]:
-    """Facts or labels of a table: name, value as text, whether it is a whole number, line."""
+def _constants_of(given: Any, table: str, lines: list[str], fault: AddFault) -> Iterator[tuple[str, str, bool, int]]:
+    """Facts or labels in a table: name, value as text, whether it is an integer, line."""
     if not isinstance(given, dict):
-        fault(line_of(lines, table), f"{table} is not a table; write [{table}], and key = value below it")
+        fault(_line_of(lines, table), f"{table} is not a table; write [{table}], and key = value below it")
         return
     for key, value in given.items():
-        line = line_of(lines, key, table)
+        line = _line_of(lines, key, table)
         try:
             text = fact_text(key, value) if table == "facts" else label_text(key, value)
             yield key, text, isinstance(value, int) and not isinstance(value, bool), line
@@ -210,8 +212,8 @@ def constants_of(given: Any, table: str, lines: list[str], fault: Complain) -> I
             fault(line, str(error))
 
 
-def line_of(lines: list[str], key: str, table: str = "") -> int:
-    """Line of a key, found by search because tomllib does not tell lines."""
+def _line_of(lines: list[str], key: str, table: str = "") -> int:
+    """Line of a key, found by a search because tomllib does not report lines."""
     inside = ""
     word = re.escape(key)
     for number, line in enumerate(lines, 1):
@@ -222,4 +224,4 @@ def line_of(lines: list[str], key: str, table: str = "") -> int:
         elif inside == table and re.match(rf"\s*[\"']?{word}[\"']?\s*[=.]", line):
             return number
     named = (k for k, line in enumerate(lines, 1) if re.search(rf"(?<!\w){word}(?!\w)", line.partition("#")[0]))
-    return next(named, line_of(lines, table) if table else 1)
+    return next(named, _line_of(lines, table) if table else 1)

@@ -1,4 +1,4 @@
-"""What the values of a sidecar may be: facts, labels, time zones.  The command line is held to the same rules."""
+"""Which values a sidecar may have: facts, labels, time zones.  The same rules apply to the command line."""
 
 import difflib
 from datetime import date, datetime, time
@@ -10,7 +10,7 @@ LARGEST_COUNT = 10**9 - 1
 
 
 def fact_text(key: str, value: Any) -> str:
-    """Value of a fact as text.  Raises ValueError where the fact cannot have this value."""
+    """Value of a fact as text.  Raises ValueError if the fact cannot have this value."""
     if key not in FACT_KINDS:
         raise ValueError(f"'{key}' is not a fact; {suggestion(key, tuple(FACT_KINDS))}, or put it under [labels]")
     kind = FACT_KINDS[key]
@@ -20,7 +20,7 @@ def fact_text(key: str, value: Any) -> str:
             raise ValueError(f'{key} is not a text: {in_message(value)}; write {key} = "..."')
         if key in WORDS and value not in WORDS[key]:
             raise ValueError(f"{key} is {in_message(value)}; use one of {' '.join(WORDS[key])}")
-        return normalised(key, value)
+        return normalized(key, value)
     if kind == "count" and not (is_number and isinstance(value, int) and 0 < value <= LARGEST_COUNT):
         raise ValueError(f"{key} is not a whole number above 0: {in_message(value)}")
     if not is_number or not 0 < value < 1e300:
@@ -29,7 +29,7 @@ def fact_text(key: str, value: Any) -> str:
 
 
 def label_text(key: str, value: Any) -> str:
-    """Value of a label as text.  Raises ValueError where the name or the value cannot be those of a label."""
+    """Value of a label as text.  Raises ValueError if a label cannot have this name or value."""
     if key in FACT_KINDS:
         raise ValueError(f"'{key}' is a fact, not a label; put it under [facts]")
     if not LABEL_NAME.fullmatch(key):
@@ -41,8 +41,8 @@ def label_text(key: str, value: Any) -> str:
     return str(value)
 
 
-def normalised(key: str, value: str) -> str:
-    """A text as the formats write it: a precision is bf16, not BF16."""
+def normalized(key: str, value: str) -> str:
+    """A text as the formats write it: precisions are in lower case."""
     return value.lower() if key == "precision" else value
 
 
@@ -55,7 +55,7 @@ def suggestion(key: str, known: tuple[str, ...]) -> str:
 def in_message(value: Any) -> str:
     """A value as an error message shows it."""
     if isinstance(value, int) and abs(value) > 10**18:
-        return "a number of that size"  # Python refuses to print the longest
+        return "a number of that size"  # Python refuses to print very long ones
     return f"'{value}'" if isinstance(value, str) else str(value)[:60]
 
 

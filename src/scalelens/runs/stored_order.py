@@ -1,4 +1,4 @@
-"""The order in which `compact` stores contents: run after run, the ranks of a run in their order.
+"""The order in which `compact` stores contents: run after run, and within a run rank after rank.
 
 A question about one run or one rank then reads few row groups.  The rows of a content keep the order of its lines,
 which is that of its steps.
@@ -10,7 +10,7 @@ from scalelens.warehouse.live import Live
 
 
 def by_run(live: Live) -> list[str]:
-    """Contents by run and rank; last, by path, those that are of no run."""
+    """Contents by run and rank; those without a run come last, by path."""
     runs = sorted(runs_of(live), key=lambda run: (min(part.path for part in run.parts), run.run_id))
     parts = [
         part for run in runs for part in sorted(run.parts, key=lambda part: (min(part.ranks, default=-1), part.path))

@@ -1,11 +1,11 @@
-"""MLPerf's layout of a submission, which is a rule of MLCommons and the same in every round.
+"""MLPerf's layout of a submission, which MLCommons prescribes and which is the same in every round.
 
     <submitter>/systems/<system>.json
     <submitter>/results/<system>/<benchmark>/result_0.txt
     <submitter>/results/<system>/<benchmark>/power/result_0/node_0.txt
 
-MLPerf HPC has a folder `strong` or `weak` between system and benchmark.  Each result is a run of its own, even where
-one job made all of them.  A system file is no run: it says on what machine the runs of its results folder ran.
+MLPerf HPC has a folder `strong` or `weak` between system and benchmark.  Each result is a run of its own, even if one
+job produced all of them.  A system file is not a run: it describes the machine of the runs in its results folder.
 """
 
 import re
@@ -20,14 +20,14 @@ SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + PACKE
 
 
 def is_result(entry: Entry) -> bool:
-    """Whether a file is the log of one result: by its path, and by lines of MLPerf."""
+    """Whether a file is the log of one result: it has the path of one, and lines of MLPerf."""
     return RESULT.search(entry.path) is not None and not LOGS.isdisjoint(entry.formats)
 
 
 def described_results(live: Live) -> dict[str, list[str]]:
     """Folders of results by the file_id of the system file that describes them.
 
-    Systems may have the same bytes: each path of a content counts.
+    System files may have the same bytes, so each path of a content counts.
     """
     folders: dict[str, list[str]] = {}
     for path, entry in sorted(live.paths.items()):

@@ -1,6 +1,6 @@
-"""Path templates: `{system}/{precision}/n{nodes}` says what the names of folders and files mean.
+"""Path templates: `{system}/{precision}/n{nodes}` defines what the names of folders and files mean.
 
-`{name}` is any text within a name, `{name:int}` a whole number, `*` any text that is not kept, `**` any number of
+`{name}` is any text within a name, `{name:int}` an integer, `*` any text that is not stored, and `**` any number of
 folders.  Names that are columns of `runs` are facts and have the column's type; others are labels.  A template fits a
 file if it fits the whole path of the file, or of one of the folders above it.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 from scalelens.tables import RUN_FACTS
 
 SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
-# Facts and the kind of each: `text`, `count` (a whole number above 0) or `number`.  Only a log can tell the outcome.
+# Facts and the kind of each: `text`, `count` (an integer above 0) or `number`.  Only a log can state the outcome.
 FACT_KINDS = {
     column.name: "count" if pa.types.is_integer(column.type) else "number" if column.type == pa.float64() else "text"
     for column in RUN_FACTS
@@ -31,7 +31,7 @@ LABEL_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 class Template(NamedTuple):
-    """A path template, ready to be compared with paths."""
+    """A path template in a form that can be compared with paths."""
 
     text: str
     line: int  # of the sidecar
@@ -39,7 +39,7 @@ class Template(NamedTuple):
     kinds: dict[str, str]
 
     def match(self, inside: str) -> dict[str, str] | None:
-        """Values of the named parts, None where the template does not fit the path."""
+        """Values of the named parts; None if the template does not fit the path."""
         match = self.pattern.match(inside + "/")
         if not match:
             return None
@@ -50,7 +50,7 @@ class Template(NamedTuple):
 
 
 def compiled(text: str, line: int = 1) -> Template:
-    """A template from its text.  Raises ValueError with what is wrong with it."""
+    """A template from its text.  Raises ValueError if something is wrong with it."""
     if len(text) > LONGEST_TEMPLATE:
         raise ValueError(f"a template has {len(text)} letters; write it in less than {LONGEST_TEMPLATE}")
     folders = text.removesuffix("/").split("/")
@@ -59,11 +59,11 @@ def compiled(text: str, line: int = 1) -> Template:
             f"the template '{text}' is not a path below the sidecar's folder; write it without / . .. first"
         )
     kinds: dict[str, str] = {}
-    pattern = "".join("(?:[^/]+/)*" if name == "**" else name_pattern(name, text, kinds) + "/" for name in folders)
+    pattern = "".join("(?:[^/]+/)*" if name == "**" else _name_pattern(name, text, kinds) + "/" for name in folders)
     return Template(text, line, re.compile(pattern), kinds)
 
 
-def name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
+def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
     """Regular expression for one folder or file of a template; adds the kinds of its named parts to `kinds`."""
     if name == "*":
         return "[^/]+"
@@ -77,19 +77,19 @@ def name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
         if part is not None:
             if before.endswith("}"):
                 raise ValueError(f"the template '{template}' does not say where '{before}' ends; put text after it")
-            key, kind = named_part(part, template)
+            key, kind = _named_part(part, template)
             if key in kinds:
                 raise ValueError(f"the template '{template}' names '{key}' twice; give the second another name")
             kinds[key] = kind
-            whole = "" if before[-1:].isdigit() or kind == "text" else "(?<![0-9])"
-            pattern += f"{whole}(?P<{key}>{'|'.join(WORDS[key]) if key in WORDS else KIND_PATTERNS[kind]})"
+            not_within_number = "" if before[-1:].isdigit() or kind == "text" else "(?<![0-9])"
+            pattern += f"{not_within_number}(?P<{key}>{'|'.join(WORDS[key]) if key in WORDS else KIND_PATTERNS[kind]})"
         else:
             pattern += "[^/]*?" if stars else re.escape(literal)
         before = token[0]
     return pattern
 
 
-def named_part(part: str, template: str) -> tuple[str, str]:
+def _named_part(part: str, template: str) -> tuple[str, str]:
     """Name and kind of `{name}` or `{name:int}`."""
     match = PLACEHOLDER.fullmatch(part)
     key, kind = (match[1], match[2]) if match else (part, None)

@@ -1,1 +1,1 @@
-"""The warehouse: immutable segments, and the log that says which of them count."""
+"""The warehouse: immutable segments, and the log that decides which of them count."""

@@ -1,9 +1,9 @@
-"""The files of a warehouse in a bucket of S3, and a folder on this machine with copies of them.
+"""The files of a warehouse in an S3 bucket, and a folder on this machine with copies of them.
 
-The bucket is the warehouse.  A file there is whole or not at all and never changes, so a copy is good for as long as
-the bucket lists its file: records are copied when the warehouse is opened, segments when a question needs them.  A
-writer puts segments and then the record, which is the commit.  No name is given twice to different bytes, since it
-holds their digest or a random number.  S3 must list what was put just before, as AWS, MinIO and Ceph do.
+The bucket is the warehouse.  A file appears there complete or not at all and never changes, so a copy is valid as long
+as the bucket lists its file: records are copied when the warehouse is opened, segments when a question needs them.  A
+writer uploads segments and then the record, which is the commit.  Different bytes never get the same name, because the
+name contains their digest or a random number.  S3 must list what was uploaded just before, as AWS, MinIO and Ceph do.
 """
 
 import contextlib
@@ -19,28 +19,28 @@ from pathlib import Path, PurePosixPath
 from pyarrow import fs
 
 from scalelens.errors import UserError
-from scalelens.warehouse.files import ABANDONED_S, Folder, Stored, temporary_in
+from scalelens.warehouse.files import ABANDONED_S, FileStatus, LocalFiles, temporary_in
 from scalelens.warehouse.records import digest
 from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.s3_faults import s3_errors_explained
 
-AT_ONCE = 8  # requests
-CHUNK = 8 << 20  # bytes of a request
+REQUESTS_AT_ONCE = 8
+CHUNK = 8 << 20  # bytes per request
 COPIED = (".json", ".parquet")
 
 
-class Bucket(Folder):
-    """The files of a warehouse in a bucket."""
+class Bucket(LocalFiles):
+    """The files of a warehouse in a bucket, with local copies."""
 
     def __init__(self, root: BucketPath) -> None:
         if not re.match(r"[\w.-]+(\?|$)", "".join(root.parts[1:2])):
             remedy = "write s3://bucket/prefix, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             raise UserError("s3:// needs the name of a bucket, and no credentials", remedy)
-        super().__init__(copies_of(str(root)))
+        super().__init__(_copies_of(str(root)))
         self.root = root
         with self.explained():
-            self.s3, self.prefix = file_system(str(root))
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # others may not read the bucket
+            self.s3, self.prefix = _file_system(str(root))
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # others must not read what is in the bucket
             super().create([self.folder / "_log", self.folder / "segments"])
 
     def create(self, folders: Iterable[Path]) -> None:
@@ -52,8 +52,8 @@ class Bucket(Folder):
         return folder.name in self.names(folder.parent)
 
     def names(self, folder: Path) -> list[str]:
-        """Names in a folder.  Copies of what has vanished from it go too, and what `compact` erased beside it."""
-        copies = self.copies_in(folder)  # before the bucket is asked: what is copied meanwhile stays
+        """Names in a folder.  Removes copies of what is gone from it, and of what `compact` erased."""
+        copies = self.copies_in(folder)  # before the bucket is listed: what is copied meanwhile stays
         names = [file.base_name for file in self.infos(folder)]
         if gone := copies - {*names}:
             super().remove(folder, gone)
@@ -68,14 +68,14 @@ class Bucket(Folder):
     def infos(self, folder: Path) -> list[fs.FileInfo]:
         with self.explained():
             try:
-                found: list[fs.FileInfo] = self.s3.get_file_info(fs.FileSelector(self.key(folder)))
+                infos: list[fs.FileInfo] = self.s3.get_file_info(fs.FileSelector(self.key(folder)))
             except FileNotFoundError:
-                found = []
-            return found
+                infos = []
+            return infos
 
-    def listed(self, folder: Path) -> dict[str, Stored]:
+    def listed(self, folder: Path) -> dict[str, FileStatus]:
         files = (file for file in self.infos(folder) if file.is_file)
-        return {file.base_name: Stored(file.size, file.mtime_ns) for file in files}
+        return {file.base_name: FileStatus(file.size, file.mtime_ns) for file in files}
 
     def clock_ns(self, folder: Path) -> int:
         path = temporary_in(folder)
@@ -90,9 +90,9 @@ class Bucket(Folder):
         with self.explained(), self.s3.open_output_stream(self.key(final)) as stored:
             stored.write(content)
 
-    def place(self, temporary: Path, final: Path) -> None:
+    def publish(self, temporary: Path, final: Path) -> None:
         self.put(temporary, final)
-        super().place(temporary, final)  # last: what has its name here has it in the bucket
+        super().publish(temporary, final)  # last: a file with its final name here also has it in the bucket
 
     def put(self, path: Path, final: Path) -> None:
         with self.explained(), path.open("rb") as file, self.s3.open_output_stream(self.key(final)) as stored:
@@ -104,18 +104,18 @@ class Bucket(Folder):
                 self.s3.delete_file(self.key(folder / name))
 
         names = [*names]
-        at_once(remove_one, names)
+        _at_once(remove_one, names)
         super().remove(folder, names)
 
     def keep_young(self, paths: Iterable[Path]) -> None:
-        """Puts files again that were put long ago: a bucket has no other way to make them look new."""
+        """Uploads files again that were uploaded long ago: a bucket has no other way to make them look new."""
         for path in paths:
             if time.time() - path.stat().st_mtime > ABANDONED_S / 2:
                 self.put(path, path)
 
     def fetch(self, folder: Path, names: Iterable[str]) -> None:
         here = self.copies_in(folder)
-        at_once(lambda name: self.copy(folder / name), (name for name in names if name not in here))
+        _at_once(lambda name: self.copy(folder / name), (name for name in names if name not in here))
 
     def copy(self, path: Path) -> None:
         with self.downloaded(path) as temporary, contextlib.suppress(FileNotFoundError):
@@ -123,7 +123,7 @@ class Bucket(Folder):
 
     @contextlib.contextmanager
     def downloaded(self, path: Path) -> Iterator[Path]:
-        """A file of the bucket under a temporary name; nothing has this name where the bucket has no such file."""
+        """A file of the bucket under a temporary name, which does not exist if the bucket has no such file."""
         temporary = temporary_in(path.parent)
         try:
             with (
@@ -144,7 +144,7 @@ class Bucket(Folder):
         with self.downloaded(path) as original:
             fault = fault_in(original)
             if not fault and path.exists():
-                os.replace(original, path)  # the copy may be damaged by itself
+                os.replace(original, path)  # the copy itself may be damaged
         return fault
 
     def key(self, path: Path) -> str:
@@ -154,9 +154,9 @@ class Bucket(Folder):
         return s3_errors_explained(self.root, self.folder)
 
 
-def at_once(act: Callable[[str], None], names: Iterable[str]) -> None:
-    """Does the same for many names, several at a time."""
-    pool = ThreadPoolExecutor(AT_ONCE)
+def _at_once(act: Callable[[str], None], names: Iterable[str]) -> None:
+    """Calls a function for many names, several at a time."""
+    pool = ThreadPoolExecutor(REQUESTS_AT_ONCE)
     try:
         for _ in pool.map(act, names):
             pass
@@ -165,14 +165,14 @@ def at_once(act: Callable[[str], None], names: Iterable[str]) -> None:
 
 
 @functools.cache
-def file_system(uri: str) -> tuple[fs.S3FileSystem, str]:
-    """The file system of a URI, and the bucket with the prefix.  Made once: to find out the region takes a request."""
-    found, prefix = fs.FileSystem.from_uri(uri)
-    return found, prefix
+def _file_system(uri: str) -> tuple[fs.S3FileSystem, str]:
+    """The file system of a URI, and the bucket with the prefix.  Cached: finding out the region takes a request."""
+    system, prefix = fs.FileSystem.from_uri(uri)
+    return system, prefix
 
 
-def copies_of(uri: str) -> Path:
-    """The folder with the copies of a warehouse; without them a question takes longer, and that is all."""
-    place = f"{os.environ.get('AWS_ENDPOINT_URL', '')} {uri}"
+def _copies_of(uri: str) -> Path:
+    """The folder with the copies of a warehouse; without them a question only takes longer."""
+    address = f"{os.environ.get('AWS_ENDPOINT_URL', '')} {uri}"
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "scalelens" / f"s3-{digest(place.encode())}"
+    return home / "scalelens" / f"s3-{digest(address.encode())}"

@@ -1,6 +1,6 @@
-"""Finds every altered byte and every missing file of a warehouse, and says what mends it.
+"""Finds every altered byte and every missing file of a warehouse, and names the command that repairs it.
 
-A record is held against the digest in its name and against the records that build on it, a segment against the size
+A record is checked against the digest in its name and against the records that build on it, a segment against the size
 and the hash in its record.
 """
 
@@ -16,34 +16,34 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.parsing.archive_names import archives_of
-from scalelens.warehouse.files import Stored
+from scalelens.warehouse.files import FileStatus
 from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
 from scalelens.warehouse.stored_records import Damage
 
-ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # in a record that is damaged elsewhere
+ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # can be read even if the rest of a record is damaged
 
 
-class Report(NamedTuple):
-    """What a check found: damages, each with what mends it, and what is no damage and worth saying."""
+class CheckResult(NamedTuple):
+    """What a check found: damages, each with the command that repairs it, and notes that are worth knowing."""
 
     damages: list[str]
-    remarks: list[str]
+    notes: list[str]
     records: int
     segments: int
 
 
-def check(root: Path, quick: bool = False) -> Report:
-    """Checks all records and segments; with `quick`, of segments the size alone.
+def check(root: Path, quick: bool = False) -> CheckResult:
+    """Checks all records and segments; with `quick`, only the sizes of the segments.
 
-    Raises UserError where there is no warehouse, or one that cannot be listed.
+    Raises UserError if there is no warehouse, or if it cannot be listed.
     """
     warehouse = Warehouse(root)
     warehouse.files.drop_copies(warehouse.log)
     live, faults = warehouse.read()
-    damages = [f"_log/{fault.name} {fault.what}: {mend_record(warehouse, live, fault)}" for fault in faults]
-    entries: dict[str, list[Entry]] = defaultdict(list)  # whose rows count, by batch
+    damages = [f"_log/{fault.name} {fault.what}: {_mend_record(warehouse, live, fault)}" for fault in faults]
+    entries: dict[str, list[Entry]] = defaultdict(list)  # by batch, those whose rows count
     for entry in live.providers.values():
         entries[entry.batch].append(entry)
     stored = warehouse.stored_segments()
@@ -53,18 +53,18 @@ def check(root: Path, quick: bool = False) -> Report:
             count += 1
             without_hash += table not in batch.segments
             name, written = segment(table, batch.id), batch.segments.get(table)
-            fault = fault_of_size(stored.get(name), written)
+            fault = _fault_of_size(stored.get(name), written)
             if not fault and not quick:
                 fault_in = functools.partial(fault_of_bytes, written=written)
                 fault = warehouse.files.fault_of(warehouse.segments / name, fault_in)
             if fault:
-                damages.append(f"segments/{name} {fault}{mend_segment(warehouse, entries[batch.id])}")
-    remarks = [*without_checksum(live, without_hash), *without_record(stored, live.batches)]
-    return Report(damages, remarks, len(live.records), count)
+                damages.append(f"segments/{name} {fault}{_mend_segment(warehouse, entries[batch.id])}")
+    notes = [*_without_checksum(live, without_hash), *_without_record(stored, live.batches)]
+    return CheckResult(damages, notes, len(live.records), count)
 
 
-def fault_of_size(stored: Stored | None, written: Segment | None) -> str | None:
-    """What is wrong with a segment by its size; None where it is what was written, as far as that is known."""
+def _fault_of_size(stored: FileStatus | None, written: Segment | None) -> str | None:
+    """What is wrong with the size of a segment; None if it is what was written, as far as that is known."""
     if stored is None:
         return "is missing"
     if written and stored.size_bytes != written.size_bytes:
@@ -73,7 +73,7 @@ def fault_of_size(stored: Stored | None, written: Segment | None) -> str | None:
 
 
 def fault_of_bytes(path: Path, written: Segment | None) -> str | None:
-    """What is wrong with a segment by its bytes; None where they are those that were written."""
+    """What is wrong with the bytes of a segment; None if they are those that were written."""
     try:
         with path.open("rb") as file:
             if written and hashlib.file_digest(file, "sha256").hexdigest() != written.sha256:
@@ -85,44 +85,44 @@ def fault_of_bytes(path: Path, written: Segment | None) -> str | None:
     return None
 
 
-def mend_segment(warehouse: Warehouse, entries: list[Entry]) -> str:
-    """Whose rows are lost, and the command that brings them back."""
+def _mend_segment(warehouse: Warehouse, entries: list[Entry]) -> str:
+    """Which files lost their rows, and the command that restores them."""
     if not entries:
-        return f", and none of its rows counts: scalelens compact -w {quoted(warehouse.root)}"
+        return f", and none of its rows counts: scalelens compact -w {_quoted(warehouse.root)}"
     paths = sorted(entry.path for entry in entries)
     files = f"{len(paths)} files, such as {paths[0]}" if len(paths) > 1 else paths[0]
-    there = [entry for entry in entries if any(map(is_file, (entry.path, *archives_of(entry.path))))]
+    there = [entry for entry in entries if any(map(_is_file, (entry.path, *archives_of(entry.path))))]
     if not there:
-        gone = " ".join(map(quoted, paths[:5])) + (" ..." if len(paths) > 5 else "")
-        return f", which has rows of {files}, not there any more: scalelens forget {gone} -w {quoted(warehouse.root)}"
-    return f", which has rows of {files}: {ingest_again(warehouse, sorted({entry.root for entry in there}))}"
+        gone = " ".join(map(_quoted, paths[:5])) + (" ..." if len(paths) > 5 else "")
+        return f", which has rows of {files}, not there any more: scalelens forget {gone} -w {_quoted(warehouse.root)}"
+    return f", which has rows of {files}: {_ingest_again(warehouse, sorted({entry.root for entry in there}))}"
 
 
-def mend_record(warehouse: Warehouse, live: Live, damage: Damage) -> str:
-    """The command that reads all that a record may have held.  Nobody else knows what it was."""
+def _mend_record(warehouse: Warehouse, live: Live, damage: Damage) -> str:
+    """The command that reads again whatever the record may have contained, which nothing else tells."""
     folders = {*roots(live)}
     with contextlib.suppress(OSError, UnicodeDecodeError):
         folders |= {name.decode() for name in ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
-    return ingest_again(warehouse, sorted(folders)) if folders else "scalelens ingest --again, with your folders"
+    return _ingest_again(warehouse, sorted(folders)) if folders else "scalelens ingest --again, with your folders"
 
 
-def ingest_again(warehouse: Warehouse, folders: list[str]) -> str:
-    return f"scalelens ingest --again {' '.join(map(quoted, folders))} -w {quoted(warehouse.root)}"
+def _ingest_again(warehouse: Warehouse, folders: list[str]) -> str:
+    return f"scalelens ingest --again {' '.join(map(_quoted, folders))} -w {_quoted(warehouse.root)}"
 
 
-def is_file(path: str) -> bool:
+def _is_file(path: str) -> bool:
     try:
         return os.path.isfile(path)
     except ValueError:
         return False
 
 
-def quoted(path: Path | str) -> str:
+def _quoted(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
-def without_checksum(live: Live, segments: int) -> Iterator[str]:
-    """What cannot be checked, because an older version wrote it."""
+def _without_checksum(live: Live, segments: int) -> Iterator[str]:
+    """What cannot be checked because an older version wrote it."""
     records = sum(not has_digest(name) for name in live.records)
     if records or segments:
         yield (
@@ -131,7 +131,7 @@ def without_checksum(live: Live, segments: int) -> Iterator[str]:
         )
 
 
-def without_record(stored: Collection[str], batches: dict[str, Batch]) -> Iterator[str]:
+def _without_record(stored: Collection[str], batches: dict[str, Batch]) -> Iterator[str]:
     """Segments that no record names."""
     named = {segment(table, batch.id) for batch in batches.values() for table in batch.tables}
     if count := len({*stored} - named):

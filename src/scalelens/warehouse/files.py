@@ -1,4 +1,4 @@
-"""The file system under a warehouse: names given once, folders that survive a crash, errors in words."""
+"""The file system below a warehouse: names that are given once, folders that survive a crash, readable errors."""
 
 import contextlib
 import errno
@@ -10,27 +10,27 @@ from typing import NamedTuple
 
 from scalelens.errors import UserError
 
-ABANDONED_S = 24 * 3600  # age from which on a file that nothing names is what a killed process left
+ABANDONED_S = 24 * 3600  # age from which a file that no record names is taken for the remains of a killed process
 
-# What file systems say that have no hard links, or none between these two names.
+# Errors of file systems without hard links, or without links between two such names.
 NO_LINKS = (
     errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES, errno.EINVAL,
     errno.EIO,
 )  # fmt: skip
 
 
-class Stored(NamedTuple):
-    """A file as its folder lists it."""
+class FileStatus(NamedTuple):
+    """Size and time of a file."""
 
     size_bytes: int
     modified_ns: int  # by the clock of the file system
 
 
-class Folder:
+class LocalFiles:
     """The files of a warehouse in a folder.  `Bucket` has the same methods for one in S3."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder  # below it are the files that are read and written here
+        self.folder = folder  # all files that are read and written here are below it
 
     def create(self, folders: Iterable[Path]) -> None:
         for folder in folders:
@@ -40,23 +40,23 @@ class Folder:
         return os.path.isdir(folder)
 
     def names(self, folder: Path) -> list[str]:
-        """Names in a folder; none where it is not there."""
+        """Names in a folder; none if it does not exist."""
         with contextlib.suppress(FileNotFoundError):
             return os.listdir(folder)
         return []
 
-    def listed(self, folder: Path) -> dict[str, Stored]:
-        """The files in a folder by name; none where it is not there."""
-        found = {}
+    def listed(self, folder: Path) -> dict[str, FileStatus]:
+        """The files in a folder by name; none if it does not exist."""
+        files_by_name = {}
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as files:
             for file in files:
                 with contextlib.suppress(FileNotFoundError):
                     status = file.stat()
-                    found[file.name] = Stored(status.st_size, status.st_mtime_ns)
-        return found
+                    files_by_name[file.name] = FileStatus(status.st_size, status.st_mtime_ns)
+        return files_by_name
 
     def clock_ns(self, folder: Path) -> int:
-        """The time that the file system gives to a file that is written now."""
+        """The modification time that the file system gives to a file that is written now."""
         path = temporary_in(folder)
         try:
             path.touch()
@@ -65,7 +65,7 @@ class Folder:
             path.unlink(missing_ok=True)
 
     def write_once(self, content: bytes, final: Path) -> None:
-        """Writes a file whose name tells its content.  It is there as a whole or not at all, even after a crash."""
+        """Writes a file whose name identifies its content.  It is complete or does not exist, even after a crash."""
         temporary = temporary_in(final.parent)
         try:
             with temporary.open("wb") as file:
@@ -73,13 +73,13 @@ class Folder:
                 file.flush()
                 os.fsync(file.fileno())
             with contextlib.suppress(FileExistsError):  # another process has written the same bytes
-                link_once(temporary, final)
+                _link_once(temporary, final)
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(final.parent)
 
-    def place(self, temporary: Path, final: Path) -> None:
-        """Gives a finished file its name, which no other file has."""
+    def publish(self, temporary: Path, final: Path) -> None:
+        """Gives a finished file its final name, which no other file has."""
         temporary.rename(final)
 
     def remove(self, folder: Path, names: Iterable[str]) -> None:
@@ -92,13 +92,13 @@ class Folder:
             os.utime(path)
 
     def fetch(self, folder: Path, names: Iterable[str]) -> None:
-        """Sees to it that files can be read here.  One that is gone is no error: who reads it notices."""
+        """Makes files readable here.  A missing file is not an error: reading it will fail."""
 
     def drop_copies(self, folder: Path) -> None:
-        """Forgets what was fetched: it is read anew."""
+        """Removes what was fetched, so that it is fetched again."""
 
     def fault_of(self, path: Path, fault_in: Callable[[Path], str | None]) -> str | None:
-        """What `fault_in` finds in a file as it is stored, and not in a copy that was fetched before."""
+        """What `fault_in` finds in the stored file rather than in a copy that was fetched before."""
         return fault_in(path)
 
 
@@ -106,8 +106,8 @@ def temporary_in(folder: Path) -> Path:
     return folder / f".{secrets.token_hex(8)}.tmp"
 
 
-def link_once(temporary: Path, final: Path) -> None:
-    """Gives a finished file its name, by link(), or by rename() where the file system has no links."""
+def _link_once(temporary: Path, final: Path) -> None:
+    """Gives a finished file its final name by link(), or by rename() if the file system has no links."""
     try:
         os.link(temporary, final)
     except OSError as error:
@@ -117,7 +117,7 @@ def link_once(temporary: Path, final: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder survive a crash, where the system can."""
+    """Makes new names in a folder survive a crash, if the system can do that."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -128,7 +128,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def io_errors_explained(root: Path) -> Iterator[None]:
-    """Turns errors of the file system into a UserError with the remedy."""
+    """Turns errors of the file system into a UserError with a remedy."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,9 @@
-"""Finds and removes what nothing names any more: segments, records and temporary files of processes that were killed.
+"""Finds and removes files that nothing refers to: segments, records and temporary files of killed processes.
 
 A segment gets its name shortly before the record that names it, so a young one may be about to be committed.  The log
-is read after the files were listed: what is committed meanwhile is named.  How old a file is, the clock of its file
-system says, not that of this host.  What a damaged log may have named is not known, so nothing is removed then.
+is read after the files were listed, so that it names whatever was committed meanwhile.  The age of a file is taken from
+the clock of its file system, not from that of this host.  Nothing is removed if the log is damaged, because it may have
+named any file.
 """
 
 from pathlib import Path
@@ -22,20 +23,20 @@ class Garbage(NamedTuple):
 
 
 def gc(root: Path, dry_run: bool = False) -> list[Garbage]:
-    """Removes the garbage of a warehouse and says what it was.  With `dry_run` it only says it.
+    """Removes the garbage of a warehouse and returns what it was.  With `dry_run`, nothing is removed.
 
-    Raises UserError where there is no warehouse, or a damaged one.
+    Raises UserError if there is no warehouse, or if it is damaged.
     """
     warehouse = Warehouse(root)
-    garbage = garbage_of(warehouse)
+    garbage = _garbage_of(warehouse)
     with io_errors_explained(warehouse.files.folder):
         for file in garbage if not dry_run else ():
             warehouse.files.remove(file.path.parent, [file.path.name])
     return garbage
 
 
-def garbage_of(warehouse: Warehouse) -> list[Garbage]:
-    """Files that nothing names, in order of their names."""
+def _garbage_of(warehouse: Warehouse) -> list[Garbage]:
+    """Files that nothing refers to, in the order of their names."""
     warehouse.live()  # raises before anything is written
     old = {}
     with io_errors_explained(warehouse.files.folder):
@@ -51,7 +52,7 @@ def garbage_of(warehouse: Warehouse) -> list[Garbage]:
         if path.name.startswith(".") and path.suffix == ".tmp":
             garbage.append(Garbage(path, size, "a process was killed while it wrote it"))
         elif path.name in live.folded:
-            garbage.append(Garbage(path, size, "another record stands for it"))
+            garbage.append(Garbage(path, size, "another record replaces it"))
         elif path.suffix == ".parquet" and path.name not in named:
             garbage.append(Garbage(path, size, "no record names it"))
     return garbage

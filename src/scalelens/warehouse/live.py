@@ -1,8 +1,8 @@
 """What counts, from the records alone: for each path the newest entry, for each content the newest batch with its rows.
 
-Newer is what was committed by a writer that had read the other; no clock is asked.  Two commits whose writers did not
-know of each other have the same order, and what they say decides: the file that was changed last.  The answer does not
-depend on which records are folded into one, nor on how often.
+A commit is newer than another if its writer had read the other; clocks play no part.  Two commits whose writers did not
+know about each other have the same order, and their entries decide: the file that was changed last counts.  The result
+does not depend on which records are folded into one, nor on how often.
 """
 
 from typing import Any
@@ -22,11 +22,11 @@ class Live(msgspec.Struct):
     providers: dict[str, Entry]  # by content, the entry whose batch has its rows
     batches: dict[str, Batch]  # all batches by id
     records: list[str]  # names of all records
-    forgotten: dict[str, Entry] = {}  # by path, the entry that took it out
-    folded: set[str] = set()  # names of records that another one stands for
+    forgotten: dict[str, Entry] = {}  # by path, the entry that removed it
+    folded: set[str] = set()  # names of records that another one replaces
 
     def without_rows(self) -> set[str]:
-        """Paths that were read as duplicates of a content that has meanwhile gone; an archive for its members."""
+        """Paths that were read as duplicates of a content that is gone by now; for members, their archives as well."""
         return {
             path
             for entry in self.paths.values()
@@ -36,12 +36,12 @@ class Live(msgspec.Struct):
 
 
 def live_of(records: dict[str, CommitRecord]) -> Live:
-    """What counts, from all records of a log by name."""
+    """What counts according to all records of a log, by name."""
     folded = {name for record in records.values() for name in record.folds}
     standing = {name: record for name, record in records.items() if name not in folded}
     entries = sorted((entry for record in standing.values() for entry in record.entries), key=newness)
     newest = {entry.path: entry for entry in entries}
-    counting = (entry for entry in newest.values() if entry.status != FORGOTTEN and is_in_archive(entry, newest))
+    counting = (entry for entry in newest.values() if entry.status != FORGOTTEN and _is_in_archive(entry, newest))
     paths = {entry.path: entry for entry in counting}
     contents = {entry.file_id for entry in paths.values()}
     providers = {entry.file_id: entry for entry in entries if entry.batch and entry.file_id in contents}
@@ -52,15 +52,15 @@ def live_of(records: dict[str, CommitRecord]) -> Live:
 
 def roots(live: Live) -> list[str]:
     """Folders that were given to `ingest`, without those inside another one."""
-    found: list[str] = []
+    outermost: list[str] = []
     for root in sorted({entry.root for entry in live.paths.values() if entry.root}):
-        if not found or not f"{root}/".startswith(f"{found[-1].rstrip('/')}/"):
-            found.append(root)
-    return found
+        if not outermost or not f"{root}/".startswith(f"{outermost[-1].rstrip('/')}/"):
+            outermost.append(root)
+    return outermost
 
 
 def newness(entry: Entry) -> tuple[Any, ...]:
-    """What sorts entries from the oldest to the newest.  Entries of the same order are told apart by what they say."""
+    """Sorts entries from the oldest to the newest.  Among entries of the same order, their values decide."""
     return (
         order(entry), entry.status == FORGOTTEN, entry.modified_ns, entry.size_bytes,
         entry.file_id, entry.rewrites, entry.batch, entry.path, entry.committed_ns,
@@ -68,12 +68,12 @@ def newness(entry: Entry) -> tuple[Any, ...]:
 
 
 def order(entry: Entry) -> int:
-    """Place of an entry's commit in the order of commits.  Older versions wrote the time alone."""
+    """The order of an entry's commit.  Older versions wrote only the time."""
     return entry.order or entry.committed_ns
 
 
-def is_in_archive(entry: Entry, newest: dict[str, Entry]) -> bool:
-    """Whether an entry is no member of an archive, or one that the archive still held when it was last read whole."""
+def _is_in_archive(entry: Entry, newest: dict[str, Entry]) -> bool:
+    """Whether an entry is not a member of an archive, or was still in it when the whole archive was last read."""
     archives = (newest[path] for path in archives_of(entry.path) if path in newest)
     return all(
         archive.status == "partial" or order(archive) <= order(entry)
@@ -83,10 +83,10 @@ def is_in_archive(entry: Entry, newest: dict[str, Entry]) -> bool:
 
 
 def missing_records(records: dict[str, CommitRecord]) -> list[str]:
-    """Records that others build on and that are gone.
+    """Missing records that others build on.
 
-    What a fold replaced is not missing.  A later fold does not repeat the names that an earlier one replaced, so
-    everything up to the newest record that was folded counts as replaced.
+    A record that a fold replaced is not missing.  A later fold does not repeat the names that an earlier one replaced,
+    so everything up to the newest record that was folded counts as replaced.
     """
     folded = {name for record in records.values() for name in record.folds}
     replaced_up_to = max(map(order_of, folded), default=0)

@@ -1,11 +1,11 @@
-"""The warehouse: immutable Parquet segments, and small commit records that say which of them count.
+"""The warehouse: immutable Parquet segments, and small commit records that decide which of them count.
 
     _log/<order>-<digest>.json        commit records
     segments/<table>-<id>.parquet     rows
 
-Writers share nothing and take no lock.  Each writes its segments, then its record under a temporary name, and links
+Writers share nothing and take no locks.  Each writes its segments, then its record under a temporary name, and links
 the record into `_log`: from then on it is committed as a whole and never changes.  A commit comes after all that its
-writer has read: its order is one more than the newest that the writer saw, and no clock is asked.
+writer has read: its order is one more than the highest that the writer saw.  Clocks play no part.
 """
 
 import contextlib
@@ -19,24 +19,24 @@ import msgspec
 from scalelens.errors import UserError
 from scalelens.tables import SCHEMA_VERSION
 from scalelens.version import __version__
-from scalelens.warehouse.files import ABANDONED_S, Folder, Stored, io_errors_explained
+from scalelens.warehouse.files import ABANDONED_S, FileStatus, LocalFiles, io_errors_explained
 from scalelens.warehouse.live import FORGOTTEN, Live, live_of, order
 from scalelens.warehouse.records import Batch, CommitRecord, Entry, order_of, record_name
 from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.stored_records import Damage, Texts, names_in, records_and_damages, texts_in
 
-FOLD_ABOVE = 1000  # so many records in the log are folded into one at the next ingest
+FOLD_ABOVE = 1000  # more records than this are folded into one at the next ingest
 
 
 class Warehouse:
-    """A warehouse in a folder, or in a bucket of S3 and a folder with copies."""
+    """A warehouse in a folder, or in an S3 bucket with a folder of copies."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.files = files_at(root)
+        self.files = _files_at(root)
         self.log = self.files.folder / "_log"
         self.segments = self.files.folder / "segments"
-        self.cache = self.files.folder / "_cache"  # what follows from the records; may be removed at any time
+        self.cache = self.files.folder / "_cache"  # follows from the records, and may be removed at any time
         self._order = 0  # of the next commit; 0 before the log was read
         self._newest: list[str] = []  # records that the next commit builds on
 
@@ -44,23 +44,23 @@ class Warehouse:
         return self.files.exists(self.log)
 
     def check_name(self) -> None:
-        """Raises UserError for a name that is not UTF-8: DuckDB cannot open what is below it."""
+        """Raises UserError if the name is not UTF-8: DuckDB cannot open files below it."""
         try:
             os.path.abspath(self.root).encode()
         except UnicodeEncodeError:
             raise UserError(f"{str(self.root)!a} is not UTF-8", "give -w a folder whose name is") from None
 
     def create(self) -> None:
-        """Makes the folders.  Raises UserError where that is not possible."""
+        """Creates the folders.  Raises UserError if that is not possible."""
         self.check_name()
         with io_errors_explained(self.files.folder):
             names = self.files.names(self.files.folder)
             if names and self.log.name not in names:
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
-            self.files.create([self.log, self.segments])  # the log first: it tells others that this is a warehouse
+            self.files.create([self.log, self.segments])  # the log first: it shows others that this is a warehouse
 
     def texts(self) -> Texts:
-        """The bytes of each record, or what is wrong with it.  Raises UserError where there is no warehouse."""
+        """The bytes of each record, or what is wrong with it.  Raises UserError if there is no warehouse."""
         self.check_name()
         if not self.exists():
             raise UserError(
@@ -70,11 +70,11 @@ class Warehouse:
             return texts_in(self.files, self.log)
 
     def names(self) -> list[str]:
-        """Names of the records that are there."""
+        """Names of the records."""
         return names_in(self.files, self.log)
 
-    def stored_segments(self) -> dict[str, Stored]:
-        """Segments that are there by name, those that no record names included."""
+    def stored_segments(self) -> dict[str, FileStatus]:
+        """All segments by name, including those that no record names."""
         with io_errors_explained(self.files.folder):
             files = self.files.listed(self.segments).items()
         return {name: stored for name, stored in files if name.endswith(".parquet")}
@@ -84,26 +84,26 @@ class Warehouse:
         return live_of(self.records())
 
     def read(self) -> tuple[Live, list[Damage]]:
-        """What counts by the records that can be used, and what is wrong with the others."""
-        records, damages = self._understood(self.texts())
+        """What counts according to the records that can be used, and what is wrong with the others."""
+        records, damages = self._decoded(self.texts())
         return live_of(records), damages
 
     def records(self, texts: Texts | None = None) -> dict[str, CommitRecord]:
-        """What the records say, those of the log or the `texts` that were read of it.
+        """The records in the log, or in the `texts` that were read from it.
 
-        Raises UserError where there is no warehouse, one of another schema, or a damaged record.
+        Raises UserError if there is no warehouse, if it has another schema, or if a record is damaged.
         """
-        records, damages = self._understood(self.texts() if texts is None else texts)
+        records, damages = self._decoded(self.texts() if texts is None else texts)
         if damages:
             others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
             raise UserError(
                 f"commit record {self.log / damages[0].name} {damages[0].what}{others}, so rows may be missing",
-                f"what is lost and what mends it says: scalelens check -w {self.root}",
+                f"to see what is lost and how to repair it, run: scalelens check -w {self.root}",
             )
         return records
 
-    def _understood(self, texts: Texts) -> tuple[dict[str, CommitRecord], list[Damage]]:
-        """The records and the damages; what the next commit comes after is known from then on."""
+    def _decoded(self, texts: Texts) -> tuple[dict[str, CommitRecord], list[Damage]]:
+        """The records and the damages.  The next commit comes after them."""
         records, damages = records_and_damages(self.root, texts)
         built_on = {name for record in records.values() for name in (*record.folds, *record.builds_on)}
         self._newest = [name for name in texts if name not in built_on]
@@ -130,14 +130,14 @@ class Warehouse:
 
     def forget(self, paths: Iterable[str]) -> None:
         """Commits that these paths no longer count."""
-        self.read()  # so that the commit comes after all that is there now
+        self.read()  # so that the commit comes after all others
         with io_errors_explained(self.files.folder):
             self.commit([], [Entry(path, status=FORGOTTEN) for path in paths])
 
     def fold(self, above: int = FOLD_ABOVE, *, accept_damage: bool = False) -> None:
-        """Replaces a long log by one record of the same content.
+        """Replaces a long log with one record of the same content.
 
-        Raises UserError where a record is damaged.  With `accept_damage`, what it said is given up.
+        Raises UserError if a record is damaged.  With `accept_damage`, the content of damaged records is given up.
         """
         live, damages = self.read() if accept_damage else (self.live(), [])
         if len(live.records) > above:
@@ -147,13 +147,13 @@ class Warehouse:
             self.replace([*live.records, *(damage.name for damage in damages)], batches, entries)
 
     def replace(self, records: list[str], batches: list[Batch], entries: list[Entry]) -> None:
-        """Commits a record that stands for others, then removes them."""
+        """Commits a record that replaces others, then removes them."""
         with io_errors_explained(self.files.folder):
             self.commit(batches, entries, records)
             self.files.remove(self.log, records)
 
     def sweep(self) -> None:
-        """Removes temporary files of processes that were killed."""
+        """Removes temporary files of killed processes."""
         for folder in (self.log, self.segments):
             for path in folder.glob(".*.tmp"):
                 with contextlib.suppress(OSError):
@@ -161,19 +161,19 @@ class Warehouse:
                         path.unlink()
 
 
-def files_at(root: Path) -> Folder:
-    """The files of a warehouse.  Only one in a bucket loads what knows S3."""
+def _files_at(root: Path) -> LocalFiles:
+    """The files of a warehouse.  The code for S3 is slow to load, so it is loaded only for a bucket."""
     if not isinstance(root, BucketPath):
-        return Folder(root)
+        return LocalFiles(root)
     from scalelens.warehouse.bucket import Bucket
 
     return Bucket(root)
 
 
 def all_entries(live: Live) -> list[Entry]:
-    """The entries that a record needs to stand for all others, each once.
+    """The entries that a record needs to replace all others, each once.
 
-    Forgotten paths stay in it: another process may be writing a record that still knows them.
+    Forgotten paths are among them: another process may be writing a record that still contains them.
     """
     entries = (*live.paths.values(), *live.providers.values(), *live.forgotten.values())
     return list({id(entry): entry for entry in entries}.values())

@@ -1,7 +1,7 @@
-"""Commit records: what they say, and how they are stored.
+"""Commit records: what they contain, and how they are stored.
 
-The name of a record holds its place in the order of commits and a digest of its bytes, so an altered record no longer
-fits its name.  A record also names those that it builds on, so that a missing record is noticed.
+The name of a record contains its order and a digest of its bytes, so an altered record no longer fits its name.  A
+record also names those that it builds on, so that a missing record is noticed.
 """
 
 import hashlib
@@ -16,18 +16,18 @@ NAME = re.compile(r"(\d{20})-([0-9a-f]{32})\.json")  # records of older versions
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
-    """What a record says about one path: which content it held, and which batch has the rows of that content."""
+    """What a record says about one path: which content it had, and which batch has the rows of that content."""
 
     path: str
     root: str = ""
     file_id: str = ""
-    batch: str = ""  # empty where the content was read before under another path
+    batch: str = ""  # empty if the content was read before under another path
     size_bytes: Int64 = 0
     modified_ns: Int64 = 0
-    committed_ns: Int64 = 0  # by the writer's clock, to be shown; `order` decides what is newer
-    order: int = 0  # of its commit; 0 in records of older versions, whose clock decides
+    committed_ns: Int64 = 0  # by the writer's clock, only for display; `order` decides what is newer
+    order: int = 0  # of its commit; 0 in records of older versions, in which the clock decides
     rewrites: int = 0  # how often `compact` gave its rows another batch
-    status: str = "ok"  # ok partial unknown empty document duplicate; `forgotten` takes the path out
+    status: str = "ok"  # ok partial unknown empty document duplicate; `forgotten` removes the path
     formats: list[str] = []
     parser_version: str = ""
     rows: Int64 = 0
@@ -36,18 +36,18 @@ class Entry(msgspec.Struct, omit_defaults=True):
     parts: dict[Int32, PartFacts] = {}
     rows_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="rows_of")
     problems_by_format: dict[str, int] = msgspec.field(default_factory=dict, name="problems_of")
-    sidecar: str = ""  # text of a scalelens.toml: what it says is applied when the warehouse is opened
+    sidecar: str = ""  # text of a scalelens.toml, which is applied when the warehouse is opened
 
 
 class Segment(msgspec.Struct):
-    """What a segment's bytes must be."""
+    """Size and hash of the bytes of a segment."""
 
     size_bytes: int
     sha256: str
 
 
 class Batch(msgspec.Struct):
-    """Segments that were written together, and the contents whose rows they hold."""
+    """Segments that were written together, and the contents that have rows in them."""
 
     id: str
     tables: dict[str, int]  # number of rows by table
@@ -69,7 +69,7 @@ class CommitRecord(msgspec.Struct):
 
 
 class RecordHeader(msgspec.Struct):
-    """The part of a commit record that every schema has."""
+    """The fields that a commit record has in every schema."""
 
     schema: int
 
@@ -80,20 +80,20 @@ def record_name(order: int, content: bytes) -> str:
 
 
 def order_of(name: str) -> int:
-    """A record's place in the order of commits.  Older versions wrote the time there."""
+    """The order of a record, from its name.  Older versions wrote the time there."""
     number = name.partition("-")[0]
     return int(number) if number.isascii() and number.isdigit() else 0
 
 
 def has_digest(name: str) -> bool:
-    """Whether a record can be checked: those of older versions cannot."""
+    """Whether a record can be checked; those of older versions cannot."""
     return NAME.fullmatch(name) is not None
 
 
 def fits_name(name: str, content: bytes) -> bool:
     """Whether the bytes of a record are those that were written."""
-    found = NAME.fullmatch(name)
-    return found is None or found[2] == digest(content)
+    match = NAME.fullmatch(name)
+    return match is None or match[2] == digest(content)
 
 
 def segment(table: str, batch: str) -> str:
@@ -102,4 +102,5 @@ def segment(table: str, batch: str) -> str:
 
 
 def digest(content: bytes | memoryview) -> str:
+    """Hash of some bytes, short enough for a name."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""Where a warehouse is: a folder, or a place in a bucket of S3."""
+"""Where a warehouse is: a folder, or a prefix in an S3 bucket."""
 
 from os import PathLike
 from pathlib import Path, PosixPath
@@ -7,7 +7,7 @@ S3 = "s3:"
 
 
 class BucketPath(PosixPath):
-    """`s3://bucket/prefix`.  A Path would write it with one slash, and would look for it below the current folder."""
+    """`s3://bucket/prefix`.  A Path would print it with one slash and resolve it below the current folder."""
 
     def __str__(self) -> str:
         return super().__str__().replace("s3:/", "s3://", 1)
@@ -17,6 +17,6 @@ class BucketPath(PosixPath):
 
 
 def root_of(named: str | PathLike[str]) -> Path:
-    """What a user names as a warehouse."""
+    """The warehouse that a user names."""
     path = Path(named)
     return BucketPath(path) if path.parts[:1] == (S3,) else path

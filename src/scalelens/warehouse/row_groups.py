@@ -1,6 +1,6 @@
-"""Cuts rows into row groups by their number alone, and writes them.
+"""Cuts rows into row groups only by their number, and writes them.
 
-The bytes of a segment then follow from its rows, not from the pieces in which they came.
+The bytes of a segment then follow from its rows, not from the pieces in which these arrived.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch
 from scalelens.warehouse.writer import APART, ROW_GROUP_BYTES, BatchWriter
 
-WIDTH_BYTES = 8  # of a value, about
+WIDTH_BYTES = 8  # approximate size of a value
 GROUP_ROWS = {table: ROW_GROUP_BYTES // (WIDTH_BYTES * len(schema)) for table, schema in SCHEMAS.items()}
 
 
-class RowGroups:
-    """Collects rows and gives them back as row groups of the same number of rows each."""
+class _RowGroups:
+    """Collects rows and returns them as row groups with the same number of rows each."""
 
     def __init__(self, rows_per_group: int) -> None:
         self.rows_per_group = rows_per_group
@@ -30,33 +30,33 @@ class RowGroups:
         self._rows.append(rows)
         self._count += rows.num_rows
         if self._count >= self.rows_per_group:
-            whole = pa.concat_tables(self._rows)
+            collected = pa.concat_tables(self._rows)
             full = self._count - self._count % self.rows_per_group
             for start in range(0, full, self.rows_per_group):
-                yield whole.slice(start, self.rows_per_group).combine_chunks()
-            self._rows, self._count = [whole.slice(full)], self._count - full
+                yield collected.slice(start, self.rows_per_group).combine_chunks()
+            self._rows, self._count = [collected.slice(full)], self._count - full
 
     def rest(self) -> Iterator[pa.Table]:
-        """The last row group, unless no row is left for one."""
+        """The last row group, if there are rows left for one."""
         if self._count:
             yield pa.concat_tables(self._rows).combine_chunks()
 
 
 class GroupWriter:
-    """Writes a batch whose bytes follow from its rows."""
+    """Writes a batch whose bytes depend only on its rows."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._writer = BatchWriter(warehouse)
-        self._groups: dict[tuple[str, bool], RowGroups] = {}  # by table, and whether the rows are apart
+        self._groups: dict[tuple[str, bool], _RowGroups] = {}  # by table, and whether the rows are apart
 
     def write(self, table: str, rows: pa.Table) -> None:
-        """Takes rows with the schema of `table`."""
+        """Adds rows with the schema of `table`."""
         parts = [(False, rows)]
         if table in APART:
             has_value = pc.is_valid(rows[APART[table]])
             parts = [(True, rows.filter(has_value)), (False, rows.filter(pc.invert(has_value)))]
         for is_apart, part in parts:
-            groups = self._groups.setdefault((table, is_apart), RowGroups(GROUP_ROWS[table]))
+            groups = self._groups.setdefault((table, is_apart), _RowGroups(GROUP_ROWS[table]))
             for group in groups.add(part):
                 self._writer.write_group(table, group)
 
@@ -65,7 +65,7 @@ class GroupWriter:
         return self._writer.size_bytes()
 
     def finish(self, file_ids: set[str]) -> Batch | None:
-        """Writes the segments to disk for good and gives them their names.  Nothing to write is no batch."""
+        """Writes the segments permanently and gives them their names.  None if there is nothing to write."""
         for (table, _), groups in sorted(self._groups.items()):
             for group in groups.rest():
                 self._writer.write_group(table, group)

@@ -1,4 +1,4 @@
-"""Errors of S3 in words.  Arrow gives all of them as one kind of error, whose text names the code of AWS."""
+"""Readable errors of S3.  Arrow raises the same kind of error for all of them, with the code of AWS in its text."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ FAULTS = {
 
 @contextlib.contextmanager
 def s3_errors_explained(root: Path, copies: Path) -> Iterator[None]:
-    """Turns errors of S3, and of the folder with copies, into a UserError; a file that is not there stays itself."""
+    """Turns errors of S3 and of the folder with copies into a UserError, except FileNotFoundError."""
     try:
         yield
     except FileNotFoundError:
@@ -30,13 +30,13 @@ def s3_errors_explained(root: Path, copies: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             with io_errors_explained(copies):
                 raise
-        reason, remedy = fault_of(str(error))
+        reason, remedy = _fault_of(str(error))
         raise UserError(f"{root} cannot be written or read ({reason})", remedy) from None
 
 
-def fault_of(said: str) -> tuple[str, str]:
-    """What is wrong by an error of Arrow, and what to do about it."""
+def _fault_of(error: str) -> tuple[str, str]:
+    """What is wrong according to the text of an Arrow error, and what to do about it."""
     for pattern, fault in FAULTS.items():
-        if re.search(pattern, said):
+        if re.search(pattern, error):
             return fault
-    return said.splitlines()[0], "run the same command again: what was committed is kept"
+    return error.splitlines()[0], "run the same command again: what was committed is kept"

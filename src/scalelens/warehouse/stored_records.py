@@ -1,4 +1,4 @@
-"""Commit records as they lie in the log: their bytes, what these say, and what is wrong with them."""
+"""Commit records as they are stored in the log: their bytes, their content, and what is wrong with them."""
 
 import contextlib
 import errno
@@ -9,11 +9,11 @@ import msgspec
 
 from scalelens.errors import UserError
 from scalelens.tables import OLDEST_SCHEMA, SCHEMA_VERSION
-from scalelens.warehouse.files import Folder
+from scalelens.warehouse.files import LocalFiles
 from scalelens.warehouse.live import missing_records
 from scalelens.warehouse.records import CommitRecord, RecordHeader, fits_name
 
-PASSING = (errno.EIO, errno.ESTALE)  # faults of a disk or a server that cost one record, not the whole warehouse
+PASSING = (errno.EIO, errno.ESTALE)  # a disk or a server fails for one record, not for the whole warehouse
 
 
 class Damage(NamedTuple):
@@ -29,17 +29,17 @@ class Damage(NamedTuple):
 Texts = dict[str, bytes | Damage]  # by name of the record
 
 
-def names_in(files: Folder, log: Path) -> list[str]:
-    """Names of the records that are there."""
+def names_in(files: LocalFiles, log: Path) -> list[str]:
+    """Names of the records in a log."""
     return sorted(name for name in files.names(log) if name.endswith(".json"))
 
 
-def texts_in(files: Folder, log: Path) -> Texts:
+def texts_in(files: LocalFiles, log: Path) -> Texts:
     """The bytes of each record, or what is wrong with it."""
     while True:
         names = names_in(files, log)
         files.fetch(log, names)
-        with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: look again
+        with contextlib.suppress(FileNotFoundError):  # another process folded the log meanwhile: list it again
             return {name: text_of(log, name) for name in names}
 
 
@@ -54,9 +54,9 @@ def text_of(log: Path, name: str) -> bytes | Damage:
 
 
 def records_and_damages(root: Path, texts: Texts) -> tuple[dict[str, CommitRecord], list[Damage]]:
-    """The records that can be used, and what is wrong with the others: those that are damaged or gone.
+    """The records that can be used, and what is wrong with those that are damaged or gone.
 
-    Raises UserError where a record is of a schema that cannot be read.
+    Raises UserError if a record has a schema that cannot be read.
     """
     records: dict[str, CommitRecord] = {}
     damages: list[Damage] = []
@@ -73,7 +73,7 @@ def records_and_damages(root: Path, texts: Texts) -> tuple[dict[str, CommitRecor
 
 
 def decoded(root: Path, name: str, text: bytes) -> CommitRecord | Damage:
-    """What the bytes of a record say.  Raises UserError for a schema that cannot be read."""
+    """A record from its bytes.  Raises UserError for a schema that cannot be read."""
     try:
         schema = msgspec.json.decode(text, type=RecordHeader).schema
         if schema > SCHEMA_VERSION:

@@ -19,26 +19,26 @@ from scalelens.warehouse.records import Batch, Entry, Segment, segment
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
 FEW_BYTES = 1 << 16
-# Columns that are written with a dictionary.  Numbers, and texts that do not repeat, would lose time and space to one.
+# Columns that are written with a dictionary, which would waste time and space for numbers and for unique texts.
 DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
     for table, schema in SCHEMAS.items()
 }
-# Numbers that rise from row to row.  Their differences are a fifth of the size, and faster to write and to read.
+# Numbers that increase from row to row.  Their differences take a fifth of the space and are faster to write and read.
 ENCODINGS = {
     table: {field.name: "DELTA_BINARY_PACKED" for field in schema if field.name in ("line", "step")}
     for table, schema in SCHEMAS.items()
 }
-# Rows with a value in this column have row groups of their own: most questions are about them and skip the others.
+# Rows with a value in this column have their own row groups: most questions are about them and skip the others.
 APART = {"events": "class"}
 RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
 
 
 class BatchWriter:
-    """Takes rows of many files, writes one segment per table, and commits them with the entries of the files.
+    """Collects rows of many files, writes one segment per table, and commits them with the entries of the files.
 
-    A thread compresses and writes one row group while the rows of the next are read.  It never has two to write, so
-    that memory stays bounded.
+    A thread compresses and writes one row group while the rows of the next are read.  It never has two to write, which
+    keeps memory bounded.
     """
 
     def __init__(self, warehouse: Warehouse) -> None:
@@ -47,34 +47,34 @@ class BatchWriter:
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}  # rows of the next row group, by table
         self._pending_bytes: dict[str, int] = {}
-        self._rows: dict[str, int] = {}  # how many so far, by table
+        self._rows: dict[str, int] = {}  # number so far, by table
         self._apart: dict[str, list[pa.Table]] = {table: [] for table in APART}  # rows of APART
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._in_writing: Future[None] | None = None  # the row group that the thread has
+        self._being_written: Future[None] | None = None  # the row group that the thread has
 
     def write(self, table: str, rows: pa.RecordBatch) -> None:
-        """Takes rows of one file for `table`, with the table's schema."""
+        """Adds rows of one file for `table`, with the table's schema."""
         self._pending.setdefault(table, []).append(rows)
-        self._pending_bytes[table] = self._pending_bytes.get(table, 0) + size_of(rows)
+        self._pending_bytes[table] = self._pending_bytes.get(table, 0) + _size_of(rows)
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
         if self._pending_bytes[table] >= ROW_GROUP_BYTES:
             self._start_writing(table)
 
     def _start_writing(self, table: str) -> None:
-        """Gives the pending rows of `table` to the thread.  Raises what writing the row group before them raised."""
+        """Hands the pending rows of `table` to the thread.  Raises what writing the previous row group raised."""
         self._pending_bytes[table] = 0
         self._wait()
         pending = self._pending.pop(table)
         try:
-            self._in_writing = self._thread.submit(self._write_pending, table, pending)
-        except RuntimeError:  # no memory for a thread: slower, and that is all
+            self._being_written = self._thread.submit(self._write_pending, table, pending)
+        except RuntimeError:  # no memory for a thread, which only makes it slower
             self._write_pending(table, pending)
 
     def _wait(self) -> None:
-        in_writing, self._in_writing = self._in_writing, None
-        if in_writing:
+        being_written, self._being_written = self._being_written, None
+        if being_written:
             with io_errors_explained(self.warehouse.files.folder):
-                in_writing.result()
+                being_written.result()
 
     def _write_pending(self, table: str, pending: list[pa.RecordBatch]) -> None:
         rows = pa.Table.from_batches(pending)
@@ -102,7 +102,7 @@ class BatchWriter:
         self._writers[table].write_table(rows)
 
     def write_group(self, table: str, rows: pa.Table) -> None:
-        """Writes a row group as it is given."""
+        """Writes rows as one row group."""
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
         with io_errors_explained(self.warehouse.files.folder):
             self._write_group(table, rows)
@@ -118,7 +118,7 @@ class BatchWriter:
             self.warehouse.commit([batch] if batch else [], entries)
 
     def finish(self, file_ids: set[str]) -> Batch | None:
-        """Writes the segments to disk for good and gives them their names.  Nothing to write is no batch."""
+        """Writes the segments permanently and gives them their names.  None if there is nothing to write."""
         with io_errors_explained(self.warehouse.files.folder):
             for table in [*self._pending]:
                 self._start_writing(table)
@@ -133,13 +133,13 @@ class BatchWriter:
                     os.fsync(file.fileno())
                     sha256 = hashlib.file_digest(file, "sha256").hexdigest()
                     segments[table] = Segment(file.tell(), sha256)
-                self.warehouse.files.place(self._temporary(table), self.warehouse.segments / segment(table, self.id))
+                self.warehouse.files.publish(self._temporary(table), self.warehouse.segments / segment(table, self.id))
             if self._writers:
                 sync_folder(self.warehouse.segments)
         return Batch(self.id, self._rows, sorted(file_ids), SCHEMA_VERSION, segments) if self._rows else None
 
     def abandon(self) -> None:
-        """Ends the work without a commit and removes its files."""
+        """Stops without a commit and removes the files."""
         self._thread.shutdown()
         for table, writer in self._writers.items():
             with contextlib.suppress(Exception):
@@ -150,10 +150,10 @@ class BatchWriter:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
 
 
-def size_of(rows: pa.RecordBatch) -> int:
-    """Bytes of rows, about: of few rows the size of their buffers, because counting costs more than writing them.
+def _size_of(rows: pa.RecordBatch) -> int:
+    """Approximate bytes of rows: for few rows the size of their buffers, because counting costs more than writing.
 
-    The buffers of a slice may be far larger than the slice.
+    The buffers of a slice may be much larger than the slice.
     """
     buffers: int = rows.get_total_buffer_size()
     return buffers if buffers <= FEW_BYTES else rows.nbytes

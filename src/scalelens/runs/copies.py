@@ -1,0 +1,77 @@
+"""Files that repeat the records of other files: they belong to the same run, and their rows do not count."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from scalelens.runs.lookups import Lookup, Tie
+from scalelens.runs.part import Part
+
+RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
+CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
+
+MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
+FARTHEST_ZONE = timedelta(hours=15)  # between two clocks
+
+
+class Originals:
+    """Files that others may repeat under another name.
+
+    OpenMMLab writes X.log and X.log.json.  Hugging Face's state at a checkpoint is the beginning of later states.  Its
+    files of results repeat the state, or the file of all results.
+    """
+
+    def __init__(self, parts: Iterable[Part], ties: list[Tie]) -> None:
+        self._paths = Lookup[str]("path", ties)
+        self._checkpoints = Lookup[tuple[int, str]]("checkpoints", ties)
+        for part in parts:
+            self._paths.offer(part.path, part.path, part)
+            if checkpoint := CHECKPOINT.match(part.path):
+                self._checkpoints.offer(checkpoint[1], (int(checkpoint[2]), part.path), part)
+        for _, checkpoints in self._checkpoints.groups():
+            checkpoints.sort()
+
+    def repeated_by(self, part: Part) -> str | None:
+        """The path of the file whose records a part repeats."""
+        return next((path for path in self._candidates(part) if self._paths.seek(path, part)), None)
+
+    def _candidates(self, part: Part) -> list[str]:
+        """Paths of files that a part may repeat; the first that exists counts."""
+        if part.path.endswith(".log.json"):
+            return [part.path.removesuffix(".json")]
+        if results := RESULTS.match(part.path):
+            folder, is_of_all = results[1], results[2]
+            return [folder + "trainer_state.json", *([] if is_of_all else [folder + "all_results.json"])]
+        if checkpoint := CHECKPOINT.match(part.path):
+            folder, own = checkpoint[1], (int(checkpoint[2]), part.path)
+            latest = max([own, *self._checkpoints.seek(folder, part)[-1:]])
+            return [folder + "trainer_state.json", *([] if latest == own else [latest[1]])]
+        return []
+
+
+class RankLogs(NamedTuple):
+    """The first and last step and time in logs of ranks; a launcher prints the same steps at the same times."""
+
+    steps: tuple[int, int]
+    times: tuple[datetime, datetime]
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> "RankLogs | None":
+        """None if no part logs ranks, or if one that does has no times."""
+        logs = [part.facts for part in parts if part.logs_ranks]
+        spans = [span for facts in logs for span in facts.steps.values()]
+        times = [(facts.started_at, facts.ended_at) for facts in logs if facts.started_at and facts.ended_at]
+        if not logs or len(times) < len(logs):
+            return None
+        steps = min(first for first, _ in spans), max(last for _, last in spans)
+        return cls(steps, (min(start for start, _ in times), max(end for _, end in times)))
+
+    def repeated_by(self, part: Part) -> bool:
+        """Whether a log without ranks is the launcher's copy.  Times may differ by a zone, in quarters of an hour."""
+        steps, start, end = part.facts.steps.get("None"), part.facts.started_at, part.facts.ended_at
+        if not steps or not start or not end or steps[0] < self.steps[0] or steps[1] > self.steps[1]:
+            return False
+        first, last = self.times
+        zone = QUARTER * round((start - first) / QUARTER)
+        return abs(zone) <= FARTHEST_ZONE and start - first >= zone - MINUTE and end - last <= zone + MINUTE

@@ -1,0 +1,199 @@
+"""Joining files to runs: the work grows as their number does, and no row is lost."""
+
+import sys
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from scalelens.database.opening import opened
+from scalelens.database.record_state import ALL
+from scalelens.parsing.part_facts import PartFacts
+from scalelens.warehouse.log import Warehouse
+from scalelens.warehouse.records import Batch, Entry
+
+START, HOUR = datetime(2026, 1, 2, 3, 4, 5), timedelta(hours=1)
+Files = dict[str, PartFacts]
+
+
+def log(rank: int | None, start: datetime | None = START, **facts: Any) -> PartFacts:
+    times = {"started_at": start, "ended_at": start + HOUR} if start else {}
+    return PartFacts({"steps": 9}, {str(rank): (1, 9)}, 1, summary=False, **times, **facts)
+
+
+def power(begin: int = 10, **facts: Any) -> PartFacts:
+    return PartFacts({"power": 9}, measured=(begin, begin + 5), **facts)
+
+
+def result(**facts: Any) -> PartFacts:
+    return PartFacts({"steps": 1}, {"None": (0, 0)}, 1, summary=True, **facts)
+
+
+def warehouse_of(home: Path, files: Files) -> Warehouse:
+    """A warehouse of files by path, without rows."""
+    warehouse = Warehouse(home)
+    warehouse.create()
+    contents = [f"{number:012x}{number:052x}" for number in range(len(files))]
+    entries = [
+        Entry(path, "/s", content, "b", 10, formats=["scalelens_run"], parts={0: facts}, rows=9)
+        for content, (path, facts) in zip(contents, files.items(), strict=True)
+    ]
+    warehouse.commit([Batch("b", {}, contents)], entries)
+    return warehouse
+
+
+def members(home: Path, files: Files) -> dict[str, set[str]]:
+    """Files of each run, by the path of its first file."""
+    warehouse = warehouse_of(home, files)
+    tables = opened(warehouse, warehouse.texts(), ALL).tables
+    path_of = {row["file_id"]: row["path"] for row in tables["files"].to_pylist()}
+    runs: dict[str, set[str]] = {row["run_id"]: set() for row in tables["_run_basics"].to_pylist()}
+    for row in tables["members"].to_pylist():
+        runs[row["run_id"]].add(path_of[row["file_id"]])
+    first = {row["run_id"]: row["path"] for row in tables["_run_basics"].to_pylist()}
+    return {first[run_id]: paths for run_id, paths in runs.items()}
+
+
+# Work
+
+
+def instructions(act: Callable[[], object]) -> int:
+    """How many instructions of Python a call takes: unlike seconds, the same on every machine."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def checkpoints(n: int) -> Files:
+    return {f"/s/a/checkpoint-{k}/trainer_state.json": log(None, None) for k in range(n)}
+
+
+def ranks_and_captures(n: int) -> Files:
+    ranks = {f"/s/a/rank_{k:04d}.log": log(k) for k in range(n // 2)}
+    return ranks | {f"/s/b/{k}.out": log(None) for k in range(n // 2)}
+
+
+def jobs_and_captures(n: int) -> Files:
+    """Jobs that ended a few seconds after each other, in quarters of an hour."""
+    starts = [START + k * timedelta(minutes=15, seconds=5) for k in range(n // 2)]
+    ranks = {f"/s/a{k}/rank_0.log": log(0, start) for k, start in enumerate(starts)}
+    return ranks | {f"/s/b{k}/job.out": log(None, start) for k, start in enumerate(starts)}
+
+
+def workpackages(n: int) -> Files:
+    configuration = {f"/s/{k:06d}_a/configuration.xml": PartFacts({"params": 9}, folders=["."]) for k in range(n // 2)}
+    return configuration | {f"/s/{k:06d}_a/work/stdout": log(None) for k in range(n // 2)}
+
+
+def a_workpackage(n: int) -> Files:
+    results = {f"/s/000000_a/work/{k}.csv": result() for k in range(n)}
+    return results | {"/s/000000_a/configuration.xml": PartFacts({"params": 9}, folders=["."])}
+
+
+def repeated(n: int) -> Files:
+    logs = {f"/s/a/{k}.log": log(None, None) for k in range(n // 2)}
+    return logs | {f"{path}.json": facts for path, facts in logs.items()}
+
+
+KINDS: dict[str, Callable[[int], Files]] = {
+    "logs of the ranks of a run": lambda n: {f"/s/a/rank_{k:04d}.log": log(k) for k in range(n)},
+    "traces of the ranks of a run": lambda n: {
+        f"/s/a/rank_{k:04d}.json": PartFacts({"events": 9}, traced=[k]) for k in range(n)
+    },
+    "jobs of eight ranks": lambda n: {
+        f"/s/a/{k // 8}_rank_{k % 8}.log": log(k % 8, job_id=str(k // 8)) for k in range(n)
+    },
+    "results of a job": lambda n: {f"/s/{k}.csv": result(job_id="11") for k in range(n)} | {"/s/a": log(0, job_id="11")},
+    "one launch measured by its ranks": lambda n: {f"/s/a/power_{k}.csv": power(measured_by=[str(k)]) for k in range(n)},
+    "launches measured by one rank": lambda n: {f"/s/a/power_{k}.csv": power(measured_by=["0"]) for k in range(n)},
+    "launches measured one after the other": lambda n: {f"/s/a/power_{k}.csv": power(10 * k) for k in range(n)},
+    "one launch measured on many nodes": lambda n: {f"/s/a/power_{k}.csv": power() for k in range(n)},
+    **{
+        kind.__name__: kind
+        for kind in (
+            checkpoints, ranks_and_captures, jobs_and_captures, workpackages, a_workpackage, repeated,
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_work_of_opening_grows_as_the_number_of_files(tmp_path: Path, kind: str) -> None:
+    def work(n: int) -> int:
+        warehouse = warehouse_of(tmp_path / str(n), KINDS[kind](n))
+        texts = warehouse.texts()
+        return instructions(lambda: opened(warehouse, texts, ALL))
+
+    work(40)  # what is done once in a process
+    small, large = work(100), work(400)
+    assert large < 4.4 * small, large / small
+
+
+# Rows
+
+
+def test_the_result_of_a_log_in_a_workpackage_is_kept_where_that_log_is_a_capture(tmp_path: Path) -> None:
+    """The workpackage has two logs, and one of them is what the launcher printed of ranks that log elsewhere."""
+    of_two, of_four = {"devices": "2"}, {"devices": "4"}
+    files = {
+        "/s/logs/rank_0.log": log(0, settings=of_two),
+        "/s/logs/rank_1.log": log(1, settings=of_two),
+        "/s/jube/000000_train/configuration.xml": PartFacts({"params": 9}, folders=["."]),
+        "/s/jube/000000_train/work/other.log": log(None, None, settings=of_four),
+        "/s/jube/000000_train/work/stdout": log(None, settings=of_two),
+        "/s/jube/result/result.csv": result(settings=of_two),
+    }
+    package, logs, table = "/s/jube/000000_train", "/s/logs", "/s/jube/result/result.csv"
+    assert members(tmp_path, files) == {
+        f"{logs}/rank_0.log": {f"{logs}/rank_0.log", f"{logs}/rank_1.log", f"{package}/work/stdout", table},
+        f"{package}/work/other.log": {f"{package}/work/other.log", f"{package}/configuration.xml"},
+    }
+
+
+def test_power_files_go_to_the_first_launch_that_they_fit(tmp_path: Path) -> None:
+    """By names, then ranks, then times; one of the same rank at the same time is of another launch."""
+    files = {
+        "power_1": power(10, measured_by=["0"]),
+        "power_2": power(90),
+        "power_3": power(10, measured_by=["0"]),
+        "power_4": power(92, measured_by=["0"]),
+        "power_5": power(500, measured_by=["0"]),
+        "power_6": power(500, measured_by=["1"]),
+        "power_7": power(12),
+        "power_8": power(12, measured_by=["1"]),
+        "energy_9": power(300),
+        "other": power(300),
+        "node_1": power(10, measured_by=["0", "1"]),
+        "node_2": power(90),
+        "node_3": power(10, measured_by=["0"]),
+        "node_4": power(92, measured_by=["1"]),
+        "node_5": power(700, measured_by=["0"]),
+    }
+    found = members(tmp_path, {f"/s/a/{name}.csv": facts for name, facts in files.items()})
+    launches = sorted(sorted(path.rpartition("/")[2].removesuffix(".csv") for path in run) for run in found.values())
+    assert launches == [
+        ["energy_9"], ["node_1"], ["node_2", "node_4", "node_5"], ["node_3"], ["other"],
+        ["power_1", "power_6", "power_7"], ["power_2", "power_4", "power_8"], ["power_3"], ["power_5"],
+    ]  # fmt: skip
+
+
+def test_the_first_and_the_last_year_of_the_calendar_are_times(tmp_path: Path) -> None:
+    """A program in Go prints the year 1 for a time that is not set."""
+    for number, start in enumerate((datetime.min, datetime.max - HOUR)):
+        files = {"/s/a/rank_0.log": log(0, start), "/s/b/job.out": log(None, start)}
+        assert len(members(tmp_path / str(number), files)) == 1
