@@ -19,9 +19,9 @@ from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
 from scalelens.cli import terminal_tables
 from scalelens.database.answering import answer
 from scalelens.queries.header import QueryColumn
-from scalelens.report.column_texts import Shown, decimals_of
 from scalelens.report.glance import Block, blocks, first_rows, fitted, shortened
 from scalelens.report.rows import LONG, Rows
+from scalelens.report.text.columns import Shown, decimals_of
 
 GOLDENS = Path(__file__).parent / "fixtures" / "glance"
 PRINTED = [

@@ -17,7 +17,6 @@ from command_line import app
 from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.report import rendering
-from scalelens.report.column_texts import Shown
 from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
 from scalelens.report.findings import (
     collectives,
@@ -33,7 +32,8 @@ from scalelens.report.findings import (
 )
 from scalelens.report.glance import Block
 from scalelens.report.page import listed, page, table
-from scalelens.report.wording import MOST, Sentence, few
+from scalelens.report.text.columns import Shown
+from scalelens.report.text.sentences import MOST, Sentence, few
 
 STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
 pipeline-model-parallel size: 1

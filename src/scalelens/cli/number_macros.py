@@ -35,8 +35,8 @@ def numbers_text(
     from scalelens.database.connect import connect
     from scalelens.queries.load import load
     from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
-    from scalelens.report.latex import comment
     from scalelens.report.provenance import latex_comment, make_provenance
+    from scalelens.report.text.latex import comment
 
     check_names(selectors)
     statements = {name: statement_of(name, selector) for name, selector in selectors.items()}
@@ -86,7 +86,7 @@ def described(number: SelectedValue) -> str:
 
 def macros(number: SelectedValue) -> list[str]:
     """The definitions of a number."""
-    from scalelens.report.latex import escaped, unit
+    from scalelens.report.text.latex import escaped, unit
 
     if not is_number(number.value):
         return [macro(number.name, escaped(str(number.value)))]

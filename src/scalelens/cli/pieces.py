@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scalelens.cli.output import Format, check_terminal, to_stdout
 from scalelens.report.rows import Rows
-from scalelens.report.small_csv import small_csv
-from scalelens.report.text_formats import inert_csv, json_text
+from scalelens.report.text.csv_text import csv_text
+from scalelens.report.text.json_text import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,12 +55,8 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Rows, int]:
 
 def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Writes pieces to stdout, and gives the number of rows of each."""
-    from scalelens.database.answering import frame_of
-
     for number, piece in enumerate(pieces):
-        text = small_csv(piece, header=not number)
-        text = inert_csv(frame_of(piece), header=not number) if text is None else text
-        sys.stdout.write(text if text or number else "\n")
+        sys.stdout.write(csv_text(piece, header=not number))
         yield piece.num_rows
 
 

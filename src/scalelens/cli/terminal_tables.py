@@ -11,8 +11,8 @@ from scalelens.cli.inert_console import errors
 from scalelens.inert import visible
 from scalelens.report.glance import Block, blocks, first_rows, fitted, within
 from scalelens.report.rows import Rows
-from scalelens.report.text_formats import cell
-from scalelens.report.wording import few_of
+from scalelens.report.text.cells import cell
+from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
-from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
 from scalelens.cli.pieces import is_for_people
 from scalelens.cli.run_names import names_of_runs
 from scalelens.errors import UserError
-from scalelens.report.column_texts import shown
 from scalelens.report.glance import by_names
 from scalelens.report.rows import Rows
-from scalelens.report.text_formats import latex, markdown
+from scalelens.report.text.columns import shown
+from scalelens.report.text.latex_tables import full_table, glance_table
+from scalelens.report.text.markdown import markdown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,8 +29,8 @@ def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) 
     With `glance` a table has the columns that matter alone, in units that people read.
     """
     from scalelens.report.answers import answered
-    from scalelens.report.latex import PACKAGES
     from scalelens.report.provenance import latex_comment, markdown_comment
+    from scalelens.report.text.latex import PACKAGES
 
     answer = answered(root, asked, folders)
     rows, said = answer.rows, answer.provenance
@@ -41,7 +41,7 @@ def write(root: Path, asked: Mapping[str, Any], folders: tuple[Path, ...] = ()) 
     if asked["format"] != Format.latex:
         raise UserError(f"'{asked['format']}' is not a format that says where it comes from", "write an envelope")
     at_a_glance = asked.get("glance") and answer.query and not rows.is_empty()
-    table = latex_glance(root, rows, answer.query) if at_a_glance and answer.query else latex(rows)
+    table = latex_glance(root, rows, answer.query) if at_a_glance and answer.query else full_table(rows)
     return f"{PACKAGES}{latex_comment(said)}{table}", answer
 
 
@@ -106,4 +106,4 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
         if name.rstrip("%~") in answer.columns
     ]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
-    return latex_table(columns, heading)
+    return glance_table(columns, heading)

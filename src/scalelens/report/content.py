@@ -20,7 +20,7 @@ from scalelens.report import rendering
 from scalelens.report.glance import Block, blocks
 from scalelens.report.plotting import draw
 from scalelens.report.rows import Rows
-from scalelens.report.wording import Sentence
+from scalelens.report.text.sentences import Sentence
 
 MOST_ROWS = 500  # of a table; more are counted
 MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow

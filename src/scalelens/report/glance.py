@@ -9,15 +9,12 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.report.column_texts import Shown, shown
 from scalelens.report.rows import Rows
+from scalelens.report.text.columns import REMARKS, Shown, shown
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
 
-REMARKS = (  # sentences: they stand below the table
-    "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
-)  # fmt: skip
 SHORTEST = 12  # characters that a text keeps
 SHORTEST_NAME = 20  # of the names that tell rows apart
 MOST_NAME = 48  # that no name needs more than to be shown

@@ -12,10 +12,10 @@ from pathlib import Path
 from string import Template
 
 from scalelens.inert import visible
-from scalelens.report.column_texts import Shown
 from scalelens.report.content import Article, Content, Table
 from scalelens.report.glance import Block
-from scalelens.report.wording import Sentence, few_of, plural
+from scalelens.report.text.columns import Shown
+from scalelens.report.text.sentences import Sentence, few_of, plural
 from scalelens.version import __version__
 
 FOLDER = Path(__file__).parent

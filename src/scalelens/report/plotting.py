@@ -26,7 +26,7 @@ from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
 from scalelens.report.inputs import NEEDED_FOR_INPUTS, inputs_of
 from scalelens.report.provenance import Provenance, make_provenance, renderer
-from scalelens.report.text_formats import inert_csv
+from scalelens.report.text.csv_text import csv_text
 
 Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
@@ -181,6 +181,6 @@ def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> No
     Nothing is written unasked: a file of that name beside the figure may be the user's own.
     """
     if data:
-        write_file(data, inert_csv(plotted.rows).encode())
+        write_file(data, csv_text(plotted.rows.to_arrow()).encode())
     if caption:
         write_file(caption, f"{plotted.chart.description}\n".encode())

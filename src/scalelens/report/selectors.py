@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
-from scalelens.report.column_texts import SCALES, intervals
 from scalelens.report.rows import Rows
+from scalelens.report.text.columns import SCALES, intervals
 
 if TYPE_CHECKING:
     import polars as pl

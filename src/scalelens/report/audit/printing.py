@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scalelens.report.audit.document import Document
 from scalelens.report.audit.finding import ACCUSING, Finding
-from scalelens.report.wording import plural
+from scalelens.report.text.sentences import plural
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few
+from scalelens.report.text.sentences import Sentence, few
 
 if TYPE_CHECKING:
     import polars as pl

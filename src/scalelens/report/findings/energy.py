@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent
+from scalelens.report.text.sentences import Sentence, few, percent
 
 if TYPE_CHECKING:
     import polars as pl

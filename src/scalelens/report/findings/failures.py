@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few, plural
+from scalelens.report.text.sentences import Sentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import Sentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, percent, plural
+from scalelens.report.text.sentences import Sentence, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural, seconds
+from scalelens.report.text.sentences import Sentence, few, percent, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl

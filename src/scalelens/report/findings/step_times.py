@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, plural, seconds
+from scalelens.report.text.sentences import Sentence, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl

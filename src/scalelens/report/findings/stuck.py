@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, plural
+from scalelens.report.text.sentences import Sentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl

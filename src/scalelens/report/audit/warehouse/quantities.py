@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scalelens.report.audit.warehouse.measures import SHARE
 from scalelens.report.audit.warehouse.values import Known
-from scalelens.report.column_texts import header
+from scalelens.report.text.columns import header
 
 
 class Quantity(NamedTuple):

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.report.rows import Rows
-from scalelens.report.text_formats import cell
+from scalelens.report.text.cells import cell
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
@@ -30,6 +30,9 @@ DIGITS = 4  # significant ones of a number in the middle of its column
 LONGEST_NUMBER = 6  # digits of the largest number of a column
 NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # ends of the names of columns that hold ids of runs
 RUNS_NAMED = 3  # of a list of runs
+REMARKS = (  # columns of sentences, which stand below the table
+    "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
+)  # fmt: skip
 OTHER_NAMES = {
     "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",

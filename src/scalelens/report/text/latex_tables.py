@@ -1,16 +1,19 @@
-"""The glance of an answer as a LaTeX table: rules of booktabs, numbers in S columns of siunitx.
+"""Answers as LaTeX tables: all columns as they are, or those of the glance with numbers in S columns of siunitx.
 
-`346.7 ± 1.2` becomes 346.7(12).  Where an interval is a range or lopsided, those of its column stand in
-one of their own.  What is to be doubted of a row, and what all rows share, stands below the table.
+At a glance, `346.7 ± 1.2` becomes 346.7(12).  If an interval of a column is a range or lopsided, the intervals get a
+column of their own.  What is to be doubted of a row, and what all rows share, stands below the table.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.report.column_texts import Shown
-from scalelens.report.glance import REMARKS
-from scalelens.report.latex import escaped, unit
+from scalelens.report.text.cells import cell
+from scalelens.report.text.columns import REMARKS, Shown
+from scalelens.report.text.latex import escaped, unit
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # A number as `glance` writes it, with its interval.
 NUMBER = re.compile(
@@ -21,14 +24,35 @@ HEADER_UNIT = re.compile(r"(.*) \[(.+)\]")
 
 
 class Column(NamedTuple):
-    """A column of the table."""
+    """A column of a tabular, in LaTeX."""
 
-    kind: str  # as in the argument of tabular
+    alignment: str  # as in the argument of tabular
     header: str
     cells: list[str]
 
 
-def latex_table(columns: Sequence[Shown], heading: Shown | None = None) -> str:
+def tabular(columns: Sequence[Column], headings: Mapping[int, str] | None = None) -> str:
+    """A tabular with the rules of booktabs.  `headings` are lines above rows, by the index of the row."""
+    lines = [rf"\begin{{tabular}}{{{''.join(column.alignment for column in columns)}}}", r"\toprule"]
+    lines += [" & ".join(column.header for column in columns) + r" \\", r"\midrule"]
+    for index, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        if headings and index in headings:
+            lines += [r"\addlinespace"] if index else []
+            lines.append(rf"\multicolumn{{{len(columns)}}}{{@{{}}l}}{{{headings[index]}}} \\")
+        lines.append(" & ".join(row) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def full_table(rows: "pl.DataFrame") -> str:
+    """All columns of an answer; numbers are aligned right."""
+    columns = []
+    for column in rows:
+        texts = [escaped(cell(value)) for value in column.to_list()]
+        columns.append(Column("r" if column.dtype.is_numeric() else "l", escaped(column.name), texts))
+    return tabular(columns)
+
+
+def glance_table(columns: Sequence[Shown], heading: Shown | None = None) -> str:
     """The table of `columns`; rows of one text of `heading` stand below that text."""
     remarks = [column for column in columns if column.name in REMARKS]
     shared: list[Shown] = []
@@ -36,17 +60,12 @@ def latex_table(columns: Sequence[Shown], heading: Shown | None = None) -> str:
     for column in (column for column in columns if column.name not in REMARKS and any(column.texts)):
         is_same = len(column.texts) > 1 and len({*column.texts}) == 1 and column is not columns[0]
         (shared if is_same else varying).append(column)
-    made = [made_column for column in varying for made_column in columns_of(column)]
-    lines = [rf"\begin{{tabular}}{{{''.join(column.kind for column in made)}}}", r"\toprule"]
-    lines += [" & ".join(column.header for column in made) + r" \\", r"\midrule"]
-    for place, row in enumerate(zip(*(column.cells for column in made), strict=True)):
-        if heading and (place == 0 or heading.texts[place] != heading.texts[place - 1]):
-            lines += [r"\addlinespace"] if place else []
-            lines.append(rf"\multicolumn{{{len(made)}}}{{@{{}}l}}{{{escaped(heading.texts[place])}}} \\")
-        lines.append(" & ".join(row) + r" \\")
+    texts = heading.texts if heading else []
+    headings = {k: escaped(text) for k, text in enumerate(texts) if k == 0 or text != texts[k - 1]}
     notes = [f"All rows: {', '.join(f'{column.header} {column.texts[0]}' for column in shared)}."] if shared else []
     notes += [f"{', '.join(keys)}: {text}." for text, keys in doubts(columns, heading, remarks).items()]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *map(note, notes)]) + "\n"
+    table = tabular([made for column in varying for made in columns_of(column)], headings)
+    return table + "".join(f"{note(text)}\n" for text in notes)
 
 
 def note(text: str) -> str:
